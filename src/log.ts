@@ -1,0 +1,37 @@
+import type { InvocationContext } from '@azure/functions';
+
+/** What a log line may carry besides its event. Never a key, a body or a full phone number. */
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Where log lines go: one JSON object a line, `event` first, so that an operator can query by field. */
+export interface Log {
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+const line = (event: string, fields: LogFields): string => JSON.stringify({ event, ...fields });
+
+/**
+ * The log of one invocation; each line carries its id.
+ *
+ * @example invocationLog(context).info('events recorded', { recorded: 12 })
+ *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}
+ */
+export const invocationLog = (context: InvocationContext): Log => {
+  const own = { invocation_id: context.invocationId };
+  return {
+    info: (event, fields = {}) => context.info(line(event, { ...fields, ...own })),
+    warn: (event, fields = {}) => context.warn(line(event, { ...fields, ...own })),
+    error: (event, fields = {}) => context.error(line(event, { ...fields, ...own })),
+  };
+};
+
+/** The log of what happens outside any invocation: start-up, background commits. */
+/* oxlint-disable no-console -- the one place that writes to the console: the host takes these lines up */
+export const appLog: Log = {
+  info: (event, fields = {}) => console.info(line(event, fields)),
+  warn: (event, fields = {}) => console.warn(line(event, fields)),
+  error: (event, fields = {}) => console.error(line(event, fields)),
+};
+/* oxlint-enable no-console */
