@@ -1,0 +1,42 @@
+import { millisecondsInDay } from 'date-fns/constants';
+
+import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
+
+declare const dayBrand: unique symbol;
+
+/** A UTC day that exists, `YYYY-MM-DD`. */
+export type Day = string & { readonly [dayBrand]: true };
+
+/** Lengths in microseconds. */
+export const MICROSECONDS = {
+  minute: 60_000_000n,
+  hour: 3_600_000_000n,
+  day: BigInt(millisecondsInDay) * 1_000n,
+} as const;
+
+/** Whether a text is a day that exists, `YYYY-MM-DD`. */
+export const isDay = (text: string): text is Day =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(`${text}T00:00:00Z`) !== undefined;
+
+/** The UTC day that an instant is in. */
+export const dayOf = (instant: Instant): Day => {
+  const day = sortableInstant(instant).slice(0, 10);
+  if (!isDay(day)) throw new RangeError('an instant is always in a day');
+  return day;
+};
+
+/** The first microsecond of a day. */
+export const startOfDay = (day: Day): Instant => {
+  const start = parseInstant(`${day}T00:00:00Z`);
+  if (start === undefined) throw new RangeError('a day always has a start');
+  return start;
+};
+
+/** The last microsecond of a day, `23:59:59.999999`. */
+export const endOfDay = (day: Day): Instant => instantFrom(startOfDay(day) + MICROSECONDS.day - 1n);
+
+/** The minute of its UTC day that an instant is in, 0 to 1439. */
+export const minuteOfDay = (instant: Instant): number => {
+  const intoDay = ((instant % MICROSECONDS.day) + MICROSECONDS.day) % MICROSECONDS.day;
+  return Number(intoDay / MICROSECONDS.minute);
+};

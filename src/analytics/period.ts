@@ -1,0 +1,70 @@
+import { dayOf, MICROSECONDS, startOfDay, type Day } from './day.ts';
+import { instantFrom, type Instant } from './instant.ts';
+
+/** A period, both ends included. */
+export interface Period {
+  readonly start: Instant;
+  readonly end: Instant;
+}
+
+/** A part of one minute, both ends included: its events are looked at one by one. */
+export interface MinutePart extends Period {
+  /** Minute of the day, 0 to 1439. */
+  readonly minute: number;
+}
+
+/** What a period has of one day: all of it, or whole hours, whole minutes beside them, and parts of minutes. */
+export type DayPiece =
+  | { readonly day: Day; readonly whole: true }
+  | {
+      readonly day: Day;
+      readonly whole: false;
+      /** Hours of the day, 0 to 23, ascending. */
+      readonly hours: readonly number[];
+      /** Minutes of the day, 0 to 1439, ascending, none of them in one of `hours`. */
+      readonly minutes: readonly number[];
+      /** At most two, in minutes that are not in `minutes` or `hours`. */
+      readonly parts: readonly MinutePart[];
+    };
+
+/**
+ * A period → disjoint pieces that together are exactly the period, to the microsecond: each event is in one of them.
+ *
+ * @example piecesOf({ start: 2026-11-20T18:20:00.5, end: 2026-11-22T06:00:00 })
+ *   // part of 18:20, minutes 18:21 to 18:59, hours 19 to 23; the whole 21st; hours 0 to 5, part of 06:00
+ */
+export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
+  const pieces: DayPiece[] = [];
+  const afterEnd = end + 1n;
+  for (let midnight: bigint = startOfDay(dayOf(start)); midnight < afterEnd; midnight += MICROSECONDS.day) {
+    const next = midnight + MICROSECONDS.day;
+    pieces.push(pieceOfDay(midnight, start > midnight ? start : midnight, afterEnd < next ? afterEnd : next));
+  }
+  return pieces;
+};
+
+/** The piece of the day that starts at `midnight`, from `from` to just before `until`. */
+const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => {
+  const day = dayOf(instantFrom(midnight));
+  if (until - from === MICROSECONDS.day) return { day, whole: true };
+
+  const hours: number[] = [];
+  const minutes: number[] = [];
+  const parts: MinutePart[] = [];
+  let at = from;
+  while (at < until) {
+    const intoDay = at - midnight;
+    if (intoDay % MICROSECONDS.hour === 0n && at + MICROSECONDS.hour <= until) {
+      hours.push(Number(intoDay / MICROSECONDS.hour));
+      at += MICROSECONDS.hour;
+      continue;
+    }
+    const minute = intoDay / MICROSECONDS.minute;
+    const minuteEnd = midnight + (minute + 1n) * MICROSECONDS.minute;
+    const stop = minuteEnd < until ? minuteEnd : until;
+    if (stop - at === MICROSECONDS.minute) minutes.push(Number(minute));
+    else parts.push({ minute: Number(minute), start: instantFrom(at), end: instantFrom(stop - 1n) });
+    at = stop;
+  }
+  return { day, whole: false, hours, minutes, parts };
+};

@@ -1,0 +1,68 @@
+/** What was counted of one category. */
+export interface CategoryTally {
+  /** Times the AI flagged it. */
+  readonly detections: number;
+  /** Reviewed events with at least one annotation of it. */
+  readonly reviewed: number;
+  /** Annotations of it. */
+  readonly annotations: number;
+}
+
+/**
+ * Counters: of an event, a minute, an hour, a day, a camera. A category that was ever seen stays in `categories`, with
+ * zeros where nothing is left of it.
+ */
+export interface Tally {
+  readonly events: number;
+  readonly reviewed: number;
+  readonly annotated: number;
+  readonly categories: ReadonlyMap<string, CategoryTally>;
+}
+
+const NOTHING: CategoryTally = { detections: 0, reviewed: 0, annotations: 0 };
+
+/** The tally of nothing. */
+export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
+
+const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
+  const categories = new Map(left.categories);
+  for (const [category, more] of right.categories) {
+    const own = categories.get(category) ?? NOTHING;
+    categories.set(category, {
+      detections: own.detections + sign * more.detections,
+      reviewed: own.reviewed + sign * more.reviewed,
+      annotations: own.annotations + sign * more.annotations,
+    });
+  }
+  return {
+    events: left.events + sign * right.events,
+    reviewed: left.reviewed + sign * right.reviewed,
+    annotated: left.annotated + sign * right.annotated,
+    categories,
+  };
+};
+
+/** The sum. Its categories are in the order in which they came: first those of `left`. */
+export const plus = (left: Tally, right: Tally): Tally => combine(left, right, 1);
+
+/** What is to be added to `right` to get `left`; counts may be negative. */
+export const minus = (left: Tally, right: Tally): Tally => combine(left, right, -1);
+
+/** The sum of many. */
+export const sumOf = (tallies: Iterable<Tally>): Tally => {
+  let sum = EMPTY_TALLY;
+  for (const tally of tallies) sum = plus(sum, tally);
+  return sum;
+};
+
+const sameCategory = (left: CategoryTally = NOTHING, right: CategoryTally = NOTHING): boolean =>
+  left.detections === right.detections && left.reviewed === right.reviewed && left.annotations === right.annotations;
+
+/** Whether two tallies count the same; a category with zeros is as good as none. */
+export const sameTally = (left: Tally, right: Tally): boolean =>
+  left.events === right.events &&
+  left.reviewed === right.reviewed &&
+  left.annotated === right.annotated &&
+  [...new Set([...left.categories.keys(), ...right.categories.keys()])].every((category) =>
+    sameCategory(left.categories.get(category), right.categories.get(category)),
+  );
