@@ -1,0 +1,83 @@
+import { createRequire } from 'node:module';
+
+import { freePort } from './free-port.ts';
+import { ServiceProcess } from './service-process.ts';
+
+/** The account that every Azurite has: its name and key are public and documented. */
+const ACCOUNT = 'devstoreaccount1';
+const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+
+/** Somebody else may take a free port before Azurite does. */
+const ATTEMPTS = 3;
+
+/**
+ * Azurite saves its data and ends on SIGINT, but does not notice that its parent is gone. This module, loaded before
+ * it, tells it.
+ */
+const END_WITH_PARENT = 'data:text/javascript,process.once("disconnect",()=>process.emit("SIGINT"))';
+
+/** How to start Azurite. */
+export interface AzuriteOptions {
+  /** The port of 127.0.0.1 to listen on; a free one where it is not given. */
+  readonly port?: number;
+  /** The directory that keeps the tables between runs; in memory only where it is not given. */
+  readonly dataDir?: string;
+}
+
+/** A running Azurite table service, a child process of this one. */
+export interface Azurite {
+  /** For `TableServiceClient.fromConnectionString` with `allowInsecureConnection`, and for TABLES_CONNECTION_STRING. */
+  readonly connectionString: string;
+  readonly port: number;
+  readonly pid: number | undefined;
+  /** Fulfils with the reason when the process has ended, asked to or not. */
+  readonly exited: Promise<string>;
+  /** Saves what there is to save, ends the process and waits until it has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the installed Azurite's table service and waits until it answers.
+ *
+ * @throws {Error} with Azurite's own output where it does not start
+ * @example
+ * const azurite = await startAzurite();
+ * const tables = TableServiceClient.fromConnectionString(azurite.connectionString, { allowInsecureConnection: true });
+ */
+export const startAzurite = async (options: AzuriteOptions = {}): Promise<Azurite> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options.port ?? (await freePort()), options.dataDir);
+    } catch (error) {
+      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (options.port !== undefined || !portWasTaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+};
+
+const startOnce = async (port: number, dataDir: string | undefined): Promise<Azurite> => {
+  const service = await ServiceProcess.start({
+    name: 'Azurite',
+    args: [
+      `--import=${END_WITH_PARENT}`,
+      createRequire(import.meta.url).resolve('azurite/dist/src/table/main.js'),
+      ...['--tableHost', '127.0.0.1', '--tablePort', `${port}`],
+      ...['--silent', '--skipApiVersionCheck', '--disableTelemetry'],
+      ...(dataDir === undefined ? ['--inMemoryPersistence'] : ['--location', dataDir]),
+    ],
+    environment: process.env,
+    ready: /successfully started/,
+  });
+  return {
+    connectionString: [
+      'DefaultEndpointsProtocol=http',
+      `AccountName=${ACCOUNT}`,
+      `AccountKey=${ACCOUNT_KEY}`,
+      `TableEndpoint=http://127.0.0.1:${port}/${ACCOUNT}`,
+    ].join(';'),
+    port,
+    pid: service.pid,
+    exited: service.exited,
+    stop: async () => await service.stop(),
+  };
+};

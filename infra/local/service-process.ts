@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** One line that a service printed. */
+export interface ServiceLine {
+  readonly stream: 'stdout' | 'stderr';
+  readonly text: string;
+}
+
+/** What to start, and how it says that it is ready. */
+export interface ServiceStart {
+  /** For messages: who ended, who did not get ready. */
+  readonly name: string;
+  /** Arguments of Node: its own options, the script, the script's options. */
+  readonly args: readonly string[];
+  /** All of the process's environment. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Its working directory; this process's own where it is not given. */
+  readonly cwd?: string;
+  /** Matches the line of its output that says it is ready. */
+  readonly ready: RegExp;
+  /** Gets every line it prints, the first one included. */
+  readonly onLine?: (line: ServiceLine) => void;
+}
+
+/** Most a service may take from its start to its ready line. */
+const READY_MILLISECONDS = 60_000;
+
+/** Most a service may take to end by itself before it is killed. */
+const STOP_MILLISECONDS = 20_000;
+
+/** Most lines of a start that an error quotes. */
+const QUOTED_LINES = 20;
+
+/**
+ * A Node process that serves something for this one, run by the same Node.
+ *
+ * It has an IPC channel and no other use for it than this: it ends in good order when the channel closes. So it ends
+ * when this process ends, however that happens. It is in a process group of its own, so that Ctrl-C in a terminal
+ * reaches only this process, which then stops its services one after the other.
+ */
+export class ServiceProcess {
+  readonly #child: ChildProcess;
+  readonly #name: string;
+  /** Fulfils with what to say about it once the process has ended and all its output has been read. Never rejects. */
+  readonly exited: Promise<string>;
+
+  private constructor({ name, args, environment, cwd }: ServiceStart) {
+    this.#name = name;
+    this.#child = spawn(process.execPath, args, {
+      env: environment,
+      cwd,
+      detached: true,
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.exited = this.#untilExited();
+  }
+
+  /**
+   * Starts the process and waits until it says that it is ready.
+   *
+   * @throws {Error} with the process's own last lines, where it ends or stays silent instead
+   */
+  static async start(start: ServiceStart): Promise<ServiceProcess> {
+    const service = new ServiceProcess(start);
+    const firstLines: string[] = [];
+    let isReady = false;
+    const ready = new Promise<'ready'>((resolve) => {
+      service.#readLines((line) => {
+        start.onLine?.(line);
+        if (isReady) return;
+        firstLines.push(line.text);
+        isReady = start.ready.test(line.text);
+        if (isReady) resolve('ready');
+      });
+    });
+
+    const late = timeout(READY_MILLISECONDS, `${start.name} was not ready after ${READY_MILLISECONDS / 1000} s`);
+    const outcome = await Promise.race([ready, service.exited, late.elapsed]);
+    late.cancel();
+    if (outcome === 'ready') return service;
+    service.kill();
+    await service.exited;
+    throw new Error([`${outcome}:`, ...firstLines.slice(-QUOTED_LINES)].join('\n'));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Asks it to end, waits until it has, and kills it where it does not. May be called again. */
+  async stop(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    const late = timeout(STOP_MILLISECONDS, 'late');
+    if ((await Promise.race([this.exited, late.elapsed])) === 'late') {
+      console.error(`${this.#name} did not end within ${STOP_MILLISECONDS / 1000} s and is killed`);
+      this.kill();
+      await this.exited;
+    }
+    late.cancel();
+  }
+
+  /** Ends it at once, as a crash of its machine would. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  async #untilExited(): Promise<string> {
+    // A child process's own 'close' event never comes once this side has disconnected the channel.
+    const outputs = [this.#child.stdout, this.#child.stderr].flatMap((stream) => (stream === null ? [] : [stream]));
+    const allRead = Promise.all(outputs.map(async (stream) => await new Promise((done) => stream.once('close', done))));
+    const reason = await new Promise<string>((resolve) => {
+      this.#child.once('error', (error) => resolve(`${this.#name} could not be run: ${error.message}`));
+      this.#child.once('exit', (code, signal) => {
+        resolve(`${this.#name} ended ${signal === null ? `with code ${code}` : `by ${signal}`}`);
+      });
+    });
+    await allRead;
+    return reason;
+  }
+
+  #readLines(onLine: (line: ServiceLine) => void): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const input = this.#child[stream];
+      if (input !== null) createInterface({ input }).on('line', (text) => onLine({ stream, text }));
+    }
+  }
+}
+
+const timeout = <Value extends string>(
+  milliseconds: number,
+  value: Value,
+): { readonly elapsed: Promise<Value>; readonly cancel: () => void } => {
+  let cancel = (): void => undefined;
+  const elapsed = new Promise<Value>((resolve) => {
+    const timer = setTimeout(resolve, milliseconds, value);
+    cancel = () => clearTimeout(timer);
+  });
+  return { elapsed, cancel };
+};
