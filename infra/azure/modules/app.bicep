@@ -1,0 +1,141 @@
+// The function app on a Flex Consumption plan, with every setting of src/settings.ts.
+param name string
+param planName string
+param location string
+param tags object
+param identityId string
+param identityClientId string
+param insightsName string
+param blobEndpoint string
+param deploymentContainerUrl string
+param alwaysReadyInstances int
+param maximumInstanceCount int
+
+@description('Origins with commas between them; empty for none.')
+param corsOrigins string
+
+param serviceName string
+param cacheTsUtcWindowSeconds int
+param detectionCategories string
+param counterShards int
+param tablesEndpoint string
+param tablesPrefix string
+param acsEndpoint string
+param acsResourceId string
+param acsSourcePhoneNumber string
+param acsCognitiveServicesEndpoint string
+
+resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: insightsName
+}
+
+resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: {
+    name: 'FC1'
+    tier: 'FlexConsumption'
+  }
+  properties: { reserved: true }
+}
+
+// Flex Consumption has no platform health check (healthCheckPath): alerts.bicep asks /api/health from outside instead.
+resource site 'Microsoft.Web/sites@2024-04-01' = {
+  name: name
+  location: location
+  tags: union(tags, { 'azd-service-name': 'api' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: { '${identityId}': {} }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    publicNetworkAccess: 'Enabled'
+    siteConfig: {
+      minTlsVersion: '1.2'
+      http20Enabled: true
+      cors: {
+        allowedOrigins: empty(corsOrigins) ? [] : map(split(corsOrigins, ','), origin => trim(origin))
+        supportCredentials: false
+      }
+    }
+    functionAppConfig: {
+      runtime: {
+        name: 'node'
+        version: '24'
+      }
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: deploymentContainerUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      scaleAndConcurrency: {
+        instanceMemoryMB: 2048
+        maximumInstanceCount: maximumInstanceCount
+        alwaysReady: alwaysReadyInstances == 0 ? [] : [
+          {
+            name: 'http'
+            instanceCount: alwaysReadyInstances
+          }
+        ]
+        // The work is waiting for storage, and requests that wait together are committed together: few instances with much
+        // in flight are faster than many with little.
+        triggers: { http: { perInstanceConcurrency: 100 } }
+      }
+    }
+  }
+}
+
+// Settings come after the site, because its host name (which Azure may make unique) is in them.
+resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
+  parent: site
+  name: 'appsettings'
+  properties: {
+    // The host's own.
+    AzureWebJobsStorage__credential: 'managedidentity'
+    AzureWebJobsStorage__clientId: identityClientId
+    AzureWebJobsStorage__blobServiceUri: blobEndpoint
+    APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
+    APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
+    // Which identity, for DefaultAzureCredential; the second stops it from trying anything else.
+    AZURE_CLIENT_ID: identityClientId
+    AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
+
+    SERVICE_NAME: serviceName
+    CACHE_TS_UTC_WINDOW_SECONDS: string(cacheTsUtcWindowSeconds)
+    DETECTION_CATEGORIES: detectionCategories
+    COUNTER_SHARDS: string(counterShards)
+    TABLES_ENDPOINT: tablesEndpoint
+    TABLES_PREFIX: tablesPrefix
+    ACS_ENDPOINT: acsEndpoint
+    ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber
+    ACS_COGNITIVE_SERVICES_ENDPOINT: acsCognitiveServicesEndpoint
+    ACS_RESOURCE_ID: acsResourceId
+    CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
+    // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
+    // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
+    // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
+    // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
+    // not set: TEST_CALLBACK_BASE_URL (debug builds only)
+  }
+}
+
+resource noPasswordsForDeployment 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = [
+  for way in ['scm', 'ftp']: {
+    parent: site
+    name: way
+    properties: { allow: false }
+  }
+]
+
+output name string = site.name
+output url string = 'https://${site.properties.defaultHostName}'

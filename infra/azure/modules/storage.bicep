@@ -1,0 +1,109 @@
+// One storage account: the service's tables, the app's package and what the Functions host keeps for itself (function keys).
+// There is no shared key to steal: every access is an identity with a role.
+param name string
+param sku string
+param location string
+param tags object
+
+@description('Put before the table names.')
+param tablesPrefix string
+
+@description('The identity of the app.')
+param appPrincipalId string
+
+@description('A person who may read the tables; empty for nobody.')
+param operatorPrincipalId string
+
+var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
+var storageTableDataReader = '76199698-9eea-4c19-bc75-cec21354c6b6'
+
+resource account 'Microsoft.Storage/storageAccounts@2024-01-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'StorageV2'
+  sku: { name: sku }
+  properties: {
+    accessTier: 'Hot'
+    allowBlobPublicAccess: false
+    allowCrossTenantReplication: false
+    allowSharedKeyAccess: false
+    defaultToOAuthAuthentication: true
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+    publicNetworkAccess: 'Enabled'
+  }
+}
+
+resource tableService 'Microsoft.Storage/storageAccounts/tableServices@2024-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource tables 'Microsoft.Storage/storageAccounts/tableServices/tables@2024-01-01' = [
+  for table in ['analytics', 'calls']: {
+    parent: tableService
+    name: '${tablesPrefix}${table}'
+  }
+]
+
+resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    deleteRetentionPolicy: {
+      enabled: true
+      days: 7
+    }
+  }
+}
+
+resource deployments 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
+  parent: blobService
+  name: 'deployments'
+  properties: { publicAccess: 'None' }
+}
+
+// Where Event Grid leaves what it could not deliver to POST /api/events.
+resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
+  parent: blobService
+  name: 'dead-letters'
+  properties: { publicAccess: 'None' }
+}
+
+resource appOwnsBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, appPrincipalId, storageBlobDataOwner)
+  scope: account
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageBlobDataOwner)
+    principalId: appPrincipalId
+    principalType: 'ServicePrincipal'
+  }
+}
+
+resource appWritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, appPrincipalId, storageTableDataContributor)
+  scope: account
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)
+    principalId: appPrincipalId
+    principalType: 'ServicePrincipal'
+  }
+}
+
+resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
+  name: guid(account.id, operatorPrincipalId, storageTableDataReader)
+  scope: account
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataReader)
+    principalId: operatorPrincipalId
+  }
+}
+
+// The endpoints end in a slash.
+output name string = account.name
+output tableEndpoint string = account.properties.primaryEndpoints.table
+output blobEndpoint string = account.properties.primaryEndpoints.blob
+output deploymentContainerUrl string = '${account.properties.primaryEndpoints.blob}${deployments.name}'
+output deadLetterContainerId string = deadLetters.id

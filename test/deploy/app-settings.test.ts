@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { readSettings, settingSchemas } from '../../src/settings.ts';
+import { bicepFiles } from './bicep-reading.ts';
+
+const app = bicepFiles().get('modules/app.bicep');
+const text = app?.text ?? '';
+const appSettings = text.slice(text.indexOf("name: 'appsettings'"), text.indexOf('resource noPasswordsForDeployment'));
+
+const given = [...appSettings.matchAll(/^ +([A-Za-z_]\w*): /gm)].flatMap(([, name]) =>
+  name === undefined || name === 'properties' ? [] : [name],
+);
+const leftOut = [...appSettings.matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].flatMap(([, name]) => name ?? []);
+const own = Object.keys(settingSchemas);
+
+/** Settings of the Functions host and of Azure's SDKs, which are no business of src/settings.ts. */
+const FOREIGN = /^(AzureWebJobsStorage__|APPLICATIONINSIGHTS_|AZURE_)/;
+
+describe('the settings that are deployed', () => {
+  it('are all those of the service, each given or left out for a stated reason', () => {
+    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(own.toSorted());
+  });
+
+  it('leave out none that is required', () => {
+    const values: Record<string, string> = {
+      SERVICE_NAME: 'Ridge Watch',
+      CACHE_TS_UTC_WINDOW_SECONDS: '86400',
+      DETECTION_CATEGORIES: 'fire,smoke,structure',
+      COUNTER_SHARDS: '1',
+      TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
+      TABLES_PREFIX: '',
+      ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
+      ACS_SOURCE_PHONE_NUMBER: '+12065550100',
+      ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
+      ACS_RESOURCE_ID: '11111111-2222-3333-4444-555555555555',
+      CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
+    };
+    expect(given.filter((name) => !FOREIGN.test(name)).toSorted()).toEqual(Object.keys(values).toSorted());
+    const settings = readSettings(values);
+    expect(settings.tables).toEqual({ connection: { endpoint: values['TABLES_ENDPOINT'] }, prefix: '' });
+    expect(settings.acs.connection).toEqual({ endpoint: values['ACS_ENDPOINT'] });
+  });
+
+  it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
+    expect(given).toContain('AzureWebJobsStorage__credential');
+    expect(given).not.toContain('AzureWebJobsStorage');
+    expect(appSettings).toContain(
+      "APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'",
+    );
+    expect(appSettings).toContain('AZURE_CLIENT_ID: identityClientId');
+    expect(appSettings).not.toMatch(/AccountKey|accesskey|listKeys/i);
+  });
+});
