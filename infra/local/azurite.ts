@@ -61,9 +61,12 @@ const startOnce = async (port: number, dataDir: string | undefined): Promise<Azu
     args: [
       `--import=${END_WITH_PARENT}`,
       createRequire(import.meta.url).resolve('azurite/dist/src/table/main.js'),
-      ...['--tableHost', '127.0.0.1', '--tablePort', `${port}`],
-      ...['--silent', '--skipApiVersionCheck', '--disableTelemetry'],
-      ...(dataDir === undefined ? ['--inMemoryPersistence'] : ['--location', dataDir]),
+      '--tableHost=127.0.0.1',
+      `--tablePort=${port}`,
+      '--silent',
+      '--skipApiVersionCheck',
+      '--disableTelemetry',
+      ...(dataDir === undefined ? ['--inMemoryPersistence'] : [`--location=${dataDir}`]),
     ],
     environment: process.env,
     ready: /successfully started/,
@@ -78,6 +81,6 @@ const startOnce = async (port: number, dataDir: string | undefined): Promise<Azu
     port,
     pid: service.pid,
     exited: service.exited,
-    stop: async () => await service.stop(),
+    stop: async () => service.stop(),
   };
 };

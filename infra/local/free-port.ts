@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
  * on it must be ready to try another one.
  */
 export const freePort = async (): Promise<number> =>
-  await new Promise((resolve, reject) => {
+  new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port: 0 }, () => {

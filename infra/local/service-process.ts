@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
+import { within } from './deadline.ts';
+
 /** One line that a service printed. */
 export interface ServiceLine {
   readonly stream: 'stdout' | 'stderr';
@@ -76,13 +78,12 @@ export class ServiceProcess {
       });
     });
 
-    const late = timeout(READY_MILLISECONDS, `${start.name} was not ready after ${READY_MILLISECONDS / 1000} s`);
-    const outcome = await Promise.race([ready, service.exited, late.elapsed]);
-    late.cancel();
+    const outcome = await within(READY_MILLISECONDS, Promise.race([ready, service.exited]));
     if (outcome === 'ready') return service;
     service.kill();
     await service.exited;
-    throw new Error([`${outcome}:`, ...firstLines.slice(-QUOTED_LINES)].join('\n'));
+    const reason = outcome === 'late' ? `${start.name} was not ready after ${READY_MILLISECONDS / 1000} s` : outcome;
+    throw new Error([`${reason}:`, ...firstLines.slice(-QUOTED_LINES)].join('\n'));
   }
 
   get pid(): number | undefined {
@@ -92,13 +93,10 @@ export class ServiceProcess {
   /** Asks it to end, waits until it has, and kills it where it does not. May be called again. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
-    const late = timeout(STOP_MILLISECONDS, 'late');
-    if ((await Promise.race([this.exited, late.elapsed])) === 'late') {
-      console.error(`${this.#name} did not end within ${STOP_MILLISECONDS / 1000} s and is killed`);
-      this.kill();
-      await this.exited;
-    }
-    late.cancel();
+    if ((await within(STOP_MILLISECONDS, this.exited)) !== 'late') return;
+    console.error(`${this.#name} did not end within ${STOP_MILLISECONDS / 1000} s and is killed`);
+    this.kill();
+    await this.exited;
   }
 
   /** Ends it at once, as a crash of its machine would. */
@@ -109,7 +107,7 @@ export class ServiceProcess {
   async #untilExited(): Promise<string> {
     // A child process's own 'close' event never comes once this side has disconnected the channel.
     const outputs = [this.#child.stdout, this.#child.stderr].flatMap((stream) => (stream === null ? [] : [stream]));
-    const allRead = Promise.all(outputs.map(async (stream) => await new Promise((done) => stream.once('close', done))));
+    const allRead = Promise.all(outputs.map(async (stream) => new Promise((done) => stream.once('close', done))));
     const reason = await new Promise<string>((resolve) => {
       this.#child.once('error', (error) => resolve(`${this.#name} could not be run: ${error.message}`));
       this.#child.once('exit', (code, signal) => {
@@ -127,15 +125,3 @@ export class ServiceProcess {
     }
   }
 }
-
-const timeout = <Value extends string>(
-  milliseconds: number,
-  value: Value,
-): { readonly elapsed: Promise<Value>; readonly cancel: () => void } => {
-  let cancel = (): void => undefined;
-  const elapsed = new Promise<Value>((resolve) => {
-    const timer = setTimeout(resolve, milliseconds, value);
-    cancel = () => clearTimeout(timer);
-  });
-  return { elapsed, cancel };
-};

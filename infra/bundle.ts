@@ -1,0 +1,40 @@
+import { fileURLToPath } from 'node:url';
+
+import { build } from 'esbuild';
+
+/** What to bundle, and how. */
+export interface BundleOptions {
+  /** The entry point; the service's own composition root where it is not given. */
+  readonly entry?: string;
+  /** Where the bundle goes; its source map goes beside it. */
+  readonly outfile: string;
+  /** True keeps what `if (DEBUG)` guards, false removes it and the modules that only it uses. */
+  readonly debug: boolean;
+}
+
+/** The service's composition root. */
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/**
+ * Makes the one CommonJS file that Azure loads. CommonJS because it loads in a fifth of the time that ECMAScript
+ * modules take; not minified so that names stay readable; the source map without the sources, which a stack trace
+ * does not need.
+ *
+ * @throws where a source does not compile or an import does not resolve
+ */
+export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): Promise<void> => {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    define: { DEBUG: String(debug) },
+    // The Functions worker provides it.
+    external: ['@azure/functions-core'],
+    logLevel: 'warning',
+  });
+};

@@ -1,0 +1,126 @@
+import Module from 'node:module';
+
+/**
+ * The module `@azure/functions-core` as far as `@azure/functions` uses it. No package holds it: the Functions worker
+ * provides it by answering `require` itself, and so does this host. Names and shapes are the worker's own.
+ */
+export interface FunctionsCore {
+  readonly version: string;
+  readonly hostVersion: string;
+  registerFunction(metadata: FunctionMetadata, callback: FunctionCallback): Disposable;
+  registerHook(hookName: string, callback: HookCallback): Disposable;
+  setProgrammingModel(model: ProgrammingModel): void;
+  getProgrammingModel(): ProgrammingModel | undefined;
+  log(level: LogLevel, category: LogCategory, message: string): void;
+  readonly Disposable: typeof Disposable;
+}
+
+/** A function's handler, as registered: the inputs first, the invocation's context last. */
+export type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
+
+/** A function's name and bindings; the HTTP trigger's binding says route, methods and level. */
+export interface FunctionMetadata {
+  readonly name: string;
+  readonly bindings: Readonly<Record<string, BindingInfo>>;
+}
+
+/** One binding of a function; what else it holds depends on its type. */
+export interface BindingInfo {
+  readonly type: string;
+  readonly direction: string;
+  readonly [property: string]: unknown;
+}
+
+/** What `@azure/functions` provides: how to make a handler's arguments from a message, and a message from its result. */
+export interface ProgrammingModel {
+  readonly name: string;
+  readonly version: string;
+  getInvocationModel(context: CoreInvocationContext): InvocationModel;
+  getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
+}
+
+/** How one invocation goes, in this order. */
+export interface InvocationModel {
+  getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
+  invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
+  getResponse(context: unknown, result: unknown): Promise<InvocationResponse>;
+}
+
+/** What the programming model is told about one invocation. */
+export interface CoreInvocationContext {
+  readonly invocationId: string;
+  readonly metadata: FunctionMetadata;
+  readonly request: {
+    readonly invocationId: string;
+    readonly inputData: readonly { readonly name: string; readonly data: { readonly http: HttpRequestData } }[];
+    readonly triggerMetadata: Readonly<Record<string, never>>;
+  };
+  state: 'preInvocationHooks' | 'invocation' | 'postInvocationHooks' | undefined;
+  log(level: LogLevel, category: LogCategory, message: string): void;
+}
+
+/** A value that may be empty but is there: an empty query parameter is one. */
+export type NullableStrings = Readonly<Record<string, { readonly value: string }>>;
+
+/** An HTTP request as the host hands it to the worker. */
+export interface HttpRequestData {
+  readonly url: string;
+  readonly method: string;
+  readonly nullableHeaders: NullableStrings;
+  readonly nullableQuery: NullableStrings;
+  readonly nullableParams: NullableStrings;
+  readonly body?: { readonly bytes: Uint8Array };
+}
+
+/** An HTTP response as the worker hands it to the host. */
+export interface HttpResponseData {
+  readonly statusCode?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cookies?: readonly unknown[];
+  readonly body?: { readonly bytes?: Uint8Array } | null;
+}
+
+/** What an invocation hands back; no `returnValue` where the handler returned nothing. */
+export interface InvocationResponse {
+  readonly returnValue?: { readonly http?: HttpResponseData } | null;
+}
+
+/** The levels of a log line, least first. */
+export type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
+/** Whose log line it is: the app's own or the library's. */
+export type LogCategory = 'user' | 'system' | 'customMetric';
+
+/** Any hook; what its context holds depends on the hook. */
+export type HookCallback = (context: object) => unknown;
+
+/** The hooks there are; registering another one is an error, as in the worker. */
+export const HOOK_NAMES = ['appStart', 'appTerminate', 'preInvocation', 'postInvocation', 'log'] as const;
+export type HookName = (typeof HOOK_NAMES)[number];
+
+/** What registering something answers: disposing of it takes the registration back. */
+export class Disposable {
+  readonly #dispose: () => unknown;
+
+  constructor(dispose: () => unknown) {
+    this.#dispose = dispose;
+  }
+
+  static from(...disposables: { dispose: () => unknown }[]): Disposable {
+    return new Disposable(() => {
+      for (const each of disposables) each.dispose();
+    });
+  }
+
+  dispose(): unknown {
+    return this.#dispose();
+  }
+}
+
+/** From now on every CommonJS `require('@azure/functions-core')` of this process answers `core`. */
+export const provideFunctionsCore = (core: FunctionsCore): void => {
+  const prototype: { require: (this: unknown, id: string) => unknown } = Module.prototype;
+  const original = prototype.require;
+  prototype.require = function require(id) {
+    return id === '@azure/functions-core' ? core : original.call(this, id);
+  };
+};

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+
+import type {
+  CoreInvocationContext,
+  FunctionCallback,
+  HttpRequestData,
+  HttpResponseData,
+  InvocationModel,
+} from './functions-core.ts';
+import type { Registry } from './registry.ts';
+import type { Route } from './route-table.ts';
+
+/**
+ * Runs one function as the worker does: the library makes the arguments, then the hooks and the handler in their
+ * order, then the library makes the message of the result.
+ *
+ * @returns the HTTP response; undefined where the handler returned nothing
+ * @throws whatever the handler or a hook threw, or the library for a result that is not a response
+ */
+export const invoke = async (
+  registry: Registry,
+  route: Route,
+  http: HttpRequestData,
+): Promise<HttpResponseData | undefined> => {
+  const { metadata, callback } = route.registered;
+  const invocationId = randomUUID();
+  let invocationContext: unknown;
+  const core: CoreInvocationContext = {
+    invocationId,
+    metadata,
+    request: { invocationId, inputData: [{ name: route.bindingName, data: { http } }], triggerMetadata: {} },
+    state: undefined,
+    log: (level, category, message) => registry.log(level, category, message, invocationContext),
+  };
+
+  const model = registry.programmingModel.getInvocationModel(core);
+  const { context, inputs } = await model.getArguments();
+  invocationContext = context;
+
+  const before = { hookData: {}, invocationContext, inputs, functionCallback: callback };
+  await inState(core, 'preInvocationHooks', async () => registry.runHooks('preInvocation', before));
+
+  const after = {
+    hookData: before.hookData,
+    invocationContext,
+    inputs: before.inputs,
+    ...(await inState(core, 'invocation', async () => outcome(model, context, before))),
+  };
+  await inState(core, 'postInvocationHooks', async () => registry.runHooks('postInvocation', after));
+
+  // To the worker null and undefined are no errors, even thrown ones.
+  if (after.error !== null && after.error !== undefined) throw after.error;
+  const { returnValue } = await model.getResponse(context, after.result);
+  return returnValue?.http;
+};
+
+const outcome = async (
+  model: InvocationModel,
+  context: unknown,
+  { inputs, functionCallback }: { readonly inputs: unknown[]; readonly functionCallback: FunctionCallback },
+): Promise<{ result: unknown; error: unknown }> => {
+  try {
+    return { result: await model.invokeFunction(context, inputs, functionCallback), error: null };
+  } catch (error) {
+    return { result: null, error };
+  }
+};
+
+const inState = async <Result>(
+  core: CoreInvocationContext,
+  state: CoreInvocationContext['state'],
+  run: () => Promise<Result>,
+): Promise<Result> => {
+  core.state = state;
+  try {
+    return await run();
+  } finally {
+    core.state = undefined;
+  }
+};

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+
+import { inject } from 'vitest';
+
+import { freePort } from '../../infra/local/free-port.ts';
+import { ServiceProcess } from '../../infra/local/service-process.ts';
+
+const HOST_MAIN = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
+const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
+
+/** Somebody else may take a free port before the app does. */
+const ATTEMPTS = 3;
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Which app to start, and how. */
+export interface AppOptions {
+  /** Exactly what the app finds in its environment; a function of its URL where it must know that itself. */
+  readonly environment: Environment | ((url: string) => Environment);
+  /** One of this run's bundles, `debug` where nothing is given, or the path of another one. */
+  readonly bundle?: 'debug' | 'release' | { readonly path: string };
+  /** The service's own where it is not given. */
+  readonly hostJson?: string;
+  /** Where it is given, the host enforces it as in Azure. */
+  readonly functionKey?: string;
+  /** The working directory; the repository where it is not given. */
+  readonly cwd?: string;
+}
+
+/** A running app in a process of its own. */
+export interface App {
+  /** Without a slash at its end: `${app.url}/api/health`. */
+  readonly url: string;
+  readonly pid: number | undefined;
+  /** Everything that the app has printed so far, in lines. */
+  output(): string;
+  /** Ends it in good order and waits until it has ended. */
+  stop(): Promise<void>;
+  /** Ends it at once, as a crash does; `exited` tells when that is done. */
+  kill(): void;
+  /** Fulfils with the reason when the process has ended. */
+  readonly exited: Promise<string>;
+}
+
+/**
+ * Starts a bundle under the local functions host in a process of its own, on a free port, and waits until it serves.
+ *
+ * @throws {Error} with the app's output where it ends instead
+ * @example
+ * const app = await startApp({ environment: (url) => testEnvironment({ CALLBACK_BASE_URL: url }) });
+ */
+export const startApp = async (options: AppOptions): Promise<App> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOn(await freePort(), options);
+    } catch (error) {
+      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (!portWasTaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+};
+
+const startOn = async (port: number, options: AppOptions): Promise<App> => {
+  const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, cwd } = options;
+  const url = `http://127.0.0.1:${port}`;
+  const lines: string[] = [];
+  const service = await ServiceProcess.start({
+    name: 'The app',
+    args: [
+      `--import=${import.meta.resolve('tsx')}`,
+      HOST_MAIN,
+      `--bundle=${typeof bundle === 'string' ? inject('bundles')[bundle] : bundle.path}`,
+      `--host-json=${hostJson}`,
+      `--port=${port}`,
+      ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
+    ],
+    environment: { ...(typeof environment === 'function' ? environment(url) : environment) },
+    ...(cwd === undefined ? {} : { cwd }),
+    ready: /^Functions host ready/,
+    onLine: ({ text }) => lines.push(text),
+  });
+  return {
+    url,
+    pid: service.pid,
+    exited: service.exited,
+    output: () => lines.join('\n'),
+    stop: () => service.stop(),
+    kill: () => service.kill(),
+  };
+};
+
+/** A TABLES_PREFIX that no other test has. */
+export const ownTablesPrefix = (): string => `t${randomBytes(8).toString('hex')}`;
+
+/**
+ * Every setting that the app requires, on this run's Azurite with tables of its own, and with an ACS that nobody
+ * can reach; `overrides` win.
+ */
+export const testEnvironment = (overrides: Environment = {}): Environment => ({
+  SERVICE_NAME: 'Test Watch',
+  TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+  TABLES_PREFIX: ownTablesPrefix(),
+  // Port 9 is the discard service's: nothing answers there.
+  ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
+  ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+  ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+  CALLBACK_BASE_URL: 'http://127.0.0.1:9',
+  ...overrides,
+});
