@@ -16,14 +16,18 @@ const file = (path: string) => {
 
 /** Built-in functions that the files use; a misspelt one is in no such list. */
 const FUNCTIONS = new Set(
-  'empty guid map split string subscription subscriptionResourceId toLower trim union uniqueString'.split(' '),
+  'empty guid map resourceGroup split string subscription subscriptionResourceId toLower trim union uniqueString'.split(
+    ' ',
+  ),
 );
 
 /** Built-in roles, by the names that the files' variables have. Ids from the reference of Azure's built-in roles. */
 const ROLES = new Map([
   ['cognitiveServicesUser', 'a97b65f3-24c7-4388-baec-2e87135dc908'],
   ['communicationAndEmailServiceOwner', '09976791-48a7-449e-bb21-39d1a415f350'],
+  ['eventGridDataSender', 'd5a91429-5739-47e2-a06b-3470a27159e7'],
   ['monitoringMetricsPublisher', '3913510d-42f4-4e42-8a64-420c390055eb'],
+  ['storageBlobDataContributor', 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'],
   ['storageBlobDataOwner', 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'],
   ['storageTableDataContributor', '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'],
   ['storageTableDataReader', '76199698-9eea-4c19-bc75-cec21354c6b6'],
@@ -44,7 +48,8 @@ describe('reading Bicep', () => {
 });
 
 describe.each(paths)('%s', (path) => {
-  const { params, variables, resources, modules, bound, references, calledFunctions, outputs, tokens } = file(path);
+  const { params, variables, resources, modules, bound, references, calledFunctions, outputs, tokens, text } =
+    file(path);
 
   it('refers only to what it declares', () => {
     const declared = new Set([...params.keys(), ...variables, ...resources.keys(), ...modules.keys(), ...bound]);
@@ -64,6 +69,7 @@ describe.each(paths)('%s', (path) => {
       'maxLength',
       'maxValue',
       'metadata',
+      'secure',
       'minLength',
       'minValue',
     ]);
@@ -113,6 +119,16 @@ describe.each(paths)('%s', (path) => {
       );
     }
     expect([...calledFunctions].filter((name) => /^list/i.test(name))).toEqual([]);
+  });
+
+  it('takes keys as secure parameters only', () => {
+    for (const name of params.keys()) {
+      const isSecret = /key|secret|password|connectionstring/i.test(name);
+      expect({ name, isSecret }).toEqual({
+        name,
+        isSecret: new RegExp(`@secure\\(\\)\\n(@.*\\n)*param ${name} `).test(text),
+      });
+    }
   });
 });
 
