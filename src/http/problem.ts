@@ -12,7 +12,7 @@ export interface ProblemInit {
   readonly detail: string;
   readonly errors?: readonly ProblemError[];
   /** Further members of the body, as RFC 9457 allows. */
-  readonly extensions?: Readonly<Record<string, number | string>>;
+  readonly extensions?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

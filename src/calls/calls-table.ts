@@ -1,0 +1,149 @@
+import { TableClient, type TableEntityResult } from '@azure/data-tables';
+import type { TokenCredential } from '@azure/identity';
+import { z } from 'zod';
+
+import type { Connection } from '../settings.ts';
+
+/** A row's address in the `calls` table. */
+export interface RowAddress {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+/** The values of a row; times are `Date`s. A property that is undefined is not stored. */
+export type RowValues = Readonly<Record<string, string | number | Date | undefined>>;
+
+/** A row as it was read, with the tag that a later write must name. */
+export interface StoredRow {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly etag: string;
+}
+
+/** The table did not answer, in time or usefully: nothing is known of the row, and a write may or may not have been done. */
+export class CallsTableUnavailable extends Error {
+  override readonly name = 'CallsTableUnavailable';
+  /** The HTTP status, the system's code or `deadline`; never a message. */
+  readonly kind: string;
+
+  constructor(kind: string) {
+    super('The calls table cannot be used.');
+    this.kind = kind;
+  }
+}
+
+/** A client of the `calls` table without the SDK's retries: a call cannot wait for them. */
+export const connectToCallsTable = (
+  connection: Connection,
+  prefix: string,
+  credential: () => TokenCredential,
+): TableClient => {
+  const options = { retryOptions: { maxRetries: 0 } };
+  const name = `${prefix}calls`;
+  return 'connectionString' in connection
+    ? // The settings admit plain http for loopback addresses alone.
+      TableClient.fromConnectionString(connection.connectionString, name, { ...options, allowInsecureConnection: true })
+    : new TableClient(connection.endpoint, name, credential(), options);
+};
+
+// Somebody listens to a silent line meanwhile. The first request of a process may have to fetch a token.
+const DEADLINE_MS = 2_000;
+// After a request that was not answered in time the next ones do not wait for the same.
+const REST_AFTER_DEADLINE_MS = 5_000;
+
+/** Rows with compare-and-swap: what claims are made of. Every method throws {@link CallsTableUnavailable} and nothing else. */
+export class CallsTable {
+  readonly #client: TableClient;
+  #restsUntil = 0;
+
+  constructor(client: TableClient) {
+    this.#client = client;
+  }
+
+  /** The row; undefined where there is none. */
+  async read({ partitionKey, rowKey }: RowAddress): Promise<StoredRow | undefined> {
+    const row = await this.#request<TableEntityResult<Record<string, unknown>> | undefined>(
+      (abortSignal) => this.#client.getEntity(partitionKey, rowKey, { abortSignal }),
+      (failure) => (failure.status === 404 ? { answer: undefined } : undefined),
+    );
+    return row === undefined ? undefined : { values: row, etag: row.etag };
+  }
+
+  /**
+   * Writes a row: a new one, or anew if it is still the one that was read.
+   *
+   * @param readEtag the tag of the row that was read; undefined where there was none
+   * @returns the new row's tag; undefined where somebody else was first
+   */
+  write(address: RowAddress, values: RowValues, readEtag: string | undefined): Promise<string | undefined> {
+    return this.#request(
+      async (abortSignal) => {
+        const row = { ...address, ...values };
+        const { etag } =
+          readEtag === undefined
+            ? await this.#client.createEntity(row, { abortSignal })
+            : await this.#client.updateEntity(row, 'Replace', { etag: readEtag, abortSignal });
+        return etag;
+      },
+      ({ status }) => (status === 409 || status === 412 || status === 404 ? { answer: undefined } : undefined),
+    );
+  }
+
+  async #request<Answer>(
+    send: (abortSignal: AbortSignal) => Promise<Answer>,
+    meaningOf: (failure: TableFailure) => { readonly answer: Answer } | undefined,
+  ): Promise<Answer> {
+    if (performance.now() < this.#restsUntil) throw new CallsTableUnavailable('deadline');
+    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    for (let created = false; ; created = true) {
+      try {
+        return await send(deadline);
+      } catch (error) {
+        if (deadline.aborted) {
+          this.#restsUntil = performance.now() + REST_AFTER_DEADLINE_MS;
+          throw new CallsTableUnavailable('deadline');
+        }
+        const failure = tableFailure(error);
+        if (failure.code === 'TableNotFound' && !created) {
+          await this.#create(deadline);
+          continue;
+        }
+        const meaning = failure.code === 'TableNotFound' ? undefined : meaningOf(failure);
+        if (meaning === undefined) throw new CallsTableUnavailable(failure.code ?? String(failure.status ?? 'unknown'));
+        return meaning.answer;
+      }
+    }
+  }
+
+  // The SDK's createTable does not throw where the table exists.
+  async #create(abortSignal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.createTable({ abortSignal });
+    } catch (error) {
+      const failure = tableFailure(error);
+      throw new CallsTableUnavailable(failure.code ?? String(failure.status ?? 'unknown'));
+    }
+  }
+}
+
+interface TableFailure {
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+}
+
+// Outside a transaction the service's own code is in `details`; `code` is a system error's.
+const sdkErrorSchema = z.object({
+  statusCode: z.number().optional().catch(undefined),
+  code: z.string().optional().catch(undefined),
+  details: z
+    .object({ odataError: z.object({ code: z.string() }) })
+    .optional()
+    .catch(undefined),
+});
+
+const tableFailure = (error: unknown): TableFailure => {
+  const parsed = sdkErrorSchema.safeParse(error);
+  return {
+    status: parsed.data?.statusCode,
+    code: parsed.data?.details?.odataError.code ?? parsed.data?.code,
+  };
+};

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+
+import pMap from 'p-map';
+
+import type { Log } from '../log.ts';
+import type { AlertType } from './alert-types.ts';
+import type { CallFlow } from './call-flow.ts';
+import type { CallId } from './call-id.ts';
+import type { CallRequests } from './call-requests.ts';
+import { type PhoneLine, PhoneLineError } from './phone-line.ts';
+import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
+
+/** What became of the request to call one number. */
+export type CallOutcome =
+  | { readonly status: 'placed'; readonly callId: CallId }
+  /** `reason` is in words, safe to answer. */
+  | { readonly status: 'failed'; readonly reason: string };
+
+/** What is needed to place calls. */
+export interface CallPlacerParts {
+  readonly line: PhoneLine;
+  readonly flow: CallFlow;
+  readonly requests: CallRequests;
+}
+
+/** Places the calls of one alert. */
+export type PlaceCalls = (
+  alertType: AlertType,
+  recipients: readonly PhoneNumber[],
+  log: Log,
+) => Promise<readonly CallOutcome[]>;
+
+const CALLS_AT_A_TIME = 16;
+// Azure cuts a request off at 230 s. All waiting for a throttled line is within this.
+const WITHIN_MS = 90_000;
+
+/**
+ * Calls every recipient: the outcomes come in the recipients' order, and one that cannot be called never stops the others.
+ *
+ * @example const outcomes = await createCallPlacer({ line, flow, requests })(alertType, recipients, log);
+ */
+export const createCallPlacer =
+  ({ line, flow, requests }: CallPlacerParts): PlaceCalls =>
+  async (alertType, recipients, log) => {
+    const end = performance.now() + WITHIN_MS;
+    const place = async (number: PhoneNumber): Promise<CallOutcome> => {
+      const context = { requestId: randomUUID(), recipient: maskPhoneNumber(number) };
+      const fields = { request_id: context.requestId, alert_type: alertType.name, recipient: context.recipient };
+      const request = requests.begin(context, alertType.name, log);
+      log.info('call requested', fields);
+      try {
+        const left = end - performance.now();
+        if (left <= 0) throw new PhoneLineError('refused', 'no time left');
+        const callId = await line.call(number, alertType, context, left);
+        log.info('call placed', { call_id: callId, ...fields });
+        const details = { alertType: alertType.name, ...context };
+        await Promise.all([flow.placed(callId, alertType, details, log), request.placed(callId)]);
+        return { status: 'placed', callId };
+      } catch (error) {
+        if (!(error instanceof PhoneLineError)) throw error;
+        const { code, subCode, reason } = error;
+        log.error('call not placed', { ...fields, code, sub_code: subCode, reason });
+        await request.failed(error);
+        return { status: 'failed', reason };
+      }
+    };
+    return pMap(recipients, place, { concurrency: CALLS_AT_A_TIME });
+  };
