@@ -11,7 +11,8 @@ import { readQuery } from './query.ts';
 import { badBody, callsAnswer, MAX_RECIPIENTS_BODY_BYTES, recipientsSchema } from './recipients.ts';
 
 // Pure to the bundler: nothing of this module may stay in a release bundle, where nobody uses it.
-const testCallQuery = /* @__PURE__ */ (() =>
+/** The query of `POST /api/test-call`. */
+export const testCallQuery = /* @__PURE__ */ (() =>
   z.strictObject({ alert_type: /* @__PURE__ */ alertTypeSchema.default('Custom') }))();
 
 /**

@@ -51,6 +51,16 @@ export const tokensOf = (text: string): Token[] => {
     return { kind: 'string', text: text.slice(from, at++), line: start, inside };
   };
 
+  const multiLineString = (): Token => {
+    const start = line;
+    const end = text.indexOf("'''", at + 3);
+    if (end === -1) throw new Error(`line ${start}: a string does not end`);
+    const content = text.slice(at + 3, end);
+    line += content.split('\n').length - 1;
+    at = end + 3;
+    return { kind: 'string', text: content, line: start, inside: [] };
+  };
+
   const until = (end: string | undefined): Token[] => {
     const tokens: Token[] = [];
     const open: string[] = [];
@@ -64,6 +74,7 @@ export const tokensOf = (text: string): Token[] => {
       const word = /^[A-Za-z_]\w*/.exec(text.slice(at, at + 100))?.[0];
       const number = /^\d+/.exec(text.slice(at, at + 20))?.[0];
       if (text.startsWith('//', at)) at = text.indexOf('\n', at);
+      else if (text.startsWith("'''", at)) tokens.push(multiLineString());
       else if (char === "'") tokens.push(string());
       else if (word !== undefined) {
         tokens.push({ kind: 'word', text: word, line });

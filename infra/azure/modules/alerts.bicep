@@ -88,6 +88,15 @@ resource unhealthy 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   }
 }
 
+// Not every call that was not heard fails in the same place: it could not be placed, was not answered, did not play, or nothing more
+// was heard of it. Lines of calls say in `state` how the call stands.
+var failedCalls = '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) in ("call not placed", "call failed", "message not played", "hang-up failed", "call overdue", "callback events left")
+  or tostring(line.state) == "failed"
+'''
+
 // The log's lines are JSON objects; `event` is the field that src/ names them by.
 var logAlerts = [
   {
@@ -116,7 +125,7 @@ var logAlerts = [
     name: 'failed-calls'
     description: 'Somebody who should have been phoned was not reached, or heard nothing.'
     severity: 0
-    query: 'traces | where tostring(parse_json(message).event) == "call failed"'
+    query: failedCalls
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'

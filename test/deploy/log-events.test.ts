@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8');
+
+const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => read(`src/${path}`))
+  .join('\n');
+
+/** The names of log events that a text asks for in KQL. */
+const eventsAskedFor = (text: string): readonly string[] =>
+  [...text.matchAll(/\.event\)? (?:==|in) \(?((?:"[^"]+"(?:, )?)+)/g)].flatMap(([, names = '']) =>
+    [...names.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? []),
+  );
+
+describe.each(['infra/azure/modules/alerts.bicep', 'README.md'])('%s', (path) => {
+  it('asks for log events that the code writes', () => {
+    const asked = eventsAskedFor(read(path));
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
+  });
+});
+
+describe('the alert about counts that do not move', () => {
+  it('asks for a function that the app registers', () => {
+    const [, name] = /requests \| where name == "(\w+)"/.exec(read('infra/azure/modules/alerts.bicep')) ?? [];
+    expect(read('src/main.ts')).toMatch(new RegExp(`['"]${name}['"]`));
+  });
+});
