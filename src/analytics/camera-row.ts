@@ -1,0 +1,122 @@
+import { cameraKey } from './keys.ts';
+import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts';
+import { tallyFromProperties, tallyProperties } from './tally-text.ts';
+import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
+import { writeOf, type PropertyValue, type RowWrite } from './table.ts';
+
+/** Most categories of one camera in one day. */
+export const MAX_CAMERA_CATEGORIES = 64;
+
+/** One hour of a camera: its tally, and a tally for each minute (0 to 59) that has events, as {@link minutesOf} reads it. */
+export interface CameraHour {
+  readonly tally: Tally;
+  readonly minutes: Uint8Array;
+}
+
+/** A camera's day, or what was read of it. */
+export interface CameraDay {
+  readonly tally: Tally;
+  /** The hours (0 to 23) that have events, of those that were read. */
+  readonly hours: ReadonlyMap<number, CameraHour>;
+}
+
+/** The day of a camera that sent nothing yet. */
+export const EMPTY_CAMERA_DAY: CameraDay = { tally: EMPTY_TALLY, hours: new Map() };
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+const hourProperty = (hour: number): string => `h${twoDigits(hour)}`;
+const minutesProperty = (hour: number): string => `m${twoDigits(hour)}`;
+
+/** The properties to read for the day's tally alone. */
+export const CAMERA_DAY_PROPERTIES: readonly string[] = ['day'];
+
+/** The properties to read for the day's tally, some hours' tallies, and the minutes of some hours. */
+export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
+  ...CAMERA_DAY_PROPERTIES,
+  ...[...hours].map(hourProperty),
+  ...[...minutesOfHours].map(minutesProperty),
+];
+
+const placesOf = (tally: Tally): ReadonlyMap<string, number> =>
+  new Map([...tally.categories.keys()].map((category, place) => [category, place]));
+
+const minutesBytes = (minutes: ReadonlyMap<number, Tally>, places: ReadonlyMap<string, number>): Uint8Array => {
+  const writer = new ByteWriter();
+  for (const [minute, tally] of [...minutes].sort(([left], [right]) => left - right)) {
+    writer.count(minute);
+    writeTally(writer, tally, places);
+  }
+  return writer.bytes();
+};
+
+/**
+ * The minutes (0 to 59) of an hour of a camera's day.
+ *
+ * @throws {TypeError} where they are not what this module writes
+ */
+export const minutesOf = (day: CameraDay, hour: number): ReadonlyMap<number, Tally> => {
+  const categories = [...day.tally.categories.keys()];
+  const minutes = new Map<number, Tally>();
+  const reader = new ByteReader(day.hours.get(hour)?.minutes ?? new Uint8Array());
+  while (!reader.done) {
+    const minute = reader.count();
+    const tally = readTally(reader, categories);
+    // The list of categories is in the same row: it cannot be older than its minutes.
+    if (tally === undefined) throw new TypeError('a stored camera is damaged');
+    minutes.set(minute, tally);
+  }
+  return minutes;
+};
+
+/**
+ * A camera row, or the part of it that was read → the camera's day.
+ *
+ * @throws {TypeError} where the row is not what {@link cameraWrite} writes
+ */
+export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): CameraDay => {
+  const tally = tallyFromProperties('day', properties);
+  if (tally === undefined) throw new TypeError('a stored camera is damaged');
+  const hours = new Map<number, CameraHour>();
+  for (let hour = 0; hour < 24; hour += 1) {
+    const ofHour = tallyFromProperties(hourProperty(hour), properties);
+    const minutes = properties[minutesProperty(hour)] ?? new Uint8Array();
+    if (!(minutes instanceof Uint8Array)) throw new TypeError('a stored camera is damaged');
+    if (ofHour !== undefined || minutes.length > 0) hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes });
+  }
+  return { tally, hours };
+};
+
+/**
+ * The day with a difference added.
+ *
+ * @param minute minute of the day, 0 to 1439
+ */
+export const addToCamera = (day: CameraDay, minute: number, difference: Tally): CameraDay => {
+  const hour = Math.floor(minute / 60);
+  const tally = plus(day.tally, difference);
+  const minutes = new Map(minutesOf(day, hour));
+  minutes.set(minute % 60, plus(minutes.get(minute % 60) ?? EMPTY_TALLY, difference));
+  const ofHour: CameraHour = {
+    tally: plus(day.hours.get(hour)?.tally ?? EMPTY_TALLY, difference),
+    minutes: minutesBytes(minutes, placesOf(tally)),
+  };
+  return { tally, hours: new Map(day.hours).set(hour, ofHour) };
+};
+
+/** Writes the day's tally and the hours named of a camera's day; `etag` undefined: there is no row yet. */
+export const cameraWrite = (
+  cameraId: string,
+  etag: string | undefined,
+  day: CameraDay,
+  hours: Iterable<number>,
+): RowWrite => {
+  const rowKey = cameraKey(cameraId);
+  const properties: Record<string, PropertyValue> = tallyProperties('day', day.tally);
+  for (const hour of hours) {
+    const ofHour = day.hours.get(hour);
+    if (ofHour === undefined) continue;
+    Object.assign(properties, tallyProperties(hourProperty(hour), ofHour.tally));
+    properties[minutesProperty(hour)] = ofHour.minutes;
+  }
+  return writeOf(rowKey, etag, properties);
+};

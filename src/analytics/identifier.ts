@@ -1,0 +1,17 @@
+/** Most characters (UTF-16 units) of an event's or a camera's id. */
+export const MAX_ID_LENGTH = 128;
+
+/**
+ * What is wrong with an id, in words; undefined where nothing is. Ids are 1 to 128 characters. Control characters cannot be in
+ * a key of Table Storage; half surrogates and Unicode's noncharacters are no characters at all.
+ */
+export const idProblem = (id: string): string | undefined => {
+  if (id.length === 0) return 'is empty';
+  if (id.length > MAX_ID_LENGTH) return `is longer than ${MAX_ID_LENGTH} characters`;
+  if (/\p{Cc}/u.test(id)) return 'has a control character';
+  if (/\p{Noncharacter_Code_Point}|\p{Cs}/u.test(id)) return 'has a code point that is not a character';
+  return undefined;
+};
+
+/** The form of a category's name. */
+export const CATEGORY_FORM = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

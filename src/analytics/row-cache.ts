@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+
+import type { CameraDay } from './camera-row.ts';
+import type { StoredEvent } from './event-row.ts';
+
+const MEBIBYTE = 1_048_576;
+
+/** A camera's row as last seen: its version, and of the hours `known` all there is in it. */
+export interface KnownCamera {
+  readonly etag: string;
+  readonly day: CameraDay;
+  readonly known: ReadonlySet<number>;
+}
+
+/** About how many bytes a camera's day takes in memory. */
+const sizeOfCamera = ({ day }: KnownCamera): number => {
+  let size = 1_000 + 150 * day.tally.categories.size;
+  for (const hour of day.hours.values()) size += 300 + hour.minutes.length + 150 * hour.tally.categories.size;
+  return size;
+};
+
+const sizeOfEvent = ({ facets }: StoredEvent): number =>
+  700 + 100 * ((facets.detections?.value.size ?? 0) + (facets.annotations?.value.size ?? 0));
+
+/**
+ * The camera and event rows that the process committed or read last, over all shards, in bounded memory: a steady stream
+ * needs no reads. Whatever is here may be stale; each write carries the row's version and finds out.
+ */
+export class RowCache {
+  readonly #cameras = new LRUCache<string, KnownCamera>({ maxSize: 96 * MEBIBYTE, sizeCalculation: sizeOfCamera });
+  readonly #events = new LRUCache<string, StoredEvent>({ maxSize: 48 * MEBIBYTE, sizeCalculation: sizeOfEvent });
+
+  camera(partition: string, cameraId: string): KnownCamera | undefined {
+    return this.#cameras.get(`${partition}|${cameraId}`);
+  }
+
+  setCamera(partition: string, cameraId: string, camera: KnownCamera): void {
+    this.#cameras.set(`${partition}|${cameraId}`, camera);
+  }
+
+  forgetCamera(partition: string, cameraId: string): void {
+    this.#cameras.delete(`${partition}|${cameraId}`);
+  }
+
+  event(partition: string, rowKey: string): StoredEvent | undefined {
+    return this.#events.get(`${partition}|${rowKey}`);
+  }
+
+  setEvent(partition: string, rowKey: string, event: StoredEvent): void {
+    this.#events.set(`${partition}|${rowKey}`, event);
+  }
+
+  forgetEvent(partition: string, rowKey: string): void {
+    this.#events.delete(`${partition}|${rowKey}`);
+  }
+}
