@@ -1,0 +1,217 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { z } from 'zod';
+
+import type { Deliveries } from './deliveries.ts';
+import { signatureFault } from './request-signature.ts';
+import { type Fault, scenarioOf } from './scenarios.ts';
+import { type Pace, SimulatedCall } from './simulated-call.ts';
+import type { RefusedRequest, SimulatorLog } from './story.ts';
+import { API_VERSION, createCallBody, errorBody, playBody, repeatabilityHeaders } from './wire.ts';
+
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const MOST_BODY_BYTES = 1024 * 1024;
+
+/** A request that ACS would not take: the app should not have made it. */
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** The requests that the app may make: signed, and each by ACS's rules. */
+export class CallingApi {
+  readonly #accessKey: string;
+  readonly #pace: Pace;
+  readonly #deliveries: Deliveries;
+  readonly #print: (line: string) => void;
+  readonly #calls = new Map<string, SimulatedCall>();
+  readonly #refused: RefusedRequest[] = [];
+  /** What repeatable requests were answered with, by their id. */
+  readonly #answered = new Map<string, { readonly body: string; readonly answer: Answer }>();
+  /** How many faults each number's requests have met. */
+  readonly #met = new Map<string, number>();
+
+  constructor(accessKey: string, pace: Pace, deliveries: Deliveries, print: (line: string) => void) {
+    this.#accessKey = accessKey;
+    this.#pace = pace;
+    this.#deliveries = deliveries;
+    this.#print = print;
+  }
+
+  log(): Omit<SimulatorLog, 'keyFetches'> {
+    return { calls: [...this.#calls.values()].map((call) => call.told()), refused: [...this.#refused] };
+  }
+
+  stop(): void {
+    for (const call of this.#calls.values()) call.stop();
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const body = await readBody(request);
+      const answer = this.#route(request, body);
+      if (answer === 'hangs') return;
+      if (answer === 'answer lost') request.socket.destroy();
+      else send(response, answer);
+    } catch (error) {
+      const { status, code, message } =
+        error instanceof Refusal ? error : { status: 500, code: 'Simulator', message: String(error) };
+      const path = new URL(request.url ?? '/', 'http://simulator').pathname;
+      const line = `${request.method ?? ''} ${path}`;
+      this.#refused.push({ at: new Date().toISOString(), request: line, status, reason: message });
+      this.#print(`refused: ${line}: ${message}`);
+      send(response, { status, body: errorBody(code, message) });
+    }
+  }
+
+  #route(request: IncomingMessage, body: string): Answer | 'hangs' | 'answer lost' {
+    const fault = signatureFault(request, body, this.#accessKey);
+    if (fault !== undefined) throw new Refusal(401, 'Denied', fault);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator');
+    if (searchParams.get('api-version') !== API_VERSION) {
+      throw new Refusal(400, 'UnsupportedApiVersion', 'api-version is missing or unknown');
+    }
+    const path = /^\/calling\/callConnections(?:\/([0-9a-f-]{36}))?(:play|:terminate)?$/.exec(pathname);
+    const [, callId, action] = path ?? [];
+    if (request.method === 'POST' && path !== null) {
+      if (callId === undefined && action === undefined) return this.#createCall(request, body);
+      if (callId !== undefined && action === ':play') return this.#play(callId, body);
+      if (callId !== undefined && action === ':terminate') return this.#terminate(callId, request, body);
+    }
+    throw new Refusal(404, 'NotFound', 'no such operation');
+  }
+
+  #createCall(request: IncomingMessage, text: string): Answer | 'hangs' | 'answer lost' {
+    const requestId = repeatabilityId(request);
+    const body = parse(createCallBody, text);
+    const to = body.targets[0].phoneNumber.value;
+    const earlier = this.#earlier(requestId, text);
+    if (earlier !== undefined) return earlier;
+    const fault = this.#fault(to, 'call');
+    if (fault === 'hangs') return fault;
+    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+
+    const call = new SimulatedCall(body, this.#pace, this.#deliveries, this.#print);
+    this.#calls.set(call.id, call);
+    const answer = { status: 201, body: call.properties() };
+    this.#answered.set(requestId, { body: text, answer });
+    call.note('request', 'createCall', fault ?? '201');
+    this.#print(`${to} rings (${call.scenario.name})`);
+    call.begin();
+    return fault ?? answer;
+  }
+
+  #play(callId: string, text: string): Answer | 'hangs' | 'answer lost' {
+    const call = this.#find(callId);
+    call.requests.play += 1;
+    const body = parse(playBody, text);
+    if (call.state !== 'connected') {
+      throw new Refusal(400, '8501', 'Action is invalid when call is not in Established state.');
+    }
+    const fault = this.#fault(call.to, 'play');
+    call.note('request', 'play', fault === undefined ? '202' : nameOf(fault));
+    if (fault === 'hangs') return fault;
+    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+    call.play(body);
+    return fault ?? { status: 202 };
+  }
+
+  #terminate(callId: string, request: IncomingMessage, text: string): Answer | 'hangs' | 'answer lost' {
+    const requestId = repeatabilityId(request);
+    if (text !== '') throw new Refusal(400, 'BadRequest', 'terminate has no body');
+    const earlier = this.#earlier(requestId, callId);
+    if (earlier !== undefined) return earlier;
+    const call = this.#find(callId);
+    call.requests.hangUp += 1;
+    const fault = this.#fault(call.to, 'hangUp');
+    call.note('request', 'hangUp', fault === undefined ? '204' : nameOf(fault));
+    if (fault === 'hangs') return fault;
+    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+    const answer = { status: 204 };
+    this.#answered.set(requestId, { body: callId, answer });
+    call.terminate();
+    return fault ?? answer;
+  }
+
+  #find(callId: string): SimulatedCall {
+    const call = this.#calls.get(callId);
+    if (call === undefined || call.state === 'ended') throw new Refusal(404, '8522', 'Call not found.');
+    return call;
+  }
+
+  #earlier(requestId: string, body: string): Answer | undefined {
+    const earlier = this.#answered.get(requestId);
+    if (earlier === undefined) return undefined;
+    if (earlier.body !== body)
+      throw new Refusal(400, 'BadRequest', 'the repeatability id was used for another request');
+    return { ...earlier.answer, headers: { 'repeatability-result': 'accepted' } };
+  }
+
+  /** The next fault of the number's scenario for this kind of request. */
+  #fault(to: string, kind: 'call' | 'play' | 'hangUp'): Fault | undefined {
+    const { faults } = scenarioOf(to);
+    const planned = faults?.[kind] ?? [];
+    const met = this.#met.get(`${kind} ${to}`) ?? 0;
+    this.#met.set(`${kind} ${to}`, met + 1);
+    return faults?.always === true ? planned[met % planned.length] : planned[met];
+  }
+}
+
+/** Answers a request. */
+export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {
+  response.writeHead(status, { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+};
+
+const answerOf = ({ answer, code, retryAfterSeconds }: Exclude<Fault, string>): Answer => ({
+  status: answer,
+  body: errorBody(code ?? 'Simulated', 'This is what the number asked for.'),
+  ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }),
+});
+
+const nameOf = (fault: Fault): string => (typeof fault === 'string' ? fault : String(fault.answer));
+
+const repeatabilityId = (request: IncomingMessage): string => {
+  const headers = repeatabilityHeaders.safeParse(request.headers);
+  if (!headers.success) throw new Refusal(400, 'BadRequest', z.prettifyError(headers.error));
+  return headers.data['repeatability-request-id'];
+};
+
+const parse = <Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> => {
+  const body = schema.safeParse(parseJson(text));
+  if (!body.success) throw new Refusal(400, 'BadRequest', z.prettifyError(body.error));
+  return body.data;
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'BadRequest', 'the body is not JSON');
+  }
+};
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > MOST_BODY_BYTES) throw new Refusal(413, 'TooLarge', 'the body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+};

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { TokenSigner } from './token-signer.ts';
+
+const ATTEMPTS = 3;
+const PAUSE_MS = 300;
+const DEADLINE_MS = 60_000;
+
+/** Posts callbacks, signed, as ACS does: one event in an array of its own, again where the app does not take it. */
+export class Deliveries {
+  /** Further instances of the app: base URLs, without a slash at the end, that get every callback as well. */
+  readonly mirrors: string[] = [];
+  readonly #signer: TokenSigner;
+  readonly #stopped = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(signer: TokenSigner) {
+    this.#signer = signer;
+  }
+
+  /** @param answered is told what each recipient answered: a status, or `unreachable` */
+  post(callbackUri: string, event: object, answered: (answer: string) => void): void {
+    const { pathname, search } = new URL(callbackUri);
+    const everywhere = [callbackUri, ...this.mirrors.map((base) => `${base}${pathname}${search}`)];
+    for (const url of everywhere) {
+      const delivery = this.#deliver(url, JSON.stringify([event])).then(answered);
+      this.#underWay.add(delivery);
+      void delivery.finally(() => this.#underWay.delete(delivery));
+    }
+  }
+
+  /** Fulfils when nothing is being delivered. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.settled();
+  }
+
+  async #deliver(url: string, body: string): Promise<string> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await this.#post(url, body);
+      if (/^[234]/.test(answer) || attempt === ATTEMPTS || this.#stopped.signal.aborted) return answer;
+      await sleep(PAUSE_MS * attempt);
+    }
+  }
+
+  async #post(url: string, body: string): Promise<string> {
+    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(DEADLINE_MS)]);
+    try {
+      const headers = {
+        'content-type': 'application/cloudevents-batch+json; charset=utf-8',
+        authorization: `Bearer ${await this.#signer.sign()}`,
+      };
+      const response = await fetch(url, { method: 'POST', headers, body, signal });
+      await response.arrayBuffer();
+      return String(response.status);
+    } catch {
+      // The network's own reason is of no use here: the app is not there, or the simulator is being stopped.
+      return 'unreachable';
+    }
+  }
+}

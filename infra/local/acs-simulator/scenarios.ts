@@ -1,0 +1,95 @@
+/** What may happen to a request instead of being carried out and answered. */
+export type Fault =
+  /** Answered with this status and error code, and not carried out. */
+  | { readonly answer: number; readonly code?: string; readonly retryAfterSeconds?: number }
+  /** Not carried out and never answered. */
+  | 'hangs'
+  /** Carried out, but the answer is lost: the connection breaks. */
+  | 'answer lost';
+
+/** An ACS result: code and sub-code. */
+export type Result = readonly [code: number, subCode: number];
+
+/** What a number's last two digits make of its call. What is not given goes as it should. */
+export interface Scenario {
+  readonly digits: string;
+  /** A few words, for the log and the README. */
+  readonly name: string;
+  /** Nobody is reached: CreateCallFailed with this result. */
+  readonly unreachable?: Result;
+  /** PlayFailed with this result in place of PlayCompleted. */
+  readonly playFails?: Result;
+  /** The callee hangs up while the message is spoken. */
+  readonly calleeHangsUp?: true;
+  /** The events of the callback are posted so many times each. */
+  readonly copies?: { readonly CallConnected?: number; readonly all?: number };
+  /** Events that never arrive. */
+  readonly lost?: 'CallConnected' | 'PlayCompleted';
+  /** ParticipantsUpdated before CallConnected, PlayCompleted before PlayStarted, CallConnected again after the end. */
+  readonly reordered?: true;
+  /** CallConnected is posted before createCall is answered. */
+  readonly connectedFirst?: true;
+  /** Events of kinds that nobody knows in between. */
+  readonly unknownKinds?: true;
+  /** What happens to the requests about this call, in their order; after the last one all goes well, unless it says `always`. */
+  readonly faults?: {
+    readonly call?: readonly Fault[];
+    readonly play?: readonly Fault[];
+    readonly hangUp?: readonly Fault[];
+    readonly always?: true;
+  };
+}
+
+const throttled: Fault = { answer: 429, code: 'TooManyRequests', retryAfterSeconds: 1 };
+
+/** Every scenario. A number that ends otherwise is answered, and all goes well. */
+export const SCENARIOS: readonly Scenario[] = [
+  { digits: '01', name: 'no answer', unreachable: [480, 560_480] },
+  { digits: '02', name: 'busy', unreachable: [486, 560_486] },
+  { digits: '03', name: 'declined', unreachable: [487, 10_024] },
+  { digits: '04', name: 'invalid number', unreachable: [484, 560_484] },
+  { digits: '05', name: 'blocked as spam', unreachable: [403, 510_403] },
+
+  { digits: '10', name: 'play fails: speech refused', playFails: [400, 8_565] },
+  { digits: '11', name: 'play fails: speech not configured', playFails: [400, 8_567] },
+  { digits: '12', name: 'callee hangs up mid-message', calleeHangsUp: true },
+  { digits: '13', name: 'play request refused', faults: { play: [{ answer: 400, code: '8535' }], always: true } },
+  { digits: '14', name: 'play request answered 500', faults: { play: [{ answer: 500 }], always: true } },
+  { digits: '15', name: "play request's answer lost", faults: { play: ['answer lost'] } },
+  { digits: '16', name: 'play request never answered', faults: { play: ['hangs'], always: true } },
+  { digits: '17', name: 'play request throttled once', faults: { play: [throttled] } },
+
+  { digits: '20', name: 'CallConnected repeated', copies: { CallConnected: 3 } },
+  { digits: '21', name: 'every event repeated', copies: { all: 2 } },
+  { digits: '22', name: 'events reordered', reordered: true },
+  { digits: '23', name: "CallConnected before the call request's answer", connectedFirst: true },
+  { digits: '24', name: 'PlayCompleted lost', lost: 'PlayCompleted' },
+  { digits: '25', name: 'CallConnected lost', lost: 'CallConnected' },
+  { digits: '26', name: 'unknown event kinds', unknownKinds: true },
+
+  { digits: '30', name: 'call request throttled once, with Retry-After', faults: { call: [throttled] } },
+  {
+    digits: '31',
+    name: 'call request throttled for ever',
+    faults: { call: [{ ...throttled, retryAfterSeconds: 600 }], always: true },
+  },
+  { digits: '32', name: 'call request never answered the first time', faults: { call: ['hangs'] } },
+  { digits: '33', name: 'call request never answered', faults: { call: ['hangs'], always: true } },
+  { digits: '34', name: "call request's answer lost", faults: { call: ['answer lost'] } },
+  { digits: '35', name: 'call request answered 500 twice', faults: { call: [{ answer: 500 }, { answer: 500 }] } },
+  { digits: '36', name: 'call request refused', faults: { call: [{ answer: 400, code: '8519' }], always: true } },
+  { digits: '37', name: 'call request throttled once, code 8529', faults: { call: [{ answer: 403, code: '8529' }] } },
+
+  { digits: '40', name: "hang-up request's answer lost", faults: { hangUp: ['answer lost'] } },
+  { digits: '41', name: 'hang-up request answered 503 once', faults: { hangUp: [{ answer: 503 }] } },
+];
+
+const ANSWERED: Scenario = { digits: '00', name: 'answered' };
+
+/**
+ * The scenario of a number.
+ *
+ * @example scenarioOf('+12065550102').name // 'busy'
+ */
+export const scenarioOf = (number: string): Scenario =>
+  SCENARIOS.find((scenario) => number.endsWith(scenario.digits)) ?? ANSWERED;

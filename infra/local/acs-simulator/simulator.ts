@@ -1,0 +1,116 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+
+import { type Answer, CallingApi, send } from './calling-api.ts';
+import { Deliveries } from './deliveries.ts';
+import type { Pace } from './simulated-call.ts';
+import type { SimulatorLog } from './story.ts';
+import { createTokenSigner, type TokenSigner } from './token-signer.ts';
+
+/** How to start the simulator. */
+export interface AcsSimulatorOptions {
+  /** The port of 127.0.0.1 to listen on; a free one where it is not given. */
+  readonly port?: number;
+  /** How long things take. The default is as fast as tests want it; people want to watch. */
+  readonly pace?: Partial<Pace>;
+  /** Gets a line for everything that a callee hears and does. */
+  readonly print?: (line: string) => void;
+}
+
+/** A running simulator of ACS Call Automation. */
+export interface AcsSimulator {
+  /** For ACS_CONNECTION_STRING. */
+  readonly connectionString: string;
+  /** For ACS_RESOURCE_ID: the audience of the callback tokens. */
+  readonly resourceId: string;
+  /** For ACS_TOKEN_ISSUER. */
+  readonly issuer: string;
+  /** For ACS_TOKEN_KEYS_URL. */
+  readonly keysUrl: string;
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** Signs callback tokens, right ones and others. */
+  readonly signer: TokenSigner;
+  /** Base URLs of further instances of the app: they get every callback as well. */
+  readonly mirrors: string[];
+  /** While true, the keys of the tokens are answered with 503. */
+  keysDown: boolean;
+  /** What happened so far; `GET /log` answers the same. */
+  log(): SimulatorLog;
+  /** Fulfils when no callback is on its way. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
+/**
+ * Starts a simulator of ACS Call Automation on this machine: the real SDK talks to it, and it posts the callbacks that ACS posts,
+ * signed with keys of its own. It is strict: what ACS refuses it refuses, and remembers, so that a test can demand that there was no
+ * such request. The callee's last two digits choose what happens (scenarios.ts).
+ *
+ * @example
+ * const acs = await startAcsSimulator();
+ * const app = await startApp({ environment: (url) => testEnvironment({ ACS_CONNECTION_STRING: acs.connectionString, … }) });
+ */
+export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
+  const accessKey = randomBytes(32).toString('base64');
+  const resourceId = randomUUID();
+  const server = createServer();
+  const port = await listen(server, options.port ?? 0);
+  const url = `http://127.0.0.1:${port}`;
+  const signer = await createTokenSigner(url, resourceId);
+  const deliveries = new Deliveries(signer);
+  const api = new CallingApi(accessKey, { ...PACE, ...options.pace }, deliveries, options.print ?? (() => undefined));
+  const keys = { down: false, fetches: 0 };
+  const log = (): SimulatorLog => ({ ...api.log(), keyFetches: keys.fetches });
+
+  const answerOpen = (path: string): Answer | undefined => {
+    if (path === '/log') return { status: 200, body: log() };
+    if (path === '/calling/.well-known/acsopenidconfiguration') {
+      return { status: 200, body: { issuer: url, jwks_uri: `${url}/calling/keys` } };
+    }
+    if (path !== '/calling/keys') return undefined;
+    keys.fetches += 1;
+    return keys.down ? { status: 503 } : { status: 200, body: signer.keySet };
+  };
+  server.on('request', (request, response) => {
+    const open = request.method === 'GET' ? answerOpen(request.url ?? '') : undefined;
+    if (open === undefined) void api.handle(request, response);
+    else send(response, open);
+  });
+  return {
+    connectionString: `endpoint=${url}/;accesskey=${accessKey}`,
+    resourceId,
+    issuer: url,
+    keysUrl: `${url}/calling/keys`,
+    url,
+    signer,
+    mirrors: deliveries.mirrors,
+    get keysDown() {
+      return keys.down;
+    },
+    set keysDown(down) {
+      keys.down = down;
+    },
+    log,
+    settled: () => deliveries.settled(),
+    stop: async () => {
+      api.stop();
+      await deliveries.stop();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+};
+
+const listen = (server: Server, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      if (typeof address === 'object' && address !== null) resolve(address.port);
+      else reject(new Error('The simulator has no port.'));
+    });
+  });

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+
+/** What a test may want otherwise in a token. */
+export interface TokenClaims {
+  readonly issuer?: string;
+  readonly audience?: string;
+  /** Seconds from now; negative for a token that has expired. */
+  readonly expiresIn?: number;
+}
+
+/** Signs the tokens that callbacks carry. */
+export interface TokenSigner {
+  /** The public keys, as `/calling/keys` serves them. */
+  readonly keySet: JSONWebKeySet;
+  /** A token as ACS makes it for every event: RS256, five minutes. */
+  sign(claims?: TokenClaims): Promise<string>;
+}
+
+const LIFETIME_SECONDS = 300;
+
+/** A new key pair and what signs with it. */
+export const createTokenSigner = async (issuer: string, audience: string): Promise<TokenSigner> => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const kid = randomUUID();
+  return {
+    keySet: { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] },
+    sign: async (claims = {}) => {
+      const now = Math.floor(Date.now() / 1_000);
+      return new SignJWT({})
+        .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT' })
+        .setIssuer(claims.issuer ?? issuer)
+        .setAudience(claims.audience ?? audience)
+        .setIssuedAt(now)
+        .setNotBefore(now - 1)
+        .setExpirationTime(now + (claims.expiresIn ?? LIFETIME_SECONDS))
+        .sign(privateKey);
+    },
+  };
+};
