@@ -1,5 +1,5 @@
-import { DefaultAzureCredential } from '@azure/identity';
 import { TableClient } from '@azure/data-tables';
+import type { TokenCredential } from '@azure/identity';
 
 import type { Settings } from './settings.ts';
 
@@ -8,13 +8,18 @@ import type { Settings } from './settings.ts';
  *
  * @param name the table's name without the prefix
  */
-export const tableClient = ({ connection, prefix }: Settings['tables'], name: 'analytics' | 'calls'): TableClient => {
+export const tableClient = (
+  { connection, prefix }: Settings['tables'],
+  name: 'analytics' | 'calls',
+  credential: TokenCredential,
+): TableClient => {
   const options = { retryOptions: { maxRetries: 0 } };
+  const table = `${prefix}${name}`;
   return 'connectionString' in connection
-    ? TableClient.fromConnectionString(connection.connectionString, `${prefix}${name}`, {
+    ? // The settings admit plain http for loopback addresses alone.
+      TableClient.fromConnectionString(connection.connectionString, table, {
         ...options,
-        // Settings allow plain http for loopback addresses only: Azurite.
         allowInsecureConnection: true,
       })
-    : new TableClient(connection.endpoint, `${prefix}${name}`, new DefaultAzureCredential(), options);
+    : new TableClient(connection.endpoint, table, credential, options);
 };

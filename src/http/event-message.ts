@@ -1,0 +1,134 @@
+import { z } from 'zod';
+
+import type { Counts, EventMessage, Facet, Facets } from '../analytics/camera-event.ts';
+import { MAX_CAMERA_CATEGORIES } from '../analytics/camera-row.ts';
+import { MICROSECONDS } from '../analytics/day.ts';
+import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../analytics/identifier.ts';
+import { hasOffset, parseInstant, type Instant } from '../analytics/instant.ts';
+
+/** The CloudEvents type of a message about a camera's event. */
+export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
+
+const MAX_COUNT = 10_000;
+const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
+
+const EXAMPLE_TIME = '2026-11-21T08:00:00.123456Z';
+
+const id = z.string({ error: 'must be a string' }).superRefine((text, context) => {
+  const problem = idProblem(text);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+});
+
+const time = (example: string) =>
+  z.string({ error: `must be a time such as ${example}` }).transform((text, context): Instant => {
+    const instant = parseInstant(text);
+    if (instant !== undefined) return instant;
+    context.addIssue({ code: 'custom', message: `must be a time such as ${example}` });
+    return z.NEVER;
+  });
+
+const count = z
+  .number({ error: `must be an integer from 0 to ${MAX_COUNT}` })
+  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT, {
+    error: `must be an integer from 0 to ${MAX_COUNT}`,
+  });
+
+const counts = z.record(
+  z.string().regex(CATEGORY_FORM, 'is no category: a letter, then up to 63 letters, digits, _ or -'),
+  count,
+  {
+    error: (issue) =>
+      issue.code === 'invalid_key'
+        ? 'is no category: a letter, then up to 63 letters, digits, _ or -'
+        : 'must be an object that maps categories to counts',
+  },
+);
+
+/**
+ * One CloudEvent about a camera's event, as a producer sends it. Context attributes and members of `data` that are not named
+ * here are passed over, as CloudEvents asks.
+ */
+export const cameraEventSchema = z.object(
+  {
+    specversion: z.literal('1.0', { error: 'must be "1.0"' }),
+    id: id.describe(`1 to ${MAX_ID_LENGTH} characters.`),
+    source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
+    type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
+    time: time('2026-11-21T08:00:02.5Z').describe(
+      'As of when the facets are the truth; of each facet the newest wins.',
+    ),
+    data: z.object(
+      {
+        event_id: id.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
+        camera_id: id.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
+        ts_utc: time(EXAMPLE_TIME).describe('When the frame was taken; UTC where there is no offset.'),
+        detections: counts.optional().describe('What the AI flagged, and how often: all of it, as of `time`.'),
+        reviewed: z
+          .boolean({ error: 'must be true or false' })
+          .optional()
+          .describe('Whether an operator reviewed the event, as of `time`.'),
+        annotations: counts.optional().describe('What is annotated, and how often: all of it, as of `time`.'),
+      },
+      { error: 'must be an object' },
+    ),
+  },
+  { error: 'must be an object: a CloudEvent' },
+);
+
+const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, time: asOf });
+
+const countsOf = (value: Readonly<Record<string, number>>): Counts => new Map(Object.entries(value));
+
+/** What one element of a request is: a message, or what is wrong with it, in words. */
+export type ParsedEvent = { readonly message: EventMessage } | { readonly detail: string };
+
+const MOST_ISSUES = 5;
+
+/**
+ * One element of a request → a message.
+ *
+ * @param now the current time: an event may be at most a day ahead of it
+ */
+export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
+  const parsed = cameraEventSchema.safeParse(element);
+  if (!parsed.success) {
+    const details = parsed.error.issues.map(({ path, message }) =>
+      [path.map(String).join('.'), message].join(' ').trim(),
+    );
+    return { detail: details.slice(0, MOST_ISSUES).join('; ') };
+  }
+  const { time: asOf, data } = parsed.data;
+  const detail = rangeProblem(element, data, now);
+  if (detail !== undefined) return { detail };
+  const facets: Facets = {
+    ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
+    ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
+    ...(data.annotations !== undefined && { annotations: facet(countsOf(data.annotations), asOf) }),
+  };
+  return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets } };
+};
+
+const hasPrototypeKey = z.custom(
+  (value) => typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'),
+);
+const PROTOTYPE_KEYS = z.object({
+  data: z.union([z.object({ detections: hasPrototypeKey }), z.object({ annotations: hasPrototypeKey })]),
+});
+
+const rangeProblem = (
+  element: unknown,
+  data: z.infer<typeof cameraEventSchema>['data'],
+  now: Instant,
+): string | undefined => {
+  // RFC 3339, which CloudEvents asks of `time`: a local time would order messages wrongly and nobody would notice.
+  if (!z.object({ time: z.string().refine(hasOffset) }).safeParse(element).success) {
+    return 'time must say its offset, such as 2026-11-21T08:00:02.5Z';
+  }
+  // A key that zod passes over, as it may not be set on an object like any other.
+  if (PROTOTYPE_KEYS.safeParse(element).success) return 'data has the category __proto__, which is no category';
+  if (EARLIEST !== undefined && data.ts_utc < EARLIEST) return 'data.ts_utc is before 2000-01-01';
+  if (data.ts_utc > now + MICROSECONDS.day) return 'data.ts_utc is more than one day ahead of now';
+  const categories = new Set([...Object.keys(data.detections ?? {}), ...Object.keys(data.annotations ?? {})]);
+  if (categories.size > MAX_CAMERA_CATEGORIES) return `data has more than ${MAX_CAMERA_CATEGORIES} categories`;
+  return undefined;
+};
