@@ -34,6 +34,8 @@ export interface Azurite {
   readonly exited: Promise<string>;
   /** Saves what there is to save, ends the process and waits until it has ended. */
   stop(): Promise<void>;
+  /** Ends the process at once; what was not saved is lost. */
+  kill(): void;
 }
 
 /**
@@ -81,6 +83,7 @@ const startOnce = async (port: number, dataDir: string | undefined): Promise<Azu
     port,
     pid: service.pid,
     exited: service.exited,
-    stop: async () => service.stop(),
+    stop: () => service.stop(),
+    kill: () => service.kill(),
   };
 };

@@ -1,0 +1,61 @@
+import type { LocalRun } from './local-run.ts';
+
+/** What a person wants to know when everything runs: what runs where, and what to try. */
+export const announcement = (run: LocalRun, dataDir: string | undefined, seconds: number): string => {
+  const { url } = run;
+  const event = JSON.stringify({
+    specversion: '1.0',
+    id: 'try-1',
+    source: '/try',
+    type: 'CameraEvent.Changed',
+    time: new Date().toISOString(),
+    data: {
+      event_id: 'try-1',
+      camera_id: 'ridge-04',
+      ts_utc: new Date().toISOString(),
+      detections: { smoke: 1 },
+    },
+  });
+  return [
+    '',
+    `The service runs on ${url} (ready after ${seconds.toFixed(1)} s).`,
+    '',
+    `  tables  ${describeTables(run, dataDir)}`,
+    `  phone   ${describePhone(run)}`,
+    ...warnings(run).map((warning) => `\nWarning: ${warning}`),
+    '',
+    'Try, in another terminal:',
+    `  curl -s '${url}/api/health' -i`,
+    `  curl -s '${url}/api/events' -H 'content-type: application/cloudevents+json' -d '${event}'`,
+    `  curl -s '${url}/api/analytics'`,
+    `  curl -s '${url}/api/test-call' -H 'content-type: application/json' -d '["+12065550100"]'`,
+    `  npm run demo${url === 'http://localhost:7071' ? '' : ` -- --url ${url}`}`,
+    '',
+    'Ctrl-C stops everything.',
+    '',
+  ].join('\n');
+};
+
+const describeTables = ({ azurite, settings }: LocalRun, dataDir: string | undefined): string => {
+  if (azurite === undefined) {
+    const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
+    return `the storage that ${given} names${dataDir === undefined ? '' : ' (--data has no effect)'}`;
+  }
+  const kept = dataDir === undefined ? 'in memory (--data DIR keeps them)' : `kept in ${dataDir}`;
+  return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
+};
+
+const describePhone = ({ simulator, settings }: LocalRun): string =>
+  simulator === undefined
+    ? `the ACS that ${'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT'} names: real calls`
+    : `ACS simulator on ${simulator.url}: what is spoken is printed here`;
+
+const warnings = ({ isHealthy, simulator, settings }: LocalRun): readonly string[] => {
+  const callbackBase = settings['TEST_CALLBACK_BASE_URL'] ?? settings['CALLBACK_BASE_URL'] ?? '';
+  return [
+    ...(isHealthy ? [] : ['GET /api/health is not 200: the storage does not answer.']),
+    ...(simulator === undefined && !callbackBase.startsWith('https:')
+      ? ['ACS cannot post callbacks here. Set TEST_CALLBACK_BASE_URL to a public https address that forwards to it.']
+      : []),
+  ];
+};

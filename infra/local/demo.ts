@@ -1,0 +1,63 @@
+/**
+ * `npm run demo [-- --url URL] [-- --date YYYY-MM-DD]`: sends a believable day of 20 cameras to the running service,
+ * places one test call, and shows what the service makes of both. Sending a day again changes nothing.
+ */
+import { callStory } from './demo/call-story.ts';
+import { believableDay, CAMERAS } from './demo/day.ts';
+import { dayTable } from './demo/day-table.ts';
+import { readDemoOptions } from './demo/options.ts';
+import { showProgress } from './demo/progress.ts';
+import { DemoError, type PlacedCall, Service } from './demo/service.ts';
+import { readRunNote } from './run-directory.ts';
+
+const BATCH_SIZE = 500;
+
+/** The simulator's callee of this number answers and listens to the end. */
+const TEST_NUMBER = '+12065550100';
+
+const sendDay = async (service: Service, date: string): Promise<void> => {
+  const messages = believableDay(date, Date.now());
+  console.log(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
+  if (messages.length === 0) return;
+  const progress = showProgress('sent', messages.length);
+  const total = { recorded: 0, unchanged: 0 };
+  const start = performance.now();
+  for (let from = 0; from < messages.length; from += BATCH_SIZE) {
+    const { recorded, unchanged } = await service.record(messages.slice(from, from + BATCH_SIZE));
+    total.recorded += recorded;
+    total.unchanged += unchanged;
+    progress.update(Math.min(from + BATCH_SIZE, messages.length));
+  }
+  progress.end();
+  const seconds = (performance.now() - start) / 1000;
+  console.log(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
+};
+
+// Only a run on this machine leaves a note here.
+const simulatorOf = async (url: URL): Promise<string | undefined> =>
+  ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
+
+const tellCall = async (simulatorUrl: string, call: PlacedCall | undefined): Promise<void> => {
+  if (call?.call_connection_id === undefined) throw new DemoError('The test call was not placed.');
+  const story = await callStory(simulatorUrl, call.call_connection_id);
+  if (story === undefined) throw new DemoError('The test call did not end in time.');
+  console.log(`\nThe test call to ${call.recipient}:\n`);
+  for (const line of story) console.log(`  ${line}`);
+};
+
+const demo = async (): Promise<void> => {
+  const { url, date } = readDemoOptions(process.argv.slice(2), Date.now());
+  const service = new Service(url.href);
+  await service.mustBeHealthy();
+  await sendDay(service, date);
+  const simulatorUrl = await simulatorOf(url);
+  const call = simulatorUrl === undefined ? undefined : await service.testCall(TEST_NUMBER);
+  console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
+  if (simulatorUrl !== undefined) await tellCall(simulatorUrl, call);
+  else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
+};
+
+demo().catch((error: unknown) => {
+  console.error(error instanceof DemoError ? error.message : error);
+  process.exitCode = 1;
+});

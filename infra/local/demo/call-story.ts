@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { z } from 'zod';
+
+/** Most that a simulated call may take, in milliseconds. */
+const CALL_MILLISECONDS = 30_000;
+
+const simulatorLogSchema = z.object({
+  calls: z.array(
+    z.object({
+      id: z.string(),
+      state: z.string(),
+      story: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
+    }),
+  ),
+});
+
+type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
+
+/**
+ * Waits until a simulated call has ended and tells it, a line for everything that happened.
+ *
+ * @returns undefined where the simulator does not know the call, or it does not end
+ */
+export const callStory = async (
+  simulatorUrl: string,
+  callConnectionId: string,
+): Promise<readonly string[] | undefined> => {
+  const end = performance.now() + CALL_MILLISECONDS;
+  while (performance.now() < end) {
+    const call = await findCall(simulatorUrl, callConnectionId);
+    if (call?.state === 'ended') return call.story.map(storyLine);
+    await delay(200);
+  }
+  return undefined;
+};
+
+const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> => {
+  const response = await fetch(`${simulatorUrl}/log`);
+  return simulatorLogSchema.parse(await response.json()).calls.find((call) => call.id === id);
+};
+
+const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS tells', speech: 'callee hears' };
+
+const storyLine = ({ at, kind, text, answer }: CallStory['story'][number]): string =>
+  `${at.slice(11, 23)}  ${(WHO[kind] ?? kind).padEnd(12)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { z } from 'zod';
+
+import type { CameraMessage } from './day.ts';
+
+/** The service did not do what the demo asked; the message is for the person who runs it. */
+export class DemoError extends Error {
+  override readonly name = 'DemoError';
+}
+
+/** Most that one request may take. */
+const REQUEST_MILLISECONDS = 60_000;
+
+/** How often a batch is sent again that storage could not take. */
+const SEND_ATTEMPTS = 5;
+
+const recordedSchema = z.object({ recorded: z.number(), unchanged: z.number() });
+export type Recorded = z.infer<typeof recordedSchema>;
+
+const countsSchema = z.record(z.string(), z.number());
+
+const analyticsSchema = z.object({
+  ts_utc_start: z.string(),
+  ts_utc_end: z.string(),
+  total_events: z.number(),
+  active_cameras: z.number(),
+  counts_per_category: countsSchema,
+  reviewed_total_events: z.number(),
+  reviewed_counts_per_category: countsSchema,
+  annotated_total_events: z.number(),
+  annotated_counts_per_category: countsSchema,
+});
+export type Analytics = z.infer<typeof analyticsSchema>;
+
+const placedCallsSchema = z.object({
+  calls: z.array(z.object({ recipient: z.string(), status: z.string(), call_connection_id: z.string().optional() })),
+});
+export type PlacedCall = z.infer<typeof placedCallsSchema>['calls'][number];
+
+/** The running service as the demo sees it: the same HTTP requests that anybody would send. */
+export class Service {
+  readonly #url: string;
+
+  /** @param url of the service, without `/api` */
+  constructor(url: string) {
+    this.#url = url.replace(/\/+$/, '');
+  }
+
+  /** @throws {DemoError} where the service does not run or its storage does not answer */
+  async mustBeHealthy(): Promise<void> {
+    const response = await this.#request('/api/health');
+    if (!response.ok) throw new DemoError(`${this.#url}/api/health answers ${response.status}: its storage is away.`);
+  }
+
+  /** Sends messages as one CloudEvents batch, again where the service asks for that. */
+  async record(messages: readonly CameraMessage[]): Promise<Recorded> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#request('/api/events', 'application/cloudevents-batch+json', messages);
+      if (response.ok) return recordedSchema.parse(await response.json());
+      if (response.status !== 503 || attempt === SEND_ATTEMPTS) throw await refused('POST /api/events', response);
+      await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
+    }
+  }
+
+  /** The analytics of one UTC day, all cameras together. */
+  async day(date: string): Promise<Analytics> {
+    const response = await this.#request(`/api/analytics/day?date=${date}`);
+    if (!response.ok) throw await refused('GET /api/analytics/day', response);
+    return analyticsSchema.parse(await response.json());
+  }
+
+  /** Places one test call; undefined where the service is a release build, which has no test calls. */
+  async testCall(phoneNumber: string): Promise<PlacedCall | undefined> {
+    const response = await this.#request('/api/test-call', 'application/json', [phoneNumber]);
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw await refused('POST /api/test-call', response);
+    return placedCallsSchema.parse(await response.json()).calls[0];
+  }
+
+  async #request(path: string, contentType?: string, body?: unknown): Promise<Response> {
+    try {
+      return await fetch(`${this.#url}${path}`, {
+        signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
+        ...(contentType === undefined
+          ? {}
+          : { method: 'POST', headers: { 'content-type': contentType }, body: JSON.stringify(body) }),
+      });
+    } catch (error) {
+      throw new DemoError(
+        `Nothing answers at ${this.#url}. Start the service with "npm start", or name another one with --url.`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+const refused = async (what: string, response: Response): Promise<DemoError> =>
+  new DemoError(`${what} was answered with ${response.status}: ${await response.text()}`);

@@ -1,0 +1,36 @@
+import type { Settings } from './local-settings.ts';
+
+/** What the local defaults say about the ACS simulator. */
+export interface SimulatedAcs {
+  readonly connectionString: string;
+  /** The issuer of the tokens on its callbacks. */
+  readonly issuer: string;
+  /** Where the keys are that verify them. */
+  readonly keysUrl: string;
+  /** The audience of those tokens. */
+  readonly resourceId: string;
+}
+
+/** The parts of a local run that stand in for Azure; undefined where the real part is used. */
+export interface LocalParts {
+  readonly tablesConnectionString: string | undefined;
+  readonly acs: SimulatedAcs | undefined;
+}
+
+/** The settings of a local run that nobody gave otherwise. */
+export const localDefaults = (port: number, { tablesConnectionString, acs }: LocalParts): Settings => ({
+  SERVICE_NAME: 'Wildfire Watch',
+  CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
+  ...(tablesConnectionString === undefined ? {} : { TABLES_CONNECTION_STRING: tablesConnectionString }),
+  // A real ACS takes real values only: there they are required, and the app says so.
+  ...(acs === undefined
+    ? {}
+    : {
+        ACS_CONNECTION_STRING: acs.connectionString,
+        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+        ACS_RESOURCE_ID: acs.resourceId,
+        ACS_TOKEN_ISSUER: acs.issuer,
+        ACS_TOKEN_KEYS_URL: acs.keysUrl,
+      }),
+});

@@ -1,0 +1,132 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { bundle } from '../bundle.ts';
+import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
+import { type Azurite, startAzurite } from './azurite.ts';
+import { portIsFree } from './free-port.ts';
+import { localDefaults } from './local-defaults.ts';
+import { gives, mergeSettings, readLocalSettings, type Settings } from './local-settings.ts';
+import { Parts } from './parts.ts';
+import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
+import { ServiceProcess } from './service-process.ts';
+import { StartError, type StartOptions } from './start-options.ts';
+
+/** Everything of the service, running on this machine. */
+export interface LocalRun {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly settings: Settings;
+  /** Undefined where real storage is used. */
+  readonly azurite: Azurite | undefined;
+  /** Undefined where a real ACS is used. */
+  readonly simulator: AcsSimulator | undefined;
+  /** False where `GET /api/health` was not 200 within some seconds. */
+  readonly isHealthy: boolean;
+  /** Fulfils with the reason when a part ends that nobody asked to. */
+  readonly partLost: Promise<string>;
+  /** Stops the parts in good order, the functions first, and waits until they have ended. */
+  stop(): Promise<void>;
+  /** Ends all processes at once. */
+  kill(): void;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const HOST_MAIN = fileURLToPath(new URL('functions-host/main.ts', import.meta.url));
+
+/** Most that the wait for health may take, in milliseconds. */
+const HEALTH_MILLISECONDS = 20_000;
+
+/**
+ * Builds the debug bundle and starts it with all it needs: Azurite and the ACS simulator, unless `environment` or
+ * local.settings.json names real ones.
+ *
+ * @param environment wins over local.settings.json, which wins over the local defaults
+ * @param print gets what the app logs and what the simulator speaks, line by line
+ * @throws {StartError} where the port is in use; {Error} with its output where a part does not start. Whatever was
+ *   started is stopped again then.
+ */
+export const startLocalRun = async (
+  { port, dataDir }: StartOptions,
+  environment: NodeJS.ProcessEnv,
+  print: (line: string) => void,
+): Promise<LocalRun> => {
+  if (!(await portIsFree(port))) throw portInUse(port);
+  const given = mergeSettings(environment, await readLocalSettings(join(ROOT, 'local.settings.json')));
+  const parts = new Parts();
+  try {
+    const bundlePath = join(runDirectory(port), 'main.cjs');
+    await bundle({ outfile: bundlePath, debug: true });
+    parts.add({ stop: () => removeRunDirectory(port) });
+
+    const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
+      ? undefined
+      : parts.add(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
+    const simulator = gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
+      ? undefined
+      : parts.add(await startSimulator(print));
+    await writeRunNote(port, { simulatorUrl: simulator?.url });
+
+    const settings = mergeSettings(
+      given,
+      localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }),
+    );
+    parts.add(await startHost(port, bundlePath, settings, print));
+    const url = `http://localhost:${port}`;
+    return {
+      url,
+      settings,
+      azurite,
+      simulator,
+      isHealthy: await becomesHealthy(url),
+      partLost: parts.lost,
+      stop: () => parts.stop(),
+      kill: () => parts.kill(),
+    };
+  } catch (error) {
+    await parts.stop();
+    throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
+  }
+};
+
+/** The simulated callee takes its time, as people do; still nobody waits long for a test call's end. */
+const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
+
+const startSimulator = (print: (line: string) => void): Promise<AcsSimulator> =>
+  startAcsSimulator({ pace: PACE, print: (line) => print(`[phone] ${line}`) });
+
+const startHost = (
+  port: number,
+  bundlePath: string,
+  settings: Settings,
+  print: (line: string) => void,
+): Promise<ServiceProcess> =>
+  ServiceProcess.start({
+    name: 'The functions host',
+    args: [
+      `--import=${import.meta.resolve('tsx')}`,
+      HOST_MAIN,
+      `--bundle=${bundlePath}`,
+      `--host-json=${join(ROOT, 'host.json')}`,
+      `--port=${port}`,
+    ],
+    environment: settings,
+    ready: /^Functions host ready/,
+    onLine: ({ text }) => print(text),
+  });
+
+const portInUse = (port: number): StartError =>
+  new StartError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
+
+const becomesHealthy = async (url: string): Promise<boolean> => {
+  const end = performance.now() + HEALTH_MILLISECONDS;
+  while (performance.now() < end) {
+    const response = await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(HEALTH_MILLISECONDS) }).catch(
+      () => undefined,
+    );
+    if (response?.ok === true) return true;
+    await delay(250);
+  }
+  return false;
+};

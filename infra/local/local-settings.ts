@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+
+import { z } from 'zod';
+
+/** Settings by their environment names. */
+export type Settings = Readonly<Record<string, string>>;
+
+const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
+
+/**
+ * The `Values` of a local.settings.json; none where the file is not there.
+ *
+ * @throws {Error} that names the file where it is not JSON or a value is not a string
+ */
+export const readLocalSettings = async (path: string): Promise<Settings> => {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch {
+    return {};
+  }
+  try {
+    return localSettingsSchema.parse(JSON.parse(text)).Values;
+  } catch (error) {
+    throw new Error(`${path} is not a local.settings.json: valid JSON, and under "Values" strings only.`, {
+      cause: error,
+    });
+  }
+};
+
+/** Two settings of which one is given: where a stronger source names either, both names of a weaker one are out. */
+const ALTERNATIVES: readonly (readonly [string, string])[] = [
+  ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
+  ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'],
+];
+
+/**
+ * One environment from several sources. The first source that gives a setting wins; an empty value gives nothing.
+ *
+ * @example mergeSettings(process.env, await readLocalSettings('local.settings.json'), defaults)
+ */
+export const mergeSettings = (...strongestFirst: readonly Readonly<Record<string, string | undefined>>[]): Settings => {
+  const merged: Record<string, string> = {};
+  for (const source of strongestFirst) {
+    const taken = new Set(ALTERNATIVES.filter((pair) => pair.some((name) => name in merged)).flat());
+    for (const [name, value] of Object.entries(source)) {
+      if (value === undefined || value.trim() === '' || name in merged || taken.has(name)) continue;
+      merged[name] = value;
+    }
+  }
+  return merged;
+};
+
+/** True where any of the settings is given. */
+export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
+  names.some((name) => name in settings);

@@ -1,0 +1,41 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { z } from 'zod';
+
+/** What a local run tells those who come later, such as the demo. */
+export interface RunNote {
+  /** Where the ACS simulator tells its story; undefined where a real ACS places the calls. */
+  readonly simulatorUrl: string | undefined;
+}
+
+const runNoteSchema = z.object({ simulatorUrl: z.string().optional() });
+
+/**
+ * The files of the local run on a port: two runs on two ports do not meet, and none of them touches the bundle that
+ * `npm run build` makes, so that a debug bundle is never left to be deployed.
+ */
+export const runDirectory = (port: number): string =>
+  fileURLToPath(new URL(`../../dist/local-${port}/`, import.meta.url));
+
+const noteFile = (port: number): string => join(runDirectory(port), 'run.json');
+
+/** Leaves the note of the run on this port; it is there as long as the run is. */
+export const writeRunNote = async (port: number, note: RunNote): Promise<void> => {
+  await mkdir(runDirectory(port), { recursive: true });
+  await writeFile(noteFile(port), JSON.stringify(note));
+};
+
+/** The note of the run on this port; undefined where there is none, as for a service that runs elsewhere. */
+export const readRunNote = async (port: number): Promise<RunNote | undefined> => {
+  const text = await readFile(noteFile(port), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { simulatorUrl } = runNoteSchema.parse(JSON.parse(text));
+  return { simulatorUrl };
+};
+
+/** Takes the files of the run on this port away. */
+export const removeRunDirectory = async (port: number): Promise<void> => {
+  await rm(runDirectory(port), { recursive: true, force: true });
+};
