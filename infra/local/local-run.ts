@@ -7,7 +7,7 @@ import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.
 import { type Azurite, startAzurite } from './azurite.ts';
 import { portIsFree } from './free-port.ts';
 import { localDefaults } from './local-defaults.ts';
-import { gives, mergeSettings, readLocalSettings, type Settings } from './local-settings.ts';
+import { gives, mergeSettings, readLocalSettings, type Settings, withoutLocalParts } from './local-settings.ts';
 import { Parts } from './parts.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -53,7 +53,8 @@ export const startLocalRun = async (
   print: (line: string) => void,
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
-  const given = mergeSettings(environment, await readLocalSettings(join(ROOT, 'local.settings.json')));
+  const fileSettings = await readLocalSettings(join(ROOT, 'local.settings.json'));
+  const given = mergeSettings(environment, withoutLocalParts(fileSettings));
   const parts = new Parts();
   try {
     const bundlePath = join(runDirectory(port), 'main.cjs');

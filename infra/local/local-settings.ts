@@ -28,6 +28,19 @@ export const readLocalSettings = async (path: string): Promise<Settings> => {
   }
 };
 
+/**
+ * The file's settings as a local run takes them. What it says for `func start` about parts that a local run brings
+ * itself, Azurite on its usual port and this machine's own address, is left out: they are elsewhere in each run.
+ */
+export const withoutLocalParts = (fileSettings: Settings): Settings =>
+  Object.fromEntries(
+    Object.entries(fileSettings).filter(
+      ([name, value]) =>
+        !(name === 'TABLES_CONNECTION_STRING' && /^UseDevelopmentStorage=true;?$/i.test(value)) &&
+        !(name === 'CALLBACK_BASE_URL' && /^http:\/\/(localhost|127\.0\.0\.1)(:|\/|$)/i.test(value)),
+    ),
+  );
+
 /** Two settings of which one is given: where a stronger source names either, both names of a weaker one are out. */
 const ALTERNATIVES: readonly (readonly [string, string])[] = [
   ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
@@ -37,7 +50,7 @@ const ALTERNATIVES: readonly (readonly [string, string])[] = [
 /**
  * One environment from several sources. The first source that gives a setting wins; an empty value gives nothing.
  *
- * @example mergeSettings(process.env, await readLocalSettings('local.settings.json'), defaults)
+ * @example mergeSettings(process.env, withoutLocalParts(await readLocalSettings('local.settings.json')), defaults)
  */
 export const mergeSettings = (...strongestFirst: readonly Readonly<Record<string, string | undefined>>[]): Settings => {
   const merged: Record<string, string> = {};
