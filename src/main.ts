@@ -10,6 +10,8 @@ import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
 import { events } from './http/events.ts';
 import { health } from './http/health.ts';
+import { openApiHandler } from './http/openapi.ts';
+import { testCallPaths, testCallSchemas } from './http/openapi-test-call.ts';
 import { appLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { tableClient } from './table-client.ts';
@@ -49,6 +51,12 @@ app.http('RecordEvents', {
   handler: events(recorder, now),
 });
 app.http('Health', { route: 'health', methods: ['GET'], authLevel: 'anonymous', handler: health(counters) });
+app.http('OpenApi', {
+  route: 'openapi.json',
+  methods: ['GET'],
+  authLevel: 'anonymous',
+  handler: openApiHandler(DEBUG ? () => ({ paths: testCallPaths(), schemas: testCallSchemas() }) : undefined),
+});
 
 // What is under way is finished when the app is told to stop.
 app.hook.appTerminate(async () => recorder.settled());

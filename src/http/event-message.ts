@@ -14,10 +14,13 @@ const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
 const EXAMPLE_TIME = '2026-11-21T08:00:00.123456Z';
 
-const id = z.string({ error: 'must be a string' }).superRefine((text, context) => {
-  const problem = idProblem(text);
-  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-});
+const id = z
+  .string({ error: 'must be a string' })
+  .superRefine((text, context) => {
+    const problem = idProblem(text);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  })
+  .meta({ minLength: 1, maxLength: MAX_ID_LENGTH });
 
 const time = (example: string) =>
   z.string({ error: `must be a time such as ${example}` }).transform((text, context): Instant => {
@@ -31,7 +34,8 @@ const count = z
   .number({ error: `must be an integer from 0 to ${MAX_COUNT}` })
   .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT, {
     error: `must be an integer from 0 to ${MAX_COUNT}`,
-  });
+  })
+  .meta({ type: 'integer', minimum: 0, maximum: MAX_COUNT });
 
 const counts = z.record(
   z.string().regex(CATEGORY_FORM, 'is no category: a letter, then up to 63 letters, digits, _ or -'),

@@ -1,0 +1,143 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { z } from 'zod';
+
+import { describeApi } from '../../src/http/openapi-document.ts';
+import { testCallPaths, testCallSchemas } from '../../src/http/openapi-test-call.ts';
+
+/** An answer that the service gave. */
+export interface GivenAnswer {
+  readonly method: string;
+  /** With or without a query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+const mediaTypes = z.record(
+  z.string(),
+  z.looseObject({ examples: z.record(z.string(), z.object({ value: z.unknown() })).optional() }),
+);
+const responseSchema = z.looseObject({
+  headers: z.record(z.string(), z.object({ $ref: z.string() })).optional(),
+  content: mediaTypes.optional(),
+});
+const operationSchema = z.looseObject({
+  parameters: z.array(z.looseObject({ name: z.string(), in: z.string(), example: z.unknown().optional() })).optional(),
+  requestBody: z.looseObject({ content: mediaTypes }).optional(),
+  responses: z.record(z.string(), responseSchema),
+});
+const documentSchema = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), operationSchema)),
+  components: z.looseObject({ headers: z.record(z.string(), z.looseObject({ required: z.boolean().optional() })) }),
+});
+
+/** The description of a debug build, which has every endpoint. */
+export const debugDescription = () => describeApi({ paths: testCallPaths(), schemas: testCallSchemas() });
+
+/**
+ * The API's description as a judge: what does an answer have that the description does not allow?
+ *
+ * @example
+ * const contract = new Contract(debugDescription());
+ * expect(contract.objectionsTo({ method: 'GET', path: '/api/health', status, headers, body })).toEqual([]);
+ */
+export class Contract {
+  readonly #document: z.infer<typeof documentSchema>;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(document: unknown) {
+    this.#document = documentSchema.parse(document);
+    addFormats(this.#ajv);
+    this.#ajv.addSchema(this.#document, 'api');
+  }
+
+  /** Everything that is wrong with an answer, in words; empty where it is as described. */
+  objectionsTo({ method, path, status, headers, body }: GivenAnswer): readonly string[] {
+    const said = `${method} ${path} → ${status}`;
+    const template = (path.split('?')[0] ?? '').replace(/\/+$/, '').toLowerCase();
+    const found = Object.entries(this.#document.paths).find(([known]) => known.toLowerCase() === template);
+    const verb = method.toLowerCase();
+    const operation = found?.[1][verb];
+    if (found === undefined || operation === undefined) {
+      return status === 404 && body === '' ? [] : [`${said}: not described, and not an empty 404`];
+    }
+    const response = operation.responses[String(status)];
+    if (response === undefined) return [`${said}: this status is not described`];
+    const pointer = ['paths', found[0], verb, 'responses', String(status)];
+    return [...this.#missingHeaders(response, headers), ...this.#wrongBody(response, pointer, headers, body)].map(
+      (objection) => `${said}: ${objection}`,
+    );
+  }
+
+  /** What is wrong with the examples of the description itself. */
+  objectionsToExamples(): readonly string[] {
+    return Object.entries(this.#document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([verb, operation]) => {
+        const at = ['paths', path, verb];
+        const parameters = (operation.parameters ?? []).flatMap((parameter, index) =>
+          parameter.example === undefined
+            ? []
+            : this.#invalid([...at, 'parameters', String(index), 'schema'], parameter.example),
+        );
+        const bodies = [
+          { pointer: [...at, 'requestBody', 'content'], content: operation.requestBody?.content },
+          ...Object.entries(operation.responses).map(([status, { content }]) => ({
+            pointer: [...at, 'responses', status, 'content'],
+            content,
+          })),
+        ].flatMap(({ pointer, content = {} }) =>
+          Object.entries(content).flatMap(([mediaType, { examples = {} }]) =>
+            Object.values(examples).flatMap(({ value }) => this.#invalid([...pointer, mediaType, 'schema'], value)),
+          ),
+        );
+        return [...parameters, ...bodies].map((objection) => `${verb} ${path}: ${objection}`);
+      }),
+    );
+  }
+
+  #missingHeaders({ headers: described = {} }: z.infer<typeof responseSchema>, headers: Headers): readonly string[] {
+    return Object.keys(described).flatMap((name) => {
+      const value = headers.get(name);
+      const isRequired = this.#document.components.headers[name]?.required === true;
+      if (value === null) return isRequired ? [`the header ${name} is missing`] : [];
+      return this.#invalid(['components', 'headers', name, 'schema'], value);
+    });
+  }
+
+  #wrongBody(
+    { content }: z.infer<typeof responseSchema>,
+    pointer: readonly string[],
+    headers: Headers,
+    body: string,
+  ): readonly string[] {
+    if (content === undefined) return body === '' ? [] : ['a body, where none is described'];
+    const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no Content-Type';
+    if (!Object.hasOwn(content, mediaType)) return [`${mediaType} is not described`];
+    const value = parsed(body);
+    return value === undefined
+      ? ['the body is not JSON']
+      : this.#invalid([...pointer, 'content', mediaType, 'schema'], value);
+  }
+
+  #invalid(pointer: readonly string[], value: unknown): readonly string[] {
+    const steps = pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const $ref = `api#/${steps.join('/')}`;
+    const validate = this.#validators.get($ref) ?? this.#ajv.compile({ $ref });
+    this.#validators.set($ref, validate);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(
+      (error) => `${error.instancePath || 'the value'} ${error.message ?? 'is wrong'}`,
+    );
+  }
+}
+
+const parsed = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+};

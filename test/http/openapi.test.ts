@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { describeApi } from '../../src/http/openapi-document.ts';
+import { type App, startApp, testEnvironment } from '../harness/app.ts';
+import { Contract, debugDescription } from '../harness/contract.ts';
+
+const KEY = 'a-key-of-this-test';
+
+const release = describeApi(undefined);
+const debug = debugDescription();
+
+/** A description as it is sent. */
+const asSent = (document: unknown): unknown => JSON.parse(JSON.stringify(document));
+
+const pathsOf = (document: { readonly paths?: unknown }): readonly string[] => Object.keys(Object(document.paths));
+
+describe.each([
+  ['release', release],
+  ['debug', debug],
+])('the description of a %s build', (_, document) => {
+  it('is accepted by a validator of OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate({ ...structuredClone(document) });
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+    expect(validator.version).toBe('3.1');
+  });
+
+  it('has nothing but examples that are as described', () => {
+    expect(new Contract(document).objectionsToExamples()).toEqual([]);
+  });
+
+  it('shows an example of every body', () => {
+    const bodies = JSON.stringify(document).match(/"content":\{"[^"]+":\{"schema"/g) ?? [];
+    const withExamples = JSON.stringify(document).match(/"schema":\{"\$ref":"[^"]+"\},"examples":/g) ?? [];
+    // The description itself is the one body without an example.
+    expect(bodies.length).toBeGreaterThan(30);
+    expect(withExamples.length).toBeGreaterThanOrEqual(bodies.length - 1);
+  });
+});
+
+describe('the test call', () => {
+  it('is described in debug builds only', () => {
+    expect(pathsOf(debug)).toContain('/api/test-call');
+    expect(pathsOf(release)).toEqual(pathsOf(debug).filter((path) => path !== '/api/test-call'));
+  });
+});
+
+describe('the contract', () => {
+  const contract = new Contract(debug);
+  const health = { method: 'GET', path: '/api/health', status: 200, body: '{"status":"ok"}' };
+  const json = new Headers({ 'content-type': 'application/json; charset=utf-8' });
+
+  it('accepts an answer that is as described, whatever its case, query and trailing slash', () => {
+    expect(contract.objectionsTo({ ...health, headers: json })).toEqual([]);
+    expect(contract.objectionsTo({ ...health, path: '/API/Health/?code=x', headers: json })).toEqual([]);
+    const unknown = { method: 'GET', path: '/api/nothing', status: 404, headers: new Headers(), body: '' };
+    expect(contract.objectionsTo(unknown)).toEqual([]);
+  });
+
+  it.each([
+    ['a status', { ...health, status: 204 }, json],
+    ['a member', { ...health, body: '{"status":"ok","tables":2}' }, json],
+    ['a value', { ...health, body: '{"status":"fine"}' }, json],
+    ['text that is not JSON', { ...health, body: 'ok' }, json],
+    ['a media type', health, new Headers({ 'content-type': 'text/plain' })],
+    ['no media type', health, new Headers()],
+    ['a method', { ...health, method: 'DELETE' }, json],
+    ['a body where there is none', { ...health, path: '/api/events', method: 'OPTIONS', status: 401 }, json],
+    [
+      'a missing header',
+      { ...health, status: 503, body: '{"type":"about:blank","title":"a","status":503,"detail":"b"}' },
+      new Headers({ 'content-type': 'application/problem+json' }),
+    ],
+    ['a wrong path', { ...health, path: '/api/healthy' }, json],
+  ])('objects to %s that is not described', (_, answer, headers) => {
+    expect(contract.objectionsTo({ ...answer, headers })).toHaveLength(1);
+  });
+});
+
+describe('GET /api/openapi.json', () => {
+  let app: App;
+  beforeAll(async () => {
+    app = await startApp({ environment: testEnvironment(), functionKey: KEY });
+  });
+  afterAll(() => app.stop());
+
+  it('answers the description to anybody', async () => {
+    const response = await fetch(`${app.url}/api/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toEqual(asSent(debug));
+  });
+
+  it('describes every path that there is: each answers something else than 404, as described', async () => {
+    const contract = new Contract(debug);
+    for (const [path, operations] of Object.entries(Object(debug['paths']))) {
+      for (const verb of Object.keys(Object(operations))) {
+        const method = verb.toUpperCase();
+        const response = await fetch(`${app.url}${path}`, { method, headers: { 'x-functions-key': KEY } });
+        const { status, headers } = response;
+        const body = await response.text();
+        expect(`${method} ${path} ${status}`).not.toContain('404');
+        expect(contract.objectionsTo({ method, path, status, headers, body })).toEqual([]);
+      }
+    }
+  });
+
+  it('asks for a key exactly where the description says so', async () => {
+    for (const [path, operations] of Object.entries(Object(debug['paths']))) {
+      for (const [verb, operation] of Object.entries(Object(operations))) {
+        const needsKey = JSON.stringify(Object(operation).security).includes('functionKey');
+        const response = await fetch(`${app.url}${path}`, { method: verb.toUpperCase() });
+        expect(`${verb} ${path} ${response.status === 401}`).toBe(`${verb} ${path} ${needsKey}`);
+      }
+    }
+  });
+
+  it('leaves out no function that the app registers', () => {
+    const main = readFileSync(new URL('../../src/main.ts', import.meta.url), 'utf8');
+    const routes = [...main.matchAll(/route: '([^']+)'/g)].flatMap(([, route]) =>
+      route === undefined ? [] : [`/api/${route}`],
+    );
+    expect(routes.length).toBeGreaterThanOrEqual(5);
+    expect(routes.filter((route) => !pathsOf(debug).includes(route))).toEqual([]);
+  });
+});
