@@ -134,9 +134,9 @@ var logAlerts = [
   }
   {
     name: 'counts-not-moving'
-    description: 'No event was recorded: cameras, the AI or the way from them to POST /api/events have stopped.'
+    description: 'Nothing new was recorded: cameras, the AI or the way from them to POST /api/events have stopped.'
     severity: 2
-    query: 'requests | where name == "events" and resultCode == "200"'
+    query: 'traces | extend line = parse_json(message) | where tostring(line.event) == "events recorded" and tolong(line.recorded) > 0'
     operator: 'LessThan'
     threshold: 1
     window: alertWhenQuietFor == 'never' ? 'PT30M' : alertWhenQuietFor
