@@ -33,6 +33,8 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
     sourcemap: true,
     sourcesContent: false,
     define: { DEBUG: String(debug) },
+    // Without it, what `if (DEBUG)` guards would stay in a release bundle as `if (false)`.
+    minifySyntax: true,
     // The Functions worker provides it.
     external: ['@azure/functions-core'],
     logLevel: 'warning',

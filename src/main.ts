@@ -6,12 +6,24 @@ import { Reader } from './analytics/reader.ts';
 import { Recorder } from './analytics/recorder.ts';
 import { CounterTable } from './analytics/table.ts';
 import { lazyCredential } from './azure-credential.ts';
+import { AcsPhoneLine, connectToAcs } from './calls/acs-phone-line.ts';
+import { ALERT_TYPES } from './calls/alert-types.ts';
+import { AnswerBook } from './calls/answer-book.ts';
+import { CallFlow } from './calls/call-flow.ts';
+import { CallLedger } from './calls/call-ledger.ts';
+import { CallRequests } from './calls/call-requests.ts';
+import { createTokenVerifier } from './calls/callback-token.ts';
+import { CallsTable } from './calls/calls-table.ts';
+import { createCallPlacer } from './calls/place-calls.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
+import { callbackHandler } from './http/callback.ts';
 import { events } from './http/events.ts';
 import { health } from './http/health.ts';
+import { notificationsHandler } from './http/notifications.ts';
 import { openApiHandler } from './http/openapi.ts';
 import { testCallPaths, testCallSchemas } from './http/openapi-test-call.ts';
+import { testCallHandler } from './http/test-call.ts';
 import { appLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { tableClient } from './table-client.ts';
@@ -25,6 +37,8 @@ const settings = readSettings(process.env);
 // Clients
 const credential = lazyCredential();
 const counters = new CounterTable(tableClient(settings.tables, 'analytics', credential));
+const calls = new CallsTable(tableClient(settings.tables, 'calls', credential));
+const acs = connectToAcs(settings.acs.connection, credential);
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
@@ -50,6 +64,42 @@ app.http('RecordEvents', {
   authLevel: 'function',
   handler: events(recorder, now),
 });
+
+// Phone calls
+const line = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.callbackBaseUrl });
+const flow = new CallFlow({ line, ledger: new CallLedger(calls), serviceName: settings.serviceName, log: appLog });
+const requests = new CallRequests(calls);
+const verifyToken = createTokenVerifier(settings.acs);
+if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
+
+for (const alertType of ALERT_TYPES) {
+  app.http(alertType.callbackPath, {
+    route: alertType.callbackPath,
+    methods: ['POST'],
+    authLevel: 'anonymous',
+    handler: callbackHandler(alertType, { flow, verifyToken }),
+  });
+}
+app.http('Notifications', {
+  route: 'notifications',
+  methods: ['POST'],
+  authLevel: 'function',
+  handler: notificationsHandler({
+    placeCalls: createCallPlacer({ line, flow, requests }),
+    answers: new AnswerBook(calls),
+  }),
+});
+if (DEBUG) {
+  const testLine = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.testCallbackBaseUrl });
+  app.http('TestCall', {
+    route: 'test-call',
+    methods: ['POST'],
+    authLevel: 'function',
+    handler: testCallHandler(createCallPlacer({ line: testLine, flow, requests })),
+  });
+}
+
+// The service itself
 app.http('Health', { route: 'health', methods: ['GET'], authLevel: 'anonymous', handler: health(counters) });
 app.http('OpenApi', {
   route: 'openapi.json',

@@ -15,15 +15,13 @@ import type { PhoneNumber } from './phone-number.ts';
 /**
  * A client of ACS Call Automation that never retries by itself: the SDK's retries would repeat a play (it carries no
  * repeatability id) and know no deadline.
- *
- * @param credential makes the app's identity; called only where there is no connection string
  */
-export const connectToAcs = (connection: Connection, credential: () => TokenCredential): CallAutomationClient => {
+export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
   const options = { retryOptions: { maxRetries: 0 } };
   return 'connectionString' in connection
     ? // The settings admit plain http for loopback addresses alone.
       new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
-    : new CallAutomationClient(connection.endpoint, credential(), options);
+    : new CallAutomationClient(connection.endpoint, credential, options);
 };
 
 /** Bounds of one request, in milliseconds. */

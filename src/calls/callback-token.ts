@@ -2,11 +2,11 @@ import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jos
 
 /** Whose tokens are believed. */
 export interface TokenRules {
-  readonly issuer: string;
-  /** The ACS resource's immutable id. */
-  readonly audience: string;
+  /** The ACS resource's immutable id: the audience of its tokens. Undefined: tokens are not verified. */
+  readonly resourceId: string | undefined;
+  readonly tokenIssuer: string;
   /** Where the issuer's public keys are. */
-  readonly keysUrl: string;
+  readonly tokenKeysUrl: string;
 }
 
 /** `unknown`: the keys could not be fetched, so nothing can be said about the token. */
@@ -30,13 +30,15 @@ class KeysUnavailable extends Error {
  * Makes the verification of the token that ACS signs every callback with. To be made once: it holds the key set, which is
  * fetched with the first token and shared by all that wait for it.
  *
+ * @returns undefined where there is no resource id to verify tokens against
  * @example
- * const verify = createTokenVerifier({ issuer, audience, keysUrl });
- * await verify(request.headers.get('authorization')); // 'valid'
+ * const verifyToken = createTokenVerifier({ resourceId, tokenIssuer, tokenKeysUrl });
+ * await verifyToken?.(request.headers.get('authorization')); // 'valid'
  */
-export const createTokenVerifier = ({ issuer, audience, keysUrl }: TokenRules): VerifyToken => {
+export const createTokenVerifier = ({ resourceId, tokenIssuer, tokenKeysUrl }: TokenRules): VerifyToken | undefined => {
+  if (resourceId === undefined) return undefined;
   const keys = reportingOutages(
-    createRemoteJWKSet(new URL(keysUrl), {
+    createRemoteJWKSet(new URL(tokenKeysUrl), {
       cacheMaxAge: KEYS_CACHED_MS,
       cooldownDuration: KEYS_COOL_DOWN_MS,
       timeoutDuration: KEYS_DEADLINE_MS,
@@ -47,8 +49,8 @@ export const createTokenVerifier = ({ issuer, audience, keysUrl }: TokenRules): 
     if (token === undefined) return 'invalid';
     try {
       await jwtVerify(token, keys, {
-        issuer,
-        audience,
+        issuer: tokenIssuer,
+        audience: resourceId,
         algorithms: ['RS256'],
         clockTolerance: LEEWAY_SECONDS,
         // jose checks an expiry only where there is one.

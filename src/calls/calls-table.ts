@@ -1,8 +1,5 @@
-import { TableClient, type TableEntityResult } from '@azure/data-tables';
-import type { TokenCredential } from '@azure/identity';
+import type { TableClient, TableEntityResult } from '@azure/data-tables';
 import { z } from 'zod';
-
-import type { Connection } from '../settings.ts';
 
 /** A row's address in the `calls` table. */
 export interface RowAddress {
@@ -31,20 +28,6 @@ export class CallsTableUnavailable extends Error {
   }
 }
 
-/** A client of the `calls` table without the SDK's retries: a call cannot wait for them. */
-export const connectToCallsTable = (
-  connection: Connection,
-  prefix: string,
-  credential: () => TokenCredential,
-): TableClient => {
-  const options = { retryOptions: { maxRetries: 0 } };
-  const name = `${prefix}calls`;
-  return 'connectionString' in connection
-    ? // The settings admit plain http for loopback addresses alone.
-      TableClient.fromConnectionString(connection.connectionString, name, { ...options, allowInsecureConnection: true })
-    : new TableClient(connection.endpoint, name, credential(), options);
-};
-
 // Somebody listens to a silent line meanwhile. The first request of a process may have to fetch a token.
 const DEADLINE_MS = 2_000;
 // After a request that was not answered in time the next ones do not wait for the same.
@@ -55,6 +38,7 @@ export class CallsTable {
   readonly #client: TableClient;
   #restsUntil = 0;
 
+  /** @param client made without retries of its own: a call cannot wait for them */
   constructor(client: TableClient) {
     this.#client = client;
   }

@@ -1,8 +1,7 @@
 import type { HttpHandler } from '@azure/functions';
 
 import type { AlertType } from '../calls/alert-types.ts';
-import type { CallEvents } from '../calls/call-event.ts';
-import { parseCallEvents } from '../calls/call-event.ts';
+import { type CallEvents, parseCallEvents } from '../calls/call-event.ts';
 import type { CallFlow } from '../calls/call-flow.ts';
 import type { VerifyToken } from '../calls/callback-token.ts';
 import { handleCallEvents } from '../calls/handle-call-events.ts';
