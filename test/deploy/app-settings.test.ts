@@ -41,6 +41,24 @@ describe('the settings that are deployed', () => {
     expect(settings.acs.connection).toEqual({ endpoint: values['ACS_ENDPOINT'] });
   });
 
+  it('have the defaults of the service where nobody says otherwise', () => {
+    const main = bicepFiles().get('main.bicep')?.text ?? '';
+    const defaultOf = (parameter: string) =>
+      new RegExp(`^param ${parameter} \\w+ = '?([^'\\n]*)'?$`, 'm').exec(main)?.[1];
+    const settings = readSettings({
+      SERVICE_NAME: 'Ridge Watch',
+      TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
+      ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
+      ACS_SOURCE_PHONE_NUMBER: '+12065550100',
+      ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
+      CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
+    });
+    expect(defaultOf('detectionCategories')).toBe(settings.detectionCategories.join(','));
+    expect(defaultOf('cacheTsUtcWindowSeconds')).toBe(String(settings.windowSeconds));
+    expect(defaultOf('counterShards')).toBe(String(settings.counterShards));
+    expect(defaultOf('tablesPrefix')).toBe(settings.tables.prefix);
+  });
+
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
     expect(given).toContain('AzureWebJobsStorage__credential');
     expect(given).not.toContain('AzureWebJobsStorage');
