@@ -145,10 +145,13 @@ export class ShardRows {
     const ids = missing.map(([cameraId]) => cameraId);
     const camerasInAll = total?.cameras.ids.length ?? 0;
     if (ids.length >= KEYS_FOR_RANGE && camerasInAll <= CAMERAS_A_KEY_FOR_RANGE * ids.length) {
+      const asked = new Set(ids);
       const known = new Set(missing.flatMap(([, hours]) => [...hours]));
       const select = cameraProperties(known, known);
       for (const row of await this.#table.all(this.#partition, rangeOver(ids.map(cameraKey)), { select })) {
-        found.set(parseCameraKey(row.rowKey), { etag: row.etag, day: cameraDayFrom(row.properties), known });
+        const cameraId = parseCameraKey(row.rowKey);
+        // The range also has cameras that are known already, perhaps with hours that were not read now.
+        if (asked.has(cameraId)) found.set(cameraId, { etag: row.etag, day: cameraDayFrom(row.properties), known });
       }
     } else {
       await limit.map(missing, async ([cameraId, hours]) => {

@@ -1,0 +1,112 @@
+import { TableClient, type TableClientOptions } from '@azure/data-tables';
+import { inject } from 'vitest';
+
+import { auditDay } from '../../src/analytics/audit.ts';
+import type { Counts, EventMessage, Facet } from '../../src/analytics/camera-event.ts';
+import type { Outcome } from '../../src/analytics/commit-plan.ts';
+import { dayOf, type Day } from '../../src/analytics/day.ts';
+import { DayShards } from '../../src/analytics/day-shards.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import { Reader } from '../../src/analytics/reader.ts';
+import { Recorder } from '../../src/analytics/recorder.ts';
+import { CounterTable } from '../../src/analytics/table.ts';
+import type { CategoryTally, Tally } from '../../src/analytics/tally.ts';
+import type { Log } from '../../src/log.ts';
+import { ownTablesPrefix } from '../harness/app.ts';
+import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** What one process of the app has of counting: all that it keeps in memory is its own. */
+export class CountingProcess {
+  readonly table: CounterTable;
+  readonly shards: DayShards;
+  readonly recorder: Recorder;
+  readonly reader: Reader;
+
+  constructor(client: TableClient, counterShards: number) {
+    this.table = new CounterTable(client);
+    this.shards = new DayShards(this.table, counterShards);
+    this.recorder = new Recorder(this.table, this.shards, SILENT);
+    this.reader = new Reader(this.table, this.shards);
+  }
+
+  /** Records messages; answers what became of each. */
+  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
+    return this.recorder.record(messages.map(toEventMessage));
+  }
+
+  /** Answers a question in the oracle's words. */
+  async answer({ start, end, cameraId }: Question): Promise<PlainAnswer> {
+    const period = { start: instantFrom(start), end: instantFrom(end) };
+    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
+    return plainAnswer(tally, activeCameras);
+  }
+
+  /** What is wrong with the counters of a day; empty where they are what the event rows say. */
+  async differences(day: Day): Promise<readonly string[]> {
+    const report = await auditDay(this.table, this.shards, day);
+    return report.differences.map(
+      ({ shard, counter, expected, stored }) => `shard ${shard}, ${counter}: ${stored} instead of ${expected}`,
+    );
+  }
+}
+
+/** A table of this test's own in this run's Azurite. */
+export class CountingStorage {
+  readonly #table = `${ownTablesPrefix()}analytics`;
+
+  /** The SDK's own view of it. */
+  client(options: TableClientOptions = {}): TableClient {
+    return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+      ...options,
+    });
+  }
+
+  /** A process that knows nothing yet. */
+  process(counterShards = 1): CountingProcess {
+    return new CountingProcess(this.client(), counterShards);
+  }
+}
+
+const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
+const counts = (plain: Readonly<Record<string, number>>): Counts => new Map(Object.entries(plain));
+
+/** A plain message as the recorder takes it. */
+export const toEventMessage = (message: PlainMessage): EventMessage => {
+  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
+  return {
+    eventId,
+    cameraId,
+    ts: instantFrom(ts),
+    facets: {
+      ...(detections && { detections: facet(counts(detections), time) }),
+      ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
+      ...(annotations && { annotations: facet(counts(annotations), time) }),
+    },
+  };
+};
+
+/** The UTC days that messages are about. */
+export const daysOf = (messages: readonly PlainMessage[]): readonly Day[] => [
+  ...new Set(messages.map(({ ts }) => dayOf(instantFrom(ts)))),
+];
+
+/** A tally in the oracle's words. */
+export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {
+  const nonZero = (of: keyof CategoryTally): Record<string, number> =>
+    Object.fromEntries(
+      [...tally.categories].flatMap(([category, own]) => (own[of] === 0 ? [] : [[category, own[of]] as const])),
+    );
+  return {
+    total_events: tally.events,
+    active_camera_ids: activeCameras,
+    counts_per_category: nonZero('detections'),
+    reviewed_total_events: tally.reviewed,
+    reviewed_counts_per_category: nonZero('reviewed'),
+    annotated_total_events: tally.annotated,
+    annotated_counts_per_category: nonZero('annotations'),
+  };
+};
