@@ -59,6 +59,19 @@ export class RequestRefused extends Error {
   }
 }
 
+/** The table is not there, and this client does not make it. */
+export class TableMissing extends Error {
+  override readonly name = 'TableMissing';
+}
+
+/** How a table is used. */
+export interface CounterTableOptions {
+  /** Whether the table is made on first use, true by default; false for those who only read. */
+  readonly makesTable?: boolean;
+  /** Most that one request may take, in milliseconds; 5,000 by default. */
+  readonly deadlineMs?: number;
+}
+
 const REQUEST_DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const PAGE_ROWS = 1_000;
@@ -89,6 +102,8 @@ const isMissingTable = (error: unknown): boolean =>
 const kindOf = (error: unknown): Error => {
   if (!(error instanceof RestError) || error.statusCode === undefined) return new StorageTrouble(0, { cause: error });
   const status = error.statusCode;
+  // Success, in an answer that cannot be read: the write may have been applied.
+  if (status < 400) return new StorageTrouble(0, { cause: error });
   if (status === 409 || status === 412 || status === 404) return new WriteConflict('a row changed', { cause: error });
   // 401 and 403: the app's own access is wrong. That is no fault of what is written, and it can be mended.
   if (status >= 500 || [401, 403, 408, 429].includes(status))
@@ -116,23 +131,28 @@ const toStoredRow = (entity: Readonly<Record<string, unknown>>): StoredRow => {
  */
 export class CounterTable {
   readonly #client: TableClient;
+  readonly #makesTable: boolean;
+  readonly #deadlineMs: number;
   #created: Promise<void> | undefined;
 
   /** @param client made without retries of its own (`retryOptions: { maxRetries: 0 }`) */
-  constructor(client: TableClient) {
+  constructor(client: TableClient, { makesTable = true, deadlineMs = REQUEST_DEADLINE_MS }: CounterTableOptions = {}) {
     this.#client = client;
+    this.#makesTable = makesTable;
+    this.#deadlineMs = deadlineMs;
   }
 
   /**
    * One row, whole as of one moment; undefined where there is none.
    *
    * @throws {StorageTrouble} after bounded tries
+   * @throws {TableMissing} where there is no table and this client makes none
    */
   async get(partitionKey: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
     return this.#reading(async () => {
       try {
         const entity = await this.#client.getEntity(partitionKey, rowKey, {
-          abortSignal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+          abortSignal: AbortSignal.timeout(this.#deadlineMs),
           ...(select && { queryOptions: { select: ['RowKey', ...select] } }),
         });
         return toStoredRow({ ...entity, rowKey });
@@ -148,6 +168,7 @@ export class CounterTable {
    * whole as of one moment, two pages are not.
    *
    * @throws {StorageTrouble} after bounded tries of one page
+   * @throws {TableMissing} where there is no table and this client makes none
    */
   async *pages(partitionKey: string, range: KeyRange, options: ReadOptions = {}): AsyncGenerator<readonly StoredRow[]> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
@@ -158,7 +179,7 @@ export class CounterTable {
         const pages = this.#client
           .listEntities({
             queryOptions: { filter, ...(options.select && { select: ['RowKey', ...options.select] }) },
-            abortSignal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+            abortSignal: AbortSignal.timeout(this.#deadlineMs),
           })
           .byPage({ maxPageSize: PAGE_ROWS, ...(continuation !== undefined && { continuationToken: continuation }) });
         const { value, done } = await pages.next();
@@ -196,7 +217,7 @@ export class CounterTable {
     await this.#create();
     try {
       const answer = await this.#client.submitTransaction(actions, {
-        abortSignal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+        abortSignal: AbortSignal.timeout(this.#deadlineMs),
       });
       const etags = answer.subResponses.map((response) => response.etag);
       if (etags.length !== writes.length || !etags.every((etag) => etag !== undefined)) {
@@ -235,7 +256,7 @@ export class CounterTable {
       await this.#client
         .listEntities({
           queryOptions: { filter: odata`PartitionKey eq ${'-'} and RowKey eq ${'-'}` },
-          abortSignal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+          abortSignal: AbortSignal.timeout(this.#deadlineMs),
         })
         .byPage({ maxPageSize: 1 })
         .next();
@@ -251,7 +272,10 @@ export class CounterTable {
       try {
         return await read();
       } catch (error) {
-        if (isMissingTable(error)) this.#created = undefined;
+        if (isMissingTable(error)) {
+          if (!this.#makesTable) throw new TableMissing('the table is not there', { cause: error });
+          this.#created = undefined;
+        }
         const kind = isMissingTable(error) ? new StorageTrouble(0, { cause: error }) : kindOf(error);
         if (!(kind instanceof StorageTrouble) || tries === READ_TRIES) throw kind;
         await wait(Math.max(Math.min(kind.retryAfterMs, 3_000), backoffMs(tries, 50, 1_000)));
@@ -261,7 +285,8 @@ export class CounterTable {
 
   /** Makes the table, once a process; creating one that is there does not fail. */
   async #create(): Promise<void> {
-    this.#created ??= this.#client.createTable({ abortSignal: AbortSignal.timeout(REQUEST_DEADLINE_MS) });
+    if (!this.#makesTable) return;
+    this.#created ??= this.#client.createTable({ abortSignal: AbortSignal.timeout(this.#deadlineMs) });
     try {
       await this.#created;
     } catch (error) {
