@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { describe, expect, inject, it } from 'vitest';
+import { z } from 'zod';
+
+import { testEnvironment } from '../harness/app.ts';
+
+const PRINT_REGISTRATIONS = fileURLToPath(new URL('print-registrations.cjs', import.meta.url));
+
+const sources = async (bundle: string): Promise<readonly string[]> =>
+  z.object({ sources: z.array(z.string()) }).parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
+
+const registrationsSchema = z.object({
+  functions: z.array(
+    z.object({
+      name: z.string(),
+      bindings: z.record(z.string(), z.looseObject({ type: z.string(), direction: z.string() })),
+    }),
+  ),
+  hooks: z.array(z.string()),
+});
+
+// The process ends by itself: a bundle that keeps it alive by loading fails here by the timeout.
+const registrations = async (bundle: string): Promise<z.infer<typeof registrationsSchema>> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [PRINT_REGISTRATIONS, bundle], {
+    env: { ...testEnvironment() },
+    timeout: 20_000,
+  });
+  return registrationsSchema.parse(JSON.parse(stdout));
+};
+
+const routes = async (bundle: string): Promise<readonly string[]> =>
+  (await registrations(bundle)).functions
+    .map(({ name, bindings }) => {
+      const trigger = Object.values(bindings).find(({ type }) => type === 'httpTrigger');
+      return `${String(trigger?.['methods'])} ${String(trigger?.['route'])} ${String(trigger?.['authLevel'])}: ${name}`;
+    })
+    .sort();
+
+const RELEASE_ROUTES = [
+  'GET analytics function: AnalyticsRange',
+  'GET analytics/day function: AnalyticsDay',
+  'GET health anonymous: Health',
+  'GET openapi.json anonymous: OpenApi',
+  'POST AnomalyCallback anonymous: AnomalyCallback',
+  'POST BurnJobCallback anonymous: BurnJobCallback',
+  'POST ConfirmedFireCallback anonymous: ConfirmedFireCallback',
+  'POST CustomCallback anonymous: CustomCallback',
+  'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
+  'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
+  'POST notifications function: Notifications',
+  'POST,OPTIONS events function: RecordEvents',
+];
+
+describe('the release bundle', () => {
+  it('registers every function with its route, methods and level', async () => {
+    expect(await routes(inject('bundles').release)).toEqual(RELEASE_ROUTES);
+  });
+
+  it('hands HTTP answers back through the return value', async () => {
+    const { functions } = await registrations(inject('bundles').release);
+
+    expect(functions.map(({ bindings }) => bindings['$return'])).toEqual(
+      functions.map(() => ({ type: 'http', direction: 'out', name: expect.any(String) })),
+    );
+  });
+
+  it('finishes what is under way when it is told to stop', async () => {
+    expect((await registrations(inject('bundles').release)).hooks).toContain('appTerminate');
+  });
+
+  it('has no test call in it, neither its path nor its module', async () => {
+    const { release, debug } = inject('bundles');
+    const debugOnly = (await sources(debug)).filter((source) => /\/src\/.*test-call/.test(source));
+
+    expect(debugOnly).not.toEqual([]);
+    expect(await readFile(debug, 'utf8')).toContain('test-call');
+    expect((await sources(release)).filter((source) => debugOnly.includes(source))).toEqual([]);
+    expect(await readFile(release, 'utf8')).not.toContain('test-call');
+  });
+
+  it('needs no module but Node and the worker', async () => {
+    const text = await readFile(inject('bundles').release, 'utf8');
+    const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
+    const foreign = required.filter((name) => !builtinModules.includes(name.replace(/^node:/, '')));
+
+    expect(new Set(foreign)).toEqual(new Set(['@azure/functions-core']));
+  });
+
+  it('keeps names readable and carries a source map without the sources', async () => {
+    const { release } = inject('bundles');
+    const map: unknown = JSON.parse(await readFile(`${release}.map`, 'utf8'));
+
+    expect(await readFile(release, 'utf8')).toMatch(/\breadSettings\b/);
+    expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));
+    expect(map).not.toHaveProperty('sourcesContent');
+  });
+});
+
+describe('the debug bundle', () => {
+  it('has test calls besides, and nothing else', async () => {
+    expect(await routes(inject('bundles').debug)).toEqual(
+      [...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort(),
+    );
+  });
+});
+
+it('wrong settings stop the bundle while it loads, with their names and without their values', async () => {
+  const loading = promisify(execFile)(process.execPath, [PRINT_REGISTRATIONS, inject('bundles').release], {
+    env: { COUNTER_SHARDS: 'sixty-five' },
+  });
+
+  await expect(loading).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/SERVICE_NAME: is required[^]*COUNTER_SHARDS: must be/),
+  });
+  await expect(loading).rejects.not.toMatchObject({ stderr: expect.stringContaining('sixty-five') });
+});

@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { mergeSettings, readLocalSettings, withoutLocalParts } from '../../infra/local/local-settings.ts';
+
+describe('settings from several sources', () => {
+  it('the first source that gives a setting wins, and an empty value gives nothing', () => {
+    expect(
+      mergeSettings(
+        { SERVICE_NAME: 'A', TABLES_PREFIX: ' ' },
+        { SERVICE_NAME: 'B', TABLES_PREFIX: 'b' },
+        { COUNTER_SHARDS: '2' },
+      ),
+    ).toEqual({ SERVICE_NAME: 'A', TABLES_PREFIX: 'b', COUNTER_SHARDS: '2' });
+  });
+
+  it('an endpoint in the environment puts the connection string of the file out, and the other way round', () => {
+    expect(
+      mergeSettings(
+        { TABLES_ENDPOINT: 'https://t.example', ACS_CONNECTION_STRING: 'c' },
+        { TABLES_CONNECTION_STRING: 'x', ACS_ENDPOINT: 'https://a.example', SERVICE_NAME: 'B' },
+      ),
+    ).toEqual({ TABLES_ENDPOINT: 'https://t.example', ACS_CONNECTION_STRING: 'c', SERVICE_NAME: 'B' });
+  });
+
+  it('two alternatives in one source are both kept, for the app to refuse', () => {
+    const both = { ACS_CONNECTION_STRING: 'c', ACS_ENDPOINT: 'https://a.example' };
+
+    expect(mergeSettings(both)).toEqual(both);
+  });
+
+  it("the file's own Azurite and address are not those of a local run; everything else in it is", () => {
+    expect(
+      withoutLocalParts({
+        TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true',
+        CALLBACK_BASE_URL: 'http://localhost:7071',
+        SERVICE_NAME: 'A',
+      }),
+    ).toEqual({ SERVICE_NAME: 'A' });
+    const real = { TABLES_CONNECTION_STRING: 'AccountName=a;AccountKey=aa==', CALLBACK_BASE_URL: 'https://a.example' };
+    expect(withoutLocalParts(real)).toEqual(real);
+  });
+});
+
+describe('local.settings.json', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it('need not be there', async () => {
+    expect(await readLocalSettings(join(directory, 'none.json'))).toEqual({});
+  });
+
+  it('gives its Values', async () => {
+    const path = join(directory, 'right.json');
+    await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
+
+    expect(await readLocalSettings(path)).toEqual({ SERVICE_NAME: 'A' });
+  });
+
+  it.each([
+    ['not JSON', '{ "Values": '],
+    ['a number among the values', '{ "Values": { "COUNTER_SHARDS": 4 } }'],
+  ])('%s: an error that names the file', async (_case, text) => {
+    const path = join(directory, 'wrong.json');
+    await writeFile(path, text);
+
+    await expect(readLocalSettings(path)).rejects.toThrow(`${path} is not a local.settings.json`);
+  });
+});

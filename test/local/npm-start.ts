@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { vi } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** `npm start` as a person runs it: npm, what it runs, and a terminal around both. */
+export interface NpmStart {
+  /** Everything printed so far. */
+  output(): string;
+  /** Waits until it says that the service runs. */
+  untilReady(): Promise<void>;
+  /** The process ids of npm and of everything below it that runs now. */
+  tree(): Promise<readonly number[]>;
+  /** The process id of the part whose command line has this text. */
+  pidOf(text: string): Promise<number>;
+  /** Sends a signal to npm alone. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ctrl-C: the terminal sends SIGINT to everything in the foreground. */
+  ctrlC(): void;
+  /** The exit code once npm has ended; null where npm ended itself by the signal that it got. */
+  readonly exitCode: Promise<number | null>;
+}
+
+/** Runs `npm start -- …` in a process group of its own, as a terminal does. */
+export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): NpmStart => {
+  const npm = spawn('npm', ['start', '--', ...args], {
+    cwd: ROOT,
+    env: { ...withoutNpm(process.env), ...environment },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: string[] = [];
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => chunks.push(text));
+  const output = (): string => chunks.join('');
+  // Not 'close': a process left behind would keep the pipes open, and that is for a test to find.
+  const exitCode = once(npm, 'exit').then(() => npm.exitCode);
+  return {
+    output,
+    exitCode,
+    untilReady: async () => {
+      await vi.waitFor(
+        () => {
+          if (npm.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
+          if (!output().includes('The service runs on')) throw new Error(`npm start is not ready:\n${output()}`);
+        },
+        { timeout: 50_000, interval: 100 },
+      );
+    },
+    tree: async () => [...pidsOf(npm), ...(await descendants(npm))],
+    pidOf: async (text) => {
+      for (const pid of await descendants(npm)) {
+        const [program, ...rest] = (await commandLine(pid)).split('\0');
+        if (program?.endsWith('node') === true && rest.some((arg) => arg.includes(text))) return pid;
+      }
+      throw new Error(`npm start runs no ${text}`);
+    },
+    signal: (signal) => npm.kill(signal),
+    ctrlC: () => {
+      if (npm.pid !== undefined) process.kill(-npm.pid, 'SIGINT');
+    },
+  };
+};
+
+// Tests may run under npm themselves; its variables are about that run.
+const withoutNpm = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(npm_|VITEST|NODE_ENV)/.test(name)));
+
+const pidsOf = (child: ChildProcess): readonly number[] => (child.pid === undefined ? [] : [child.pid]);
+
+/** True where the process is there and has not ended; one that has ended and waits to be reaped has. */
+export const isRunning = async (pid: number): Promise<boolean> => {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  return status !== undefined && !/^\d+ \(.*\) [ZX] /s.test(status);
+};
+
+const commandLine = (pid: number): Promise<string> => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+
+const descendants = async (child: ChildProcess): Promise<readonly number[]> => {
+  const parents = new Map<number, number>();
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const status = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const parent = /^\d+ \(.*\) \S (\d+) /s.exec(status)?.[1];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const found = new Set(pidsOf(child));
+  for (let size = 0; size < found.size;) {
+    size = found.size;
+    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
+  }
+  return [...found].filter((pid) => pid !== child.pid);
+};

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+
+import { believableDay } from '../../infra/local/demo/day.ts';
+import { freePort } from '../../infra/local/free-port.ts';
+import { ownTablesPrefix } from '../harness/app.ts';
+import { isRunning, npmStart, type NpmStart } from './npm-start.ts';
+
+const MINUTE = 60_000;
+
+const running = async (pids: readonly number[]): Promise<readonly number[]> => {
+  const states = await Promise.all(pids.map(isRunning));
+  return pids.filter((_, index) => states[index]);
+};
+
+const nothingRuns = async (pids: readonly number[]): Promise<void> => {
+  await vi.waitFor(async () => expect(await running(pids)).toEqual([]), { timeout: 15_000, interval: 100 });
+};
+
+// The process tree is read from /proc.
+describe.runIf(process.platform === 'linux')('npm start', () => {
+  const started: NpmStart[] = [];
+  const start = (...args: Parameters<typeof npmStart>): NpmStart => {
+    const npm = npmStart(...args);
+    started.push(npm);
+    return npm;
+  };
+
+  afterEach(async () => {
+    for (const npm of started.splice(0)) {
+      const left = await running(await npm.tree());
+      for (const pid of left) process.kill(pid, 'SIGKILL');
+    }
+  });
+
+  it(
+    'runs the whole service; the demo fills a day that the endpoints confirm; Ctrl-C leaves nothing',
+    async () => {
+      const port = await freePort();
+      const npm = start(['--port', `${port}`]);
+      await npm.untilReady();
+      const tree = await npm.tree();
+
+      const second = start(['--port', `${port}`]);
+      expect(await second.exitCode).toBe(1);
+      expect(second.output()).toContain(`Port ${port} is in use.`);
+      expect(second.output()).not.toMatch(/\n\s+at /);
+
+      const date = '2026-03-14';
+      const demo = await promisify(execFile)(
+        'npm',
+        ['run', 'demo', '--', '--url', `http://localhost:${port}`, '--date', date],
+        { timeout: MINUTE },
+      );
+      const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
+      const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
+      expect(day).toMatchObject({ total_events: frames, active_cameras: 20 });
+      expect(demo.stdout).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
+      expect(demo.stdout).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
+      expect(demo.stdout).toContain('CallDisconnected');
+      expect(npm.output()).toContain('[phone] ');
+
+      npm.ctrlC();
+      await nothingRuns(tree);
+      expect(npm.output()).toContain('Everything has stopped.');
+    },
+    2 * MINUTE,
+  );
+
+  it(
+    'keeps the tables in the directory of --data; SIGTERM to npm alone stops everything',
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
+      const port = await freePort();
+      const args = ['--port', `${port}`, '--data', dataDir];
+      const first = start(args);
+      await first.untilReady();
+      const firstTree = await first.tree();
+      const recorded = await fetch(`http://localhost:${port}/api/events`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/cloudevents+json' },
+        body: JSON.stringify({
+          specversion: '1.0',
+          id: '1',
+          source: '/test',
+          type: 'CameraEvent.Changed',
+          time: '2026-03-14T08:00:01Z',
+          data: { event_id: 'kept', camera_id: 'ridge-04', ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } },
+        }),
+      });
+      expect(recorded.status).toBe(200);
+      first.signal('SIGTERM');
+      await nothingRuns(firstTree);
+
+      const second = start(args);
+      await second.untilReady();
+      const secondTree = await second.tree();
+      const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=2026-03-14`)).json();
+      expect(day).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
+
+      process.kill(await second.pidOf('start.ts'), 'SIGKILL');
+      await nothingRuns(secondTree);
+      await rm(dataDir, { recursive: true });
+    },
+    2 * MINUTE,
+  );
+
+  it(
+    'says which part ended by itself, stops the others and fails',
+    async () => {
+      const npm = start(['--port', `${await freePort()}`]);
+      await npm.untilReady();
+      const tree = await npm.tree();
+      process.kill(await npm.pidOf('azurite'), 'SIGKILL');
+
+      expect(await npm.exitCode).toBe(1);
+      expect(npm.output()).toContain('Azurite ended by SIGKILL. Stopping the rest');
+      await nothingRuns(tree);
+    },
+    MINUTE,
+  );
+
+  it.each([
+    [['--prot', '8000'], "Unknown option '--prot'"],
+    [['--port', '70000'], '70000 is not a port.'],
+    [['--port', 'http'], 'http is not a port.'],
+    [['--data', ''], '--data needs a directory.'],
+    [['extra'], "Unexpected argument 'extra'"],
+  ])('%j is refused with what is wrong and what there is', async (args, message) => {
+    const npm = start(args);
+
+    expect(await npm.exitCode).toBe(1);
+    expect(npm.output()).toContain(message);
+    expect(npm.output()).toContain('npm start -- [--port N] [--data DIR]');
+  });
+
+  it('wrong settings are named, and nothing is left running', async () => {
+    const npm = start(['--port', `${await freePort()}`], { COUNTER_SHARDS: '65' });
+
+    expect(await npm.exitCode).toBe(1);
+    expect(npm.output()).toContain('COUNTER_SHARDS: must be a whole number from 1 to 64');
+  });
+
+  it(
+    'storage and ACS that a setting names are used in place of its own parts',
+    async () => {
+      const npm = start(['--port', `${await freePort()}`], {
+        TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+        TABLES_PREFIX: ownTablesPrefix(),
+        ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
+        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+      });
+      await npm.untilReady();
+
+      expect(npm.output()).toContain('tables  the storage that TABLES_CONNECTION_STRING names');
+      expect(npm.output()).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
+      expect(npm.output()).toContain('Set TEST_CALLBACK_BASE_URL to a public https address');
+      const tree = await npm.tree();
+      npm.ctrlC();
+      await nothingRuns(tree);
+    },
+    MINUTE,
+  );
+});
