@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.
 import { type Azurite, startAzurite } from './azurite.ts';
 import { portIsFree } from './free-port.ts';
 import { localDefaults } from './local-defaults.ts';
-import { gives, mergeSettings, readLocalSettings, type Settings, withoutLocalParts } from './local-settings.ts';
+import { gives, mergeSettings, readSettingsFile, type Settings, withoutLocalParts } from './local-settings.ts';
 import { Parts } from './parts.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -33,6 +34,7 @@ export interface LocalRun {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const LOCAL_SETTINGS = join(ROOT, 'local.settings.json');
 const HOST_MAIN = fileURLToPath(new URL('functions-host/main.ts', import.meta.url));
 
 /** Most that the wait for health may take, in milliseconds. */
@@ -40,20 +42,21 @@ const HEALTH_MILLISECONDS = 20_000;
 
 /**
  * Builds the debug bundle and starts it with all it needs: Azurite and the ACS simulator, unless `environment` or
- * local.settings.json names real ones.
+ * the settings file names real ones.
  *
- * @param environment wins over local.settings.json, which wins over the local defaults
+ * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
  * @throws {StartError} where the port is in use; {Error} with its output where a part does not start. Whatever was
  *   started is stopped again then.
  */
 export const startLocalRun = async (
-  { port, dataDir }: StartOptions,
+  { port, dataDir, settingsFile }: StartOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
-  const fileSettings = await readLocalSettings(join(ROOT, 'local.settings.json'));
+  const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
+  const fileSettings = file === undefined ? {} : await readSettingsFile(file);
   const given = mergeSettings(environment, withoutLocalParts(fileSettings));
   const parts = new Parts();
   try {

@@ -8,23 +8,15 @@ export type Settings = Readonly<Record<string, string>>;
 const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
 
 /**
- * The `Values` of a local.settings.json; none where the file is not there.
+ * The `Values` of a file like local.settings.json.
  *
- * @throws {Error} that names the file where it is not JSON or a value is not a string
+ * @throws {Error} that names the file where it cannot be read, is not JSON, or a value is not a string
  */
-export const readLocalSettings = async (path: string): Promise<Settings> => {
-  let text: string;
+export const readSettingsFile = async (path: string): Promise<Settings> => {
   try {
-    text = await readFile(path, 'utf8');
-  } catch {
-    return {};
-  }
-  try {
-    return localSettingsSchema.parse(JSON.parse(text)).Values;
+    return localSettingsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).Values;
   } catch (error) {
-    throw new Error(`${path} is not a local.settings.json: valid JSON, and under "Values" strings only.`, {
-      cause: error,
-    });
+    throw new Error(`${path} is not a settings file: valid JSON, and under "Values" strings only.`, { cause: error });
   }
 };
 
@@ -50,7 +42,7 @@ const ALTERNATIVES: readonly (readonly [string, string])[] = [
 /**
  * One environment from several sources. The first source that gives a setting wins; an empty value gives nothing.
  *
- * @example mergeSettings(process.env, withoutLocalParts(await readLocalSettings('local.settings.json')), defaults)
+ * @example mergeSettings(process.env, withoutLocalParts(await readSettingsFile('local.settings.json')), defaults)
  */
 export const mergeSettings = (...strongestFirst: readonly Readonly<Record<string, string | undefined>>[]): Settings => {
   const merged: Record<string, string> = {};

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { mergeSettings, readLocalSettings, withoutLocalParts } from '../../infra/local/local-settings.ts';
+import { mergeSettings, readSettingsFile, withoutLocalParts } from '../../infra/local/local-settings.ts';
 
 describe('settings from several sources', () => {
   it('the first source that gives a setting wins, and an empty value gives nothing', () => {
@@ -45,22 +45,22 @@ describe('settings from several sources', () => {
   });
 });
 
-describe('local.settings.json', () => {
+describe('a settings file', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
   });
   afterAll(() => rm(directory, { recursive: true }));
 
-  it('need not be there', async () => {
-    expect(await readLocalSettings(join(directory, 'none.json'))).toEqual({});
+  it('that is not there: an error that names the file', async () => {
+    await expect(readSettingsFile(join(directory, 'none.json'))).rejects.toThrow('none.json is not a settings file');
   });
 
   it('gives its Values', async () => {
     const path = join(directory, 'right.json');
     await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
 
-    expect(await readLocalSettings(path)).toEqual({ SERVICE_NAME: 'A' });
+    expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });
   });
 
   it.each([
@@ -70,6 +70,6 @@ describe('local.settings.json', () => {
     const path = join(directory, 'wrong.json');
     await writeFile(path, text);
 
-    await expect(readLocalSettings(path)).rejects.toThrow(`${path} is not a local.settings.json`);
+    await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not a settings file`);
   });
 });

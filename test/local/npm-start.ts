@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
+import { settingSchemas } from '../../src/settings.ts';
+
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** `npm start` as a person runs it: npm, what it runs, and a terminal around both. */
@@ -25,11 +27,16 @@ export interface NpmStart {
   readonly exitCode: Promise<number | null>;
 }
 
-/** Runs `npm start -- …` in a process group of its own, as a terminal does. */
+const NO_SETTINGS = fileURLToPath(new URL('fixtures/no-settings.json', import.meta.url));
+
+/**
+ * Runs `npm start -- …` in a process group of its own, as a terminal does. The settings of the machine it runs on are
+ * kept away, in its environment and in its local.settings.json: they may name real storage and a real ACS.
+ */
 export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): NpmStart => {
-  const npm = spawn('npm', ['start', '--', ...args], {
+  const npm = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
     cwd: ROOT,
-    env: { ...withoutNpm(process.env), ...environment },
+    env: { ...bareEnvironment(), ...environment },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -66,8 +73,12 @@ export const npmStart = (args: readonly string[], environment: Readonly<Record<s
 };
 
 // Tests may run under npm themselves; its variables are about that run.
-const withoutNpm = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(npm_|VITEST|NODE_ENV)/.test(name)));
+const bareEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|VITEST|NODE_ENV)/.test(name) && !Object.hasOwn(settingSchemas, name),
+    ),
+  );
 
 const pidsOf = (child: ChildProcess): readonly number[] => (child.pid === undefined ? [] : [child.pid]);
 

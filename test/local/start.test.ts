@@ -136,7 +136,7 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
 
     expect(await npm.exitCode).toBe(1);
     expect(npm.output()).toContain(message);
-    expect(npm.output()).toContain('npm start -- [--port N] [--data DIR]');
+    expect(npm.output()).toContain('npm start -- [--port N] [--data DIR] [--settings FILE]');
   });
 
   it('wrong settings are named, and nothing is left running', async () => {
