@@ -46,8 +46,8 @@ export interface MalformedEvent {
 
 // `data` comes unchecked from the deserializer. Wrong types in what we can do without are forgiven.
 const dataSchema = z.object({
-  callConnectionId: z.unknown(),
-  operationContext: z.unknown(),
+  callConnectionId: z.unknown().optional(),
+  operationContext: z.unknown().optional(),
   resultInformation: z
     .object({
       code: z.number().int().optional().catch(undefined),

@@ -34,7 +34,7 @@ export const handleCallEvents = async (
           await flow.handle(event, alertType, log);
         } catch (error) {
           const kind = error instanceof Error ? error.name : typeof error;
-          log.error('unexpected error', { call_id: event.callId, event: event.kind, kind });
+          log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind });
         }
       }
     },

@@ -6,8 +6,8 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 export interface TokenClaims {
   readonly issuer?: string;
   readonly audience?: string;
-  /** Seconds from now; negative for a token that has expired. */
-  readonly expiresIn?: number;
+  /** Seconds from now; negative for a token that has expired, `never` for one without an expiry. */
+  readonly expiresIn?: number | 'never';
 }
 
 /** Signs the tokens that callbacks carry. */
@@ -27,15 +27,15 @@ export const createTokenSigner = async (issuer: string, audience: string): Promi
   return {
     keySet: { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] },
     sign: async (claims = {}) => {
+      const { expiresIn = LIFETIME_SECONDS } = claims;
       const now = Math.floor(Date.now() / 1_000);
-      return new SignJWT({})
+      const token = new SignJWT({})
         .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT' })
         .setIssuer(claims.issuer ?? issuer)
         .setAudience(claims.audience ?? audience)
         .setIssuedAt(now)
-        .setNotBefore(now - 1)
-        .setExpirationTime(now + (claims.expiresIn ?? LIFETIME_SECONDS))
-        .sign(privateKey);
+        .setNotBefore(now - 1);
+      return (expiresIn === 'never' ? token : token.setExpirationTime(now + expiresIn)).sign(privateKey);
     },
   };
 };

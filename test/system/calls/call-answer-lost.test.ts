@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+
+import { messageOf, setStage } from './stage.ts';
+
+it('asks again when the answer to a call is lost, and calls once', async () => {
+  const stage = await setStage();
+  const answer = await stage.alert('ConfirmedFire', ['+12065550334']);
+  expect(answer).toMatchObject({ status: 202, calls: [{ status: 'placed' }] });
+
+  const call = await stage.callEnds('+12065550334');
+  expect(call.spoken).toEqual([messageOf('ConfirmedFire')]);
+  stage.endsWell();
+});

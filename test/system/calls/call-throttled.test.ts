@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+
+import { messageOf, setStage } from './stage.ts';
+
+it('waits as told when ACS is too busy to call, then calls once', async () => {
+  const stage = await setStage();
+  const answer = await stage.alert('ConfirmedFire', ['+12065550330']);
+  expect(answer).toMatchObject({ status: 202, calls: [{ status: 'placed' }] });
+
+  const call = await stage.callEnds('+12065550330');
+  expect(call.spoken).toEqual([messageOf('ConfirmedFire')]);
+  stage.endsWell();
+});

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+
+import { setStage } from './stage.ts';
+
+it('records that the callee declined, and does nothing more', async () => {
+  const stage = await setStage();
+  expect((await stage.alert('Anomaly', ['+12065550303'])).status).toBe(202);
+
+  const call = await stage.callEnds('+12065550303');
+  expect(call.spoken).toEqual([]);
+  expect(call.requests).toEqual({ createCall: 1, play: 0, hangUp: 0 });
+  const known = { code: 487, reason: 'declined' };
+  expect(await stage.record(call.id)).toMatchObject({ state: 'failed', subCode: 10024, ...known });
+  expect(stage.logged('call failed')).toMatchObject([
+    { call_id: call.id, alert_type: 'Anomaly', recipient: '+*******0303', sub_code: 10024, ...known },
+  ]);
+  stage.endsWell();
+});

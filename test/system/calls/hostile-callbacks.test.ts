@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+
+import { setStage } from './stage.ts';
+
+const event = (data: unknown, more: object = {}) => ({
+  id: 'an-event',
+  source: 'calling/callConnections/x',
+  type: 'Microsoft.Communication.CallConnected',
+  specversion: '1.0',
+  data,
+  ...more,
+});
+
+describe('callbacks by somebody who means harm', () => {
+  it('never asks ACS anything about a call id that is not well-formed', async () => {
+    const stage = await setStage();
+    const ids: readonly unknown[] = [
+      '',
+      '/',
+      'a/b',
+      '../../admin',
+      '..',
+      '.',
+      'a%2Fb',
+      'a?b',
+      'a#b',
+      'a b',
+      'a\n',
+      'é',
+      'a:terminate',
+      'x'.repeat(10_000),
+      null,
+      7,
+      true,
+      {},
+      ['a'],
+    ];
+    for (const kind of ['CallConnected', 'PlayCompleted', 'CallDisconnected', 'CreateCallFailed', 'PlayStarted']) {
+      const type = `Microsoft.Communication.${kind}`;
+      for (const callConnectionId of ids) {
+        const answer = await stage.callback('AnomalyCallback', [event({ callConnectionId }, { type })]);
+        expect(answer.status, `${kind} ${JSON.stringify(callConnectionId)?.slice(0, 30)}`).toBe(200);
+      }
+      for (const data of [undefined, null, 'text', 7, [], [{ callConnectionId: 'a' }], { data: {} }]) {
+        expect((await stage.callback('AnomalyCallback', [event(data, { type })])).status).toBe(200);
+      }
+    }
+    // Every request that was made would be among the refused: these calls do not exist.
+    expect(stage.acs.log()).toMatchObject({ calls: [], refused: [] });
+    expect(stage.logged('callback events without a call id').length).toBeGreaterThan(100);
+  });
+
+  it('answers 400 to what is no array of CloudEvents, and 413 to what is too large', async () => {
+    const stage = await setStage();
+    const malformed: readonly unknown[] = [
+      '',
+      'x',
+      '{',
+      '[',
+      'null',
+      '7',
+      '"text"',
+      event({ callConnectionId: 'a' }),
+      [null],
+      [7],
+      ['text'],
+      [[]],
+      [{}],
+      [event({}, { id: undefined })],
+      [event({}, { id: 7 })],
+      [event({}, { id: '' })],
+      [event({}, { source: undefined })],
+      [event({}, { source: {} })],
+      [event({}, { type: undefined })],
+      [event({}, { type: ['Microsoft.Communication.CallConnected'] })],
+      [event({}, { specversion: '0.3' })],
+      [event({}, { specversion: 1 })],
+      [event({}, { subject: 7 })],
+      [event({}, { time: 7 })],
+      [event(undefined, { data_base64: 7 })],
+      [event({ callConnectionId: 'a-good-one' }), {}],
+      `${'['.repeat(200_000)}${']'.repeat(200_000)}`,
+      `[${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}]`,
+      Buffer.from([0x5b, 0xff, 0xfe, 0x5d]).toString('latin1'),
+    ];
+    for (const body of malformed) {
+      const answer = await stage.callback('CustomCallback', body);
+      const told = JSON.stringify(body).slice(0, 60);
+      expect(answer.status, told).toBe(400);
+      expect(answer.headers.get('content-type'), told).toBe('application/problem+json');
+    }
+    expect((await stage.callback('CustomCallback', `"${'x'.repeat(10_000_000)}"`)).status).toBe(413);
+    expect(stage.acs.log()).toMatchObject({ calls: [], refused: [] });
+    expect(stage.logged('unexpected error')).toEqual([]);
+  });
+
+  it('forgives wrong types in what it can do without', async () => {
+    const stage = await setStage();
+    const junk: readonly unknown[] = [
+      null,
+      7,
+      'text',
+      true,
+      [],
+      {},
+      [[]],
+      { code: 'x', subCode: {} },
+      'x'.repeat(100_000),
+    ];
+    for (const kind of ['CallDisconnected', 'CreateCallFailed', 'PlayStarted']) {
+      for (const [index, wrong] of junk.entries()) {
+        const callConnectionId = `junk-${kind}-${index}`;
+        const data = { callConnectionId, resultInformation: wrong, operationContext: wrong, version: wrong };
+        const type = `Microsoft.Communication.${kind}`;
+        expect((await stage.callback('AnomalyCallback', [event(data, { type, time: 'once' })])).status).toBe(200);
+      }
+    }
+    expect(stage.logged('unexpected error')).toEqual([]);
+  });
+
+  it('takes thousands of events in one array in bounded time, and stays healthy', { timeout: 90_000 }, async () => {
+    const stage = await setStage();
+    const distinct = Array.from({ length: 400 }, (_, index) => event({ callConnectionId: `nobody-${index}` }));
+    const repeated = Array.from({ length: 3_000 }, () => event({ callConnectionId: 'always-the-same' }));
+    const others = Array.from({ length: 1_000 }, () => event({}, { type: 'Microsoft.Communication.Nonsense' }));
+    const begun = performance.now();
+    for (const batch of [distinct, repeated, others]) {
+      const small = batch.map((one) => ({ ...one, id: '1', source: 's' }));
+      expect((await stage.callback('AnomalyCallback', small)).status).toBe(200);
+    }
+    expect(performance.now() - begun).toBeLessThan(60_000);
+    expect((await fetch(`${stage.url}/api/health`)).status).toBe(200);
+    // Each of those calls was asked to be spoken to and to be hung up at most once: ACS knows none of them.
+    const asked = stage.acs.log().refused.map((refused) => refused.request);
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked.length).toBe(2 * 401);
+  });
+});

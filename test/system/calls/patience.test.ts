@@ -1,0 +1,89 @@
+import { describe, it } from 'vitest';
+
+import { messageOf, setStage } from './stage.ts';
+import { until } from './until.ts';
+
+// These wait for what never comes, side by side.
+describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
+  it('hangs up by itself when the end of the message is never reported', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
+    await stage.alert('Anomaly', ['+12065550324']);
+
+    const call = await stage.callEnds('+12065550324', 60_000);
+    expect(call.spoken).toEqual([messageOf('Anomaly')]);
+    expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
+    const record = { state: 'hung_up', reason: 'the end of the message was not reported' };
+    expect(await stage.record(call.id)).toMatchObject(record);
+    expect(stage.logged('call overdue')).toHaveLength(1);
+    stage.endsWell();
+  });
+
+  it('gives up on a request to call that is never answered', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
+    const begun = performance.now();
+    const answer = await stage.alert('ConfirmedFire', ['+12065550333']);
+    expect(answer).toMatchObject({ status: 502, calls: [{ status: 'failed', reason: 'no answer in time' }] });
+    expect(performance.now() - begun).toBeLessThan(30_000);
+    stage.endsWell();
+  });
+
+  it('asks again when the first request to call is not answered, and calls once', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const stage = await setStage({}, onTestFinished);
+    const answer = await stage.alert('ConfirmedFire', ['+12065550332']);
+    expect(answer).toMatchObject({ status: 202, calls: [{ status: 'placed' }] });
+
+    const call = await stage.callEnds('+12065550332');
+    expect(call.spoken).toEqual([messageOf('ConfirmedFire')]);
+    stage.endsWell();
+  });
+
+  it('gives up on a request to speak that is never answered, and hangs up', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
+    await stage.alert('Custom', ['+12065550316']);
+
+    const call = await stage.callEnds('+12065550316');
+    expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
+    const reason = 'message not played: no answer in time';
+    expect(await stage.record(call.id)).toMatchObject({ state: 'failed', reason });
+    stage.endsWell();
+  });
+
+  it('speaks all the same when the instance that was about to is killed', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({ instances: 2 }, onTestFinished);
+    const [first, second] = stage.apps;
+    // The second instance hears of the call only later: from ACS, which repeats what the first never acknowledged.
+    stage.acs.mirrors.length = 0;
+    await stage.alert('ReportOfFire', ['+12065550318']);
+    await until(() => stage.callsTo('+12065550318')[0]?.requests.play === 1, 'the first instance asks to speak');
+    first?.kill();
+    await first?.exited;
+    stage.acs.mirrors.push(second?.url ?? '');
+    const [call] = stage.callsTo('+12065550318');
+    const body = JSON.stringify([connectedEvent(call?.id ?? '')]);
+    const authorization = `Bearer ${await stage.acs.signer.sign()}`;
+    const answer = await fetch(`${second?.url}/api/ReportOfFireCallback`, {
+      method: 'POST',
+      headers: { authorization },
+      body,
+    });
+    expect(answer.status).toBe(200);
+
+    await until(() => stage.callsTo('+12065550318')[0]?.state === 'ended', 'the line is closed');
+    expect(stage.callsTo('+12065550318')[0]).toMatchObject({
+      spoken: [messageOf('ReportOfFire')],
+      requests: { createCall: 1, play: 2, hangUp: 1 },
+    });
+    stage.endsWell();
+  });
+});
+
+const connectedEvent = (callConnectionId: string) => ({
+  id: 'a-repeat',
+  source: `calling/callConnections/${callConnectionId}`,
+  type: 'Microsoft.Communication.CallConnected',
+  specversion: '1.0',
+  data: { callConnectionId },
+});

@@ -1,0 +1,202 @@
+import { TableClient } from '@azure/data-tables';
+import { expect, inject, onTestFinished, type TestContext } from 'vitest';
+import { z } from 'zod';
+
+import { type AcsSimulator, startAcsSimulator } from '../../../infra/local/acs-simulator/simulator.ts';
+import type { Pace } from '../../../infra/local/acs-simulator/simulated-call.ts';
+import type { CallStory } from '../../../infra/local/acs-simulator/story.ts';
+import { findAlertType } from '../../../src/calls/alert-types.ts';
+import { spokenMessage } from '../../../src/calls/message.ts';
+import { type App, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
+import { until } from './until.ts';
+
+/** What a story is told with. */
+export interface StageOptions {
+  /** How many instances of the app share the tables and get every callback; 1 where it is not given. */
+  readonly instances?: number;
+  /** Further settings of the app. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** How long things take at the telephone company. */
+  readonly pace?: Partial<Pace>;
+  /** Where the tables are, if not in this run's Azurite. */
+  readonly tablesConnectionString?: string;
+}
+
+const SERVICE_NAME = 'Test Watch';
+
+const alertAnswerSchema = z.looseObject({
+  calls: z
+    .array(
+      z.object({
+        recipient: z.string(),
+        status: z.enum(['placed', 'failed']),
+        call_connection_id: z.string().optional(),
+        reason: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+
+/** The app and the telephone network of one story. */
+export class Stage {
+  readonly acs: AcsSimulator;
+  readonly apps: readonly App[];
+  readonly #calls: TableClient;
+
+  constructor(acs: AcsSimulator, apps: readonly App[], calls: TableClient) {
+    this.acs = acs;
+    this.apps = apps;
+    this.#calls = calls;
+  }
+
+  /** The first instance's URL. */
+  get url(): string {
+    return this.apps[0]?.url ?? '';
+  }
+
+  /** Sends a notification; answers what it was answered. */
+  async alert(alertType: string, recipients: readonly string[], headers: Readonly<Record<string, string>> = {}) {
+    const response = await fetch(`${this.url}/api/notifications`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients }),
+    });
+    return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
+  }
+
+  /** Posts a callback as ACS would, with a good token unless another authorization is given. */
+  async callback(path: string, body: unknown, authorization?: string | null): Promise<Response> {
+    const bearer = authorization === undefined ? `Bearer ${await this.acs.signer.sign()}` : authorization;
+    return fetch(`${this.url}/api/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(bearer === null ? {} : { authorization: bearer }) },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  /** The calls to a number so far. */
+  callsTo(number: string): readonly CallStory[] {
+    return this.acs.log().calls.filter((call) => call.to === number);
+  }
+
+  /** The one call to a number, once its line is closed and all its events have been taken. */
+  async callEnds(number: string, withinMs?: number): Promise<CallStory> {
+    await until(
+      () => this.callsTo(number).some((call) => call.state === 'ended'),
+      `the call to ${number} ends`,
+      withinMs,
+    );
+    return this.settledCall(number);
+  }
+
+  /** The one call to a number, once all its events have been taken. */
+  async settledCall(number: string): Promise<CallStory> {
+    const isToldToTheEnd = (call: CallStory) =>
+      call.story.some((line) => /^(CallDisconnected|CreateCallFailed)$/.test(line.text)) &&
+      call.story.every((line) => line.kind !== 'event' || line.answer !== undefined);
+    await until(() => this.callsTo(number).some(isToldToTheEnd), `the events of the call to ${number} are taken`);
+    await this.acs.settled();
+    const calls = this.callsTo(number);
+    expect(calls, `calls to ${number}`).toHaveLength(1);
+    return z.custom<CallStory>((call) => call !== undefined).parse(calls[0]);
+  }
+
+  /** The record of a call in the table. */
+  async record(callId: string): Promise<Record<string, unknown> | undefined> {
+    const rows = this.#calls.listEntities({
+      queryOptions: { filter: `RowKey eq 'call|${callId}'` },
+    });
+    for await (const row of rows) return row;
+    return undefined;
+  }
+
+  /** The rows of requests to place a call. */
+  async requestRecords(): Promise<readonly Record<string, unknown>[]> {
+    const rows: Record<string, unknown>[] = [];
+    const filter = "RowKey ge 'request|' and RowKey lt 'request}'";
+    for await (const row of this.#calls.listEntities({ queryOptions: { filter } })) rows.push(row);
+    return rows;
+  }
+
+  /** The log lines of all instances about an event. */
+  logged(event: string): readonly Record<string, unknown>[] {
+    return this.apps.flatMap((app) =>
+      app
+        .output()
+        .split('\n')
+        .flatMap((line) => {
+          const start = line.indexOf('{"event":');
+          return start < 0 ? [] : [z.record(z.string(), z.unknown()).parse(JSON.parse(line.slice(start)))];
+        })
+        .filter((fields) => fields['event'] === event),
+    );
+  }
+
+  /** What holds at the end of every story: nothing was asked of ACS that it would refuse, and no line is open. */
+  endsWell(): void {
+    const { calls, refused } = this.acs.log();
+    expect(refused, 'requests that ACS refuses').toEqual([]);
+    expect(
+      calls.filter((call) => call.state !== 'ended'),
+      'open lines',
+    ).toEqual([]);
+  }
+}
+
+/**
+ * Sets the stage: a simulator of ACS and the app, which believes that simulator alone. All is gone when the test is over.
+ *
+ * @param whenOver needed in tests that run side by side
+ */
+export const setStage = async (
+  {
+    instances = 1,
+    environment = {},
+    pace = {},
+    tablesConnectionString = inject('tablesConnectionString'),
+  }: StageOptions = {},
+  whenOver: TestContext['onTestFinished'] = onTestFinished,
+): Promise<Stage> => {
+  const acs = await startAcsSimulator({ pace });
+  whenOver(() => acs.stop());
+  const prefix = ownTablesPrefix();
+  const apps = await Promise.all(
+    Array.from({ length: instances }, () =>
+      startApp({
+        environment: (url) =>
+          testEnvironment({
+            SERVICE_NAME,
+            TABLES_CONNECTION_STRING: tablesConnectionString,
+            TABLES_PREFIX: prefix,
+            ACS_CONNECTION_STRING: acs.connectionString,
+            ACS_RESOURCE_ID: acs.resourceId,
+            ACS_TOKEN_ISSUER: acs.issuer,
+            CALLBACK_BASE_URL: url,
+            ...environment,
+          }),
+      }),
+    ),
+  );
+  acs.mirrors.push(...apps.slice(1).map((app) => app.url));
+  whenOver(async () => {
+    await Promise.all(apps.map((app) => app.stop()));
+    // Of every story, whatever it was about: no log holds a key or a whole number.
+    const output = apps.map((app) => app.output()).join('\n');
+    const accessKey = /accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '';
+    expect(output).not.toContain(accessKey);
+    expect(output).not.toMatch(/AccountKey=|Bearer |eyJ/);
+    expect(output.replaceAll(/\d{4}-\d{2}-\d{2}T/g, '')).not.toMatch(/\+[1-9]\d{6,14}\b/);
+    for (const call of acs.log().calls) expect(output).not.toContain(call.to.slice(1));
+  });
+  const calls = TableClient.fromConnectionString(tablesConnectionString, `${prefix}calls`, {
+    allowInsecureConnection: true,
+  });
+  return new Stage(acs, apps, calls);
+};
+
+/** What a callee must hear, told independently of the app's own settings. */
+export const messageOf = (alertType: string): string => {
+  const found = findAlertType(alertType);
+  if (found === undefined) throw new Error(`no alert type ${alertType}`);
+  return spokenMessage(SERVICE_NAME, found);
+};
