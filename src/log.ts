@@ -1,7 +1,10 @@
 import type { InvocationContext } from '@azure/functions';
 
 /** What a log line may carry besides its event. Never a key, a body or a full phone number. */
-export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>> & {
+  /** The line's own: a field of that name would hide it from every query and alert. */
+  readonly event?: never;
+};
 
 /** Where log lines go: one JSON object a line, `event` first, so that an operator can query by field. */
 export interface Log {
