@@ -11,6 +11,8 @@ export const MAX_CAMERA_CATEGORIES = 64;
 export interface CameraHour {
   readonly tally: Tally;
   readonly minutes: Uint8Array;
+  /** Its last minute and where that starts in `minutes`, where known: most events are in it, or after it. */
+  readonly last?: { readonly minute: number; readonly at: number };
 }
 
 /** A camera's day, or what was read of it. */
@@ -40,13 +42,19 @@ export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterab
 const placesOf = (tally: Tally): ReadonlyMap<string, number> =>
   new Map([...tally.categories.keys()].map((category, place) => [category, place]));
 
-const minutesBytes = (minutes: ReadonlyMap<number, Tally>, places: ReadonlyMap<string, number>): Uint8Array => {
+const minutesBytes = (
+  before: Uint8Array,
+  minutes: ReadonlyMap<number, Tally>,
+  places: ReadonlyMap<string, number>,
+): Pick<CameraHour, 'minutes' | 'last'> => {
   const writer = new ByteWriter();
+  let last = { minute: 0, at: 0 };
   for (const [minute, tally] of [...minutes].sort(([left], [right]) => left - right)) {
+    last = { minute, at: before.length + writer.length };
     writer.count(minute);
     writeTally(writer, tally, places);
   }
-  return writer.bytes();
+  return { minutes: Buffer.concat([before, writer.bytes()]), last };
 };
 
 /**
@@ -54,10 +62,13 @@ const minutesBytes = (minutes: ReadonlyMap<number, Tally>, places: ReadonlyMap<s
  *
  * @throws {TypeError} where they are not what this module writes
  */
-export const minutesOf = (day: CameraDay, hour: number): ReadonlyMap<number, Tally> => {
-  const categories = [...day.tally.categories.keys()];
+export const minutesOf = (day: CameraDay, hour: number): ReadonlyMap<number, Tally> =>
+  readMinutes(day.hours.get(hour)?.minutes ?? new Uint8Array(), day.tally);
+
+const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyMap<number, Tally> => {
+  const categories = [...ofDay.keys()];
   const minutes = new Map<number, Tally>();
-  const reader = new ByteReader(day.hours.get(hour)?.minutes ?? new Uint8Array());
+  const reader = new ByteReader(bytes);
   while (!reader.done) {
     const minute = reader.count();
     const tally = readTally(reader, categories);
@@ -93,12 +104,16 @@ export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): Ca
  */
 export const addToCamera = (day: CameraDay, minute: number, difference: Tally): CameraDay => {
   const hour = Math.floor(minute / 60);
+  const before = day.hours.get(hour);
   const tally = plus(day.tally, difference);
-  const minutes = new Map(minutesOf(day, hour));
+  // Only what is at or after the event's minute is written anew.
+  const bytes = before?.minutes ?? new Uint8Array();
+  const from = before?.last !== undefined && minute % 60 >= before.last.minute ? before.last.at : 0;
+  const minutes = new Map(readMinutes(bytes.subarray(from), day.tally));
   minutes.set(minute % 60, plus(minutes.get(minute % 60) ?? EMPTY_TALLY, difference));
   const ofHour: CameraHour = {
-    tally: plus(day.hours.get(hour)?.tally ?? EMPTY_TALLY, difference),
-    minutes: minutesBytes(minutes, placesOf(tally)),
+    tally: plus(before?.tally ?? EMPTY_TALLY, difference),
+    ...minutesBytes(bytes.subarray(0, from), minutes, placesOf(tally)),
   };
   return { tally, hours: new Map(day.hours).set(hour, ofHour) };
 };

@@ -25,11 +25,16 @@ export interface KnownEvent {
   readonly facets: Facets;
 }
 
+/** A camera's row as last seen: of the hours `known` (0 to 23), all there is in it. */
+export interface KnownCamera extends Versioned<CameraDay> {
+  readonly known: ReadonlySet<number>;
+}
+
 /** What is known of a shard's rows. A row that is not in a map is not stored. */
 export interface ShardView {
   readonly total: StoredTotal | undefined;
   readonly hours: ReadonlyMap<number, Versioned<ShardHour>>;
-  readonly cameras: ReadonlyMap<string, Versioned<CameraDay>>;
+  readonly cameras: ReadonlyMap<string, KnownCamera>;
   /** By row key. */
   readonly events: ReadonlyMap<string, Versioned<KnownEvent>>;
 }

@@ -1,4 +1,5 @@
 import { millisecondsInDay } from 'date-fns/constants';
+import { LRUCache } from 'lru-cache';
 
 import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
 
@@ -18,10 +19,20 @@ export const MICROSECONDS = {
 export const isDay = (text: string): text is Day =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(`${text}T00:00:00Z`) !== undefined;
 
+/** Days by their number since 1970: a stream of events is in few of them, and working one out takes a while. */
+const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
+
+const dayNumber = (instant: Instant): bigint =>
+  (instant - (((instant % MICROSECONDS.day) + MICROSECONDS.day) % MICROSECONDS.day)) / MICROSECONDS.day;
+
 /** The UTC day that an instant is in. */
 export const dayOf = (instant: Instant): Day => {
+  const number = dayNumber(instant);
+  const known = DAYS.get(number);
+  if (known !== undefined) return known;
   const day = sortableInstant(instant).slice(0, 10);
   if (!isDay(day)) throw new RangeError('an instant is always in a day');
+  DAYS.set(number, day);
   return day;
 };
 

@@ -68,6 +68,9 @@ export const shardHourFrom = (properties: Readonly<Record<string, unknown>>): Sh
 export const minuteTally = (minute: ShardMinute | undefined, categories: readonly string[]): Tally | undefined =>
   minute === undefined ? EMPTY_TALLY : readTally(new ByteReader(minute.bytes), categories);
 
+/** How many events a minute has: the first count of its tally. */
+export const eventsOf = ({ bytes }: ShardMinute): number => new ByteReader(bytes).count();
+
 /**
  * The hour with a difference added.
  *

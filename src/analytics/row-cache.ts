@@ -1,25 +1,17 @@
 import { LRUCache } from 'lru-cache';
 
-import type { CameraDay } from './camera-row.ts';
-import type { StoredEvent } from './event-row.ts';
+import type { KnownCamera, KnownEvent, Versioned } from './commit-plan.ts';
 
 const MEBIBYTE = 1_048_576;
 
-/** A camera's row as last seen: its version, and of the hours `known` all there is in it. */
-export interface KnownCamera {
-  readonly etag: string;
-  readonly day: CameraDay;
-  readonly known: ReadonlySet<number>;
-}
-
 /** About how many bytes a camera's day takes in memory. */
-const sizeOfCamera = ({ day }: KnownCamera): number => {
+const sizeOfCamera = ({ value: day }: KnownCamera): number => {
   let size = 1_000 + 150 * day.tally.categories.size;
   for (const hour of day.hours.values()) size += 300 + hour.minutes.length + 150 * hour.tally.categories.size;
   return size;
 };
 
-const sizeOfEvent = ({ facets }: StoredEvent): number =>
+const sizeOfEvent = ({ value: { facets } }: Versioned<KnownEvent>): number =>
   700 + 100 * ((facets.detections?.value.size ?? 0) + (facets.annotations?.value.size ?? 0));
 
 /**
@@ -28,7 +20,10 @@ const sizeOfEvent = ({ facets }: StoredEvent): number =>
  */
 export class RowCache {
   readonly #cameras = new LRUCache<string, KnownCamera>({ maxSize: 96 * MEBIBYTE, sizeCalculation: sizeOfCamera });
-  readonly #events = new LRUCache<string, StoredEvent>({ maxSize: 48 * MEBIBYTE, sizeCalculation: sizeOfEvent });
+  readonly #events = new LRUCache<string, Versioned<KnownEvent>>({
+    maxSize: 48 * MEBIBYTE,
+    sizeCalculation: sizeOfEvent,
+  });
 
   camera(partition: string, cameraId: string): KnownCamera | undefined {
     return this.#cameras.get(`${partition}|${cameraId}`);
@@ -42,11 +37,11 @@ export class RowCache {
     this.#cameras.delete(`${partition}|${cameraId}`);
   }
 
-  event(partition: string, rowKey: string): StoredEvent | undefined {
+  event(partition: string, rowKey: string): Versioned<KnownEvent> | undefined {
     return this.#events.get(`${partition}|${rowKey}`);
   }
 
-  setEvent(partition: string, rowKey: string, event: StoredEvent): void {
+  setEvent(partition: string, rowKey: string, event: Versioned<KnownEvent>): void {
     this.#events.set(`${partition}|${rowKey}`, event);
   }
 

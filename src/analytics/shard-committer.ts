@@ -3,9 +3,9 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { LimitFunction } from 'p-limit';
 
 import { applyFacets, type EventMessage } from './camera-event.ts';
-import { planCommit, type CommitPlan, type Outcome } from './commit-plan.ts';
+import { planCommit, type CommitPlan, type Outcome, type ShardView } from './commit-plan.ts';
 import { eventKeyOf } from './event-row.ts';
-import type { ShardRows } from './shard-rows.ts';
+import { PENDING, type ShardRows } from './shard-rows.ts';
 import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable, type RowWrite } from './table.ts';
 
 /** The change could not be committed now; nothing of it is half done, and sending it again is safe. */
@@ -23,6 +23,14 @@ const ENVELOPE_BYTES = 900;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
+// Another process that has just committed goes on without reading, and whoever reads first comes too late each time. So the
+// one that lost stays away long enough for the other to commit many batches, and a process that knows of others makes a
+// pause now and then that is long enough to read and commit in: they take turns, instead of failing one another.
+const CONFLICT_BASE_MS = 20;
+const CONFLICT_MOST_MS = 400;
+const TURN_MS = 500;
+const PAUSE_MS = 40;
+const CONTENDED_FOR_MS = 30_000;
 
 /** A message that waits for its commit. */
 interface Pending {
@@ -34,6 +42,16 @@ interface Pending {
   /** It was in a transaction whose answer never came: perhaps it is applied already. */
   uncertain: boolean;
 }
+
+/** A batch with its plan: ready to be written as soon as the ETags are there that the transaction before it will answer. */
+interface Prepared {
+  readonly batch: readonly Pending[];
+  readonly view: ShardView;
+  readonly plan: CommitPlan;
+}
+
+/** A frame comes with what the AI saw in it; anything else is about an event that is likely to be stored already. */
+const isFrame = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
 const sizeOf = (write: RowWrite): number => {
   let size = ENVELOPE_BYTES + 3 * write.rowKey.length;
@@ -59,7 +77,13 @@ export class ShardCommitter {
   readonly #rows: ShardRows;
   readonly #limit: LimitFunction;
   #queue: Pending[] = [];
+  /** The ETags that the last transaction answered, by row key. */
+  #answered: ReadonlyMap<string, string> = new Map();
   #running: Promise<void> | undefined;
+  /** Frames come again, a whole delivery perhaps: better look first than have one transaction after the other fail. */
+  #expectsKnown = false;
+  /** When another process last got ahead of this one, in milliseconds since 1970. */
+  #contended = 0;
 
   /** @param limit bounds how many committers of the process write at the same time */
   constructor(table: CounterTable, partition: string, rows: ShardRows, limit: LimitFunction) {
@@ -91,28 +115,33 @@ export class ShardCommitter {
    */
   async submit(message: EventMessage): Promise<Outcome> {
     const key = eventKeyOf(message);
-    const known = this.#rows.knownEvent(key);
+    const known = this.#rows.committedEvent(key);
     // Times of facets only grow: what is old against a committed state is old for ever.
     if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
     return new Promise((resolve, reject) => {
-      // A frame comes with what the AI saw in it; anything else is about an event that is likely to be there.
-      const readFirst = message.facets.detections === undefined;
-      this.#queue.push({ message, key, resolve, reject, readFirst, uncertain: false });
+      this.#queue.push({ message, key, resolve, reject, readFirst: !isFrame(message), uncertain: false });
       this.#running ??= this.#run();
     });
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.length > 0) {
+    let next: Prepared | undefined;
+    let turnStarted = Date.now();
+    while (next !== undefined || this.#queue.length > 0) {
       // Lets everyone who was just answered queue up what comes next.
-      await setImmediate();
-      await this.#limit(async () => this.#commit(this.#take()));
+      if (next === undefined) await setImmediate();
+      if (Date.now() - turnStarted > TURN_MS) {
+        if (Date.now() - this.#contended < CONTENDED_FOR_MS) await setTimeout(PAUSE_MS);
+        turnStarted = Date.now();
+      }
+      const prepared = next;
+      next = await this.#limit(async () => this.#commit(prepared?.batch ?? this.#take().batch, prepared, true));
     }
     this.#running = undefined;
   }
 
-  /** As many from the queue's front as surely fit into a transaction. */
-  #take(): readonly Pending[] {
+  /** As many from the queue's front as surely fit into a transaction, and whether more were waiting. */
+  #take(): { batch: readonly Pending[]; full: boolean } {
     const rows = new Set<string>();
     let taken = 0;
     for (const { message, key } of this.#queue) {
@@ -121,56 +150,107 @@ export class ShardCommitter {
       for (const row of more) rows.add(row);
       taken += 1;
     }
-    return this.#queue.splice(0, taken);
+    const full = taken < this.#queue.length;
+    return { batch: this.#queue.splice(0, taken), full };
   }
 
-  async #commit(batch: readonly Pending[]): Promise<void> {
+  /**
+   * Commits a batch, with as many tries as it takes.
+   *
+   * @param ahead whether the next batch may be prepared while this one is written
+   * @returns the next batch where it was prepared
+   */
+  async #commit(batch: readonly Pending[], prepared?: Prepared, ahead = false): Promise<Prepared | undefined> {
     const started = Date.now();
+    let first = prepared;
     for (let conflicts = 0, troubles = 0; ;) {
       try {
-        const tooLarge = await this.#attempt(batch);
-        if (tooLarge) await this.#commitHalves(batch);
-        return;
+        const ready = first ?? (await this.#prepare(batch));
+        first = undefined;
+        if (ready.plan.writes.length === 0) this.#settle(ready);
+        else if (batch.length > 1 && isTooLarge(ready.plan)) await this.#commitHalves(batch);
+        else return await this.#write(ready, ahead);
+        return undefined;
       } catch (error) {
+        first = undefined;
         this.#rows.forget(batch);
         for (const pending of batch) pending.readFirst = true;
         const elapsed = Date.now() - started;
         if (error instanceof WriteConflict && elapsed < CONFLICT_BUDGET_MS) {
           conflicts += 1;
-          await setTimeout(backoffMs(conflicts, 4, 250));
+          this.#contended = Date.now();
+          await setTimeout(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MOST_MS));
         } else if (error instanceof StorageTrouble && troubles < TROUBLE_TRIES && elapsed < TROUBLE_BUDGET_MS) {
           troubles += 1;
           await setTimeout(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
         } else {
           await this.#giveUp(batch, error);
-          return;
+          return undefined;
         }
       }
     }
   }
 
-  /** One try. Tells whether the batch is too large for one transaction; then nothing was tried. */
-  async #attempt(batch: readonly Pending[]): Promise<boolean> {
-    const view = await this.#rows.view(batch);
+  async #prepare(batch: readonly Pending[]): Promise<Prepared> {
+    const view = await this.#rows.view(
+      batch.map(({ message, key, readFirst }) => ({ message, key, readFirst: readFirst || this.#expectsKnown })),
+    );
+    const lookedFor = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || this.#expectsKnown));
+    if (lookedFor.length > 0) this.#expectsKnown = lookedFor.some(({ key }) => view.events.has(key));
     const plan = planCommit(
       view,
       batch.map(({ message }) => message),
     );
-    if (plan.writes.length > 0) {
-      if (batch.length > 1 && isTooLarge(plan)) return true;
+    return { batch, view, plan };
+  }
+
+  /** One transaction; while it is under way, the next one is prepared if enough waits to fill it. */
+  async #write(prepared: Prepared, ahead: boolean): Promise<Prepared | undefined> {
+    const { batch, view, plan } = prepared;
+    const writes = plan.writes.map((write) =>
+      write.kind !== 'insert' && write.etag === PENDING
+        ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
+        : write,
+    );
+    const answer = Promise.allSettled([this.#table.transact(this.#partition, writes)]);
+    // The request is on its way before anything else is worked out.
+    await setImmediate();
+    const next = ahead ? await this.#prepareNext(prepared) : undefined;
+    const [result] = await answer;
+    if (result.status === 'rejected') {
+      if (next !== undefined) {
+        this.#rows.forget(next.batch);
+        this.#queue.unshift(...next.batch);
+      }
+      if (result.reason instanceof StorageTrouble) for (const pending of batch) pending.uncertain = true;
+      throw result.reason;
+    }
+    this.#answered = new Map(writes.map((write, at) => [write.rowKey, result.value[at] ?? '']));
+    this.#rows.adopt(plan, view, (rowKey) => this.#answered.get(rowKey) ?? '');
+    this.#settle(prepared);
+    return next;
+  }
+
+  async #prepareNext({ plan, view }: Prepared): Promise<Prepared | undefined> {
+    const { batch, full } = this.#take();
+    if (full) {
+      this.#rows.adopt(plan, view);
       try {
-        const etags = await this.#table.transact(this.#partition, plan.writes);
-        this.#rows.adopt(plan, etags, view);
-      } catch (error) {
-        if (error instanceof StorageTrouble) for (const pending of batch) pending.uncertain = true;
-        throw error;
+        const next = await this.#prepare(batch);
+        if (next.plan.writes.length > 0 && !isTooLarge(next.plan)) return next;
+      } catch {
+        // The batch goes back and is prepared again in its own turn, where a failure that lasts is answered.
       }
     }
+    this.#queue.unshift(...batch);
+    return undefined;
+  }
+
+  #settle({ batch, plan }: Prepared): void {
     for (const [at, pending] of batch.entries()) {
       const outcome = plan.outcomes[at] ?? 'unchanged';
       pending.resolve(outcome === 'unchanged' && pending.uncertain ? 'recorded' : outcome);
     }
-    return false;
   }
 
   async #commitHalves(batch: readonly Pending[]): Promise<void> {

@@ -2,13 +2,13 @@ import pLimit from 'p-limit';
 
 import type { EventMessage } from './camera-event.ts';
 import { cameraDayFrom, cameraProperties } from './camera-row.ts';
-import type { CommitPlan, KnownEvent, ShardView, Versioned } from './commit-plan.ts';
+import type { CommitPlan, KnownCamera, KnownEvent, ShardView, Versioned } from './commit-plan.ts';
 import { minuteOfDay } from './day.ts';
 import { eventFromRow } from './event-row.ts';
-import { shardHourFrom, type ShardHour } from './hour-row.ts';
-import { cameraKey, eventsOfMinute, hourKey, parseCameraKey, type KeyRange } from './keys.ts';
-import type { KnownCamera, RowCache } from './row-cache.ts';
-import type { CounterTable } from './table.ts';
+import { eventsOf, shardHourFrom, type ShardHour } from './hour-row.ts';
+import { cameraKey, hourKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './keys.ts';
+import type { RowCache } from './row-cache.ts';
+import type { CounterTable, StoredRow } from './table.ts';
 import { readTotal, type StoredTotal } from './total-row.ts';
 
 /** A message, and whether its event's row must be read before anything is written. */
@@ -19,10 +19,14 @@ export interface Candidate {
   readonly readFirst: boolean;
 }
 
+/** In place of the ETag of a row that a transaction under way is about to write. */
+export const PENDING = 'pending';
+
 const PARALLEL_READS = 16;
 // From this many keys close together one range is cheaper than a read for each.
 const KEYS_FOR_RANGE = 3;
 const CAMERAS_A_KEY_FOR_RANGE = 8;
+const ROWS_A_KEY_FOR_RANGE = 20;
 
 const hourOf = ({ ts }: EventMessage): number => Math.floor(minuteOfDay(ts) / 60);
 
@@ -51,9 +55,10 @@ export class ShardRows {
     this.#onEmpty = onEmpty;
   }
 
-  /** The event as last seen, from memory. */
-  knownEvent(key: string): ReturnType<RowCache['event']> {
-    return this.#cache.event(this.#partition, key);
+  /** The event as it was last seen in storage, from memory. */
+  committedEvent(key: string): KnownEvent | undefined {
+    const event = this.#cache.event(this.#partition, key);
+    return event?.etag === PENDING ? undefined : event?.value;
   }
 
   /**
@@ -64,32 +69,31 @@ export class ShardRows {
   async view(candidates: readonly Candidate[]): Promise<ShardView> {
     const total = await this.#readTotal();
     const limit = pLimit(PARALLEL_READS);
-    const [hours, cameras, events] = await Promise.all([
+    const [hours, cameras] = await Promise.all([
       this.#readHours(candidates, total, limit),
       this.#readCameras(candidates, total, limit),
-      this.#readEvents(candidates, total, limit),
     ]);
-    return { total, hours, cameras, events };
+    return { total, hours, cameras, events: await this.#readEvents(candidates, total, limit) };
   }
 
-  /** Takes over what a transaction wrote, with the ETags it answered. */
-  adopt(plan: CommitPlan, etags: readonly string[], view: ShardView): void {
-    const etagOf = new Map(plan.writes.map((write, at) => [write.rowKey, etags[at] ?? '']));
-    const etag = (rowKey: string): string => etagOf.get(rowKey) ?? '';
-    const listEtags = [...(view.total?.listEtags ?? [])];
-    for (const write of plan.writes) {
-      const part = /^cameras\|(\d+)$/.exec(write.rowKey)?.[1];
-      if (part !== undefined) listEtags[Number(part) - 1] = etag(write.rowKey);
+  /**
+   * Takes over what a transaction writes: with the ETags it answered, or ahead of its answer, so that the next one can be
+   * planned meanwhile.
+   */
+  adopt(plan: CommitPlan, view: ShardView, etagOf: (rowKey: string) => string = () => PENDING): void {
+    const listEtags = [...(this.#total?.stored?.listEtags ?? [])];
+    for (const { rowKey } of plan.writes) {
+      const part = /^cameras\|(\d+)$/.exec(rowKey)?.[1];
+      if (part !== undefined) listEtags[Number(part) - 1] = etagOf(rowKey);
     }
-    this.#total = { stored: { ...plan.total, etag: etag('total'), listEtags } };
-    for (const [hour, value] of plan.hours) this.#hours.set(hour, { etag: etag(hourKey(hour)), value });
-    for (const [cameraId, day] of plan.cameras) {
-      const known = view.cameras.has(cameraId) ? this.#cache.camera(this.#partition, cameraId)?.known : ALL_DAY;
-      if (known !== undefined) {
-        this.#cache.setCamera(this.#partition, cameraId, { etag: etag(cameraKey(cameraId)), day, known });
-      }
+    this.#total = { stored: { ...plan.total, etag: etagOf(TOTAL_KEY), listEtags } };
+    for (const [hour, value] of plan.hours) this.#hours.set(hour, { etag: etagOf(hourKey(hour)), value });
+    for (const [cameraId, value] of plan.cameras) {
+      // A camera that had no row has no hours but those that the plan writes.
+      const known = view.cameras.get(cameraId)?.known ?? ALL_DAY;
+      this.#cache.setCamera(this.#partition, cameraId, { etag: etagOf(cameraKey(cameraId)), value, known });
     }
-    for (const [key, event] of plan.events) this.#cache.setEvent(this.#partition, key, { ...event, etag: etag(key) });
+    for (const [key, value] of plan.events) this.#cache.setEvent(this.#partition, key, { etag: etagOf(key), value });
   }
 
   /** Forgets all that a failed transaction took for granted. */
@@ -130,7 +134,7 @@ export class ShardRows {
     candidates: readonly Candidate[],
     total: StoredTotal | undefined,
     limit: Limit,
-  ): Promise<ReadonlyMap<string, Versioned<KnownCamera['day']>>> {
+  ): Promise<ShardView['cameras']> {
     const wanted = new Map<string, Set<number>>();
     for (const { message } of candidates) {
       // A camera that the total does not list has no row: they are written together.
@@ -151,21 +155,21 @@ export class ShardRows {
       for (const row of await this.#table.all(this.#partition, rangeOver(ids.map(cameraKey)), { select })) {
         const cameraId = parseCameraKey(row.rowKey);
         // The range also has cameras that are known already, perhaps with hours that were not read now.
-        if (asked.has(cameraId)) found.set(cameraId, { etag: row.etag, day: cameraDayFrom(row.properties), known });
+        if (asked.has(cameraId)) found.set(cameraId, { etag: row.etag, value: cameraDayFrom(row.properties), known });
       }
     } else {
       await limit.map(missing, async ([cameraId, hours]) => {
         const known = new Set([...hours, ...(this.#cache.camera(this.#partition, cameraId)?.known ?? [])]);
         const row = await this.#table.get(this.#partition, cameraKey(cameraId), cameraProperties(known, known));
-        if (row !== undefined) found.set(cameraId, { etag: row.etag, day: cameraDayFrom(row.properties), known });
+        if (row !== undefined) found.set(cameraId, { etag: row.etag, value: cameraDayFrom(row.properties), known });
       });
     }
-    const view = new Map<string, Versioned<KnownCamera['day']>>();
+    const view = new Map<string, KnownCamera>();
     for (const cameraId of wanted.keys()) {
       const camera = found.get(cameraId) ?? this.#cache.camera(this.#partition, cameraId);
       if (camera === undefined) continue;
       this.#cache.setCamera(this.#partition, cameraId, camera);
-      view.set(cameraId, { etag: camera.etag, value: camera.day });
+      view.set(cameraId, camera);
     }
     return view;
   }
@@ -175,36 +179,48 @@ export class ShardRows {
     total: StoredTotal | undefined,
     limit: Limit,
   ): Promise<ShardView['events']> {
-    const groups = new Map<string, { range: KeyRange; keys: Set<string> }>();
+    const minutes = new Map<number, Set<string>>();
     for (const { message, key, readFirst } of candidates) {
       if (!readFirst || total?.cameras.places.has(message.cameraId) !== true) continue;
-      if (this.knownEvent(key) !== undefined) continue;
-      const range = eventsOfMinute(minuteOfDay(message.ts), message.cameraId);
-      const group = groups.get(range.from) ?? { range, keys: new Set() };
-      group.keys.add(key);
-      groups.set(range.from, group);
+      if (this.#cache.event(this.#partition, key) !== undefined) continue;
+      const minute = minuteOfDay(message.ts);
+      minutes.set(minute, (minutes.get(minute) ?? new Set()).add(key));
     }
-    const found = new Map<string, ReturnType<typeof eventFromRow>>();
-    await limit.map([...groups.values()], async ({ keys }) => {
-      if (keys.size >= KEYS_FOR_RANGE) {
+    const found = new Map<string, Versioned<KnownEvent>>();
+    const keep = (row: StoredRow): void => void found.set(row.rowKey, { etag: row.etag, value: eventFromRow(row) });
+    const one = async (key: string): Promise<void> => {
+      const row = await this.#table.get(this.#partition, key);
+      if (row !== undefined) keep(row);
+    };
+    const ranges: ReadonlySet<string>[] = [];
+    const singles: string[] = [];
+    for (const [minute, keys] of minutes) {
+      if (this.#isCheapRange(minute, keys.size)) ranges.push(keys);
+      else singles.push(...keys);
+    }
+    await Promise.all([
+      limit.map(ranges, async (keys) => {
         for (const row of await this.#table.all(this.#partition, rangeOver([...keys]))) {
-          if (keys.has(row.rowKey)) found.set(row.rowKey, eventFromRow(row));
+          if (keys.has(row.rowKey)) keep(row);
         }
-        return;
-      }
-      for (const key of keys) {
-        const row = await this.#table.get(this.#partition, key);
-        if (row !== undefined) found.set(key, eventFromRow(row));
-      }
-    });
+      }),
+      limit.map(singles, one),
+    ]);
     const view = new Map<string, Versioned<KnownEvent>>();
     for (const { key } of candidates) {
-      const event = found.get(key) ?? this.knownEvent(key);
+      const event = found.get(key) ?? this.#cache.event(this.#partition, key);
       if (event === undefined) continue;
       this.#cache.setEvent(this.#partition, key, event);
-      view.set(key, { etag: event.etag, value: event });
+      view.set(key, event);
     }
     return view;
+  }
+
+  /** Whether a range over a minute's events costs less than a read for each key; the hour's row knows how many there are. */
+  #isCheapRange(minute: number, keys: number): boolean {
+    const ofMinute = this.#hours.get(Math.floor(minute / 60))?.value.minutes.get(minute % 60);
+    const rows = ofMinute === undefined ? 0 : eventsOf(ofMinute);
+    return keys >= KEYS_FOR_RANGE && rows <= ROWS_A_KEY_FOR_RANGE * keys;
   }
 }
 

@@ -22,9 +22,14 @@ export class ByteWriter {
     for (const byte of bytes) this.#bytes.push(byte);
   }
 
+  /** How many bytes were added. */
+  get length(): number {
+    return this.#bytes.length;
+  }
+
   /** What was added. */
   bytes(): Uint8Array {
-    return Uint8Array.from(this.#bytes);
+    return new Uint8Array(this.#bytes);
   }
 }
 
@@ -54,7 +59,11 @@ export class ByteReader {
 
   /** @throws {TypeError} where there are fewer bytes left */
   raw(length: number): Uint8Array {
-    return Uint8Array.from({ length }, () => this.#next());
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new TypeError('stored counts are damaged');
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
   }
 
   #next(): number {

@@ -1,0 +1,32 @@
+import { TableClient } from '@azure/data-tables';
+
+import { DayShards } from '../../src/analytics/day-shards.ts';
+import { Reader } from '../../src/analytics/reader.ts';
+import { Recorder } from '../../src/analytics/recorder.ts';
+import { CounterTable } from '../../src/analytics/table.ts';
+import type { Log } from '../../src/log.ts';
+
+/** A log that says nothing. */
+export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** All parts of counting on one table, as `main.ts` puts them together. */
+export const countersOn = (
+  connectionString: string,
+  prefix: string,
+  shards = 1,
+  makeTable: (client: TableClient) => CounterTable = (client) => new CounterTable(client),
+): { client: TableClient; table: CounterTable; dayShards: DayShards; recorder: Recorder; reader: Reader } => {
+  const client = TableClient.fromConnectionString(connectionString, `${prefix}analytics`, {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+  });
+  const table = makeTable(client);
+  const dayShards = new DayShards(table, shards);
+  return {
+    client,
+    table,
+    dayShards,
+    recorder: new Recorder(table, dayShards, SILENT),
+    reader: new Reader(table, dayShards),
+  };
+};

@@ -1,0 +1,166 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import { z } from 'zod';
+
+import { startAzurite } from '../../infra/local/azurite.ts';
+import { auditDay } from '../../src/analytics/audit.ts';
+import type { EventMessage } from '../../src/analytics/camera-event.ts';
+import { planCommit } from '../../src/analytics/commit-plan.ts';
+import { dayOf } from '../../src/analytics/day.ts';
+import { eventKeyOf } from '../../src/analytics/event-row.ts';
+import { shardPartition } from '../../src/analytics/keys.ts';
+import { RowCache } from '../../src/analytics/row-cache.ts';
+import { ShardRows } from '../../src/analytics/shard-rows.ts';
+import { CounterTable, WriteConflict, type RowWrite } from '../../src/analytics/table.ts';
+import { countersOn } from './counters.ts';
+import { report, rounded, timed, type ResultRow } from './measure.ts';
+import { dayStart, frames, requests } from './workload.ts';
+
+const CAMERAS = 200;
+const REQUEST = 100;
+const PARTITION = shardPartition(dayOf(dayStart()), 0);
+
+/** Keeps the transactions that it passes on. */
+class KeepingTable extends CounterTable {
+  readonly kept: (readonly RowWrite[])[] = [];
+
+  override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
+    const etags = await super.transact(partition, writes);
+    if (partition === PARTITION) this.kept.push(writes);
+    return etags;
+  }
+}
+
+const produce = async (
+  producers: number,
+  messages: readonly EventMessage[],
+  size: number,
+  send: (request: readonly EventMessage[]) => Promise<unknown>,
+): Promise<number> => {
+  const queue = requests(messages, size);
+  const ms = await timed(async () =>
+    Promise.all(
+      Array.from({ length: producers }, async () => {
+        for (let request = queue.shift(); request !== undefined; request = queue.shift()) await send(request);
+      }),
+    ),
+  );
+  return (messages.length / ms) * 1_000;
+};
+
+/** One transaction an event: read what it needs, work out the difference, write, and all again after a conflict. */
+const naively = async (table: CounterTable, message: EventMessage): Promise<void> => {
+  for (;;) {
+    const rows = new ShardRows(table, PARTITION, new RowCache(), async () => undefined);
+    const view = await rows.view([{ message, key: eventKeyOf(message), readFirst: true }]);
+    try {
+      await table.transact(PARTITION, planCommit(view, [message]).writes);
+      return;
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+    }
+  }
+};
+
+/** The same transactions again, into another table, with nothing around them: as fast as the SDK and the emulator are. */
+const replay = async (table: CounterTable, transactions: readonly (readonly RowWrite[])[]): Promise<number> => {
+  const etags = new Map<string, string>();
+  let events = 0;
+  await table.get(PARTITION, 'total');
+  const ms = await timed(async () => {
+    for (const writes of transactions) {
+      const chained = writes.map((write): RowWrite =>
+        write.kind === 'insert' ? write : { ...write, etag: etags.get(write.rowKey) ?? '' },
+      );
+      const answered = await table.transact(PARTITION, chained);
+      for (const [at, write] of writes.entries()) {
+        etags.set(write.rowKey, answered[at] ?? '');
+        if (write.rowKey.startsWith('event|')) events += 1;
+      }
+    }
+  });
+  return (events / ms) * 1_000;
+};
+
+const span = z.object({ start: z.number(), end: z.number() });
+
+/** Several processes on one shard: events a second of all together. */
+export const processes = async (connectionString: string, prefix: string, count: number, each: number): Promise<number> => {
+  const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
+  const children = Array.from({ length: count }, (_, at) =>
+    fork(script, [connectionString, prefix, `p${at}`, String(each), String(CAMERAS)], {
+      execArgv: ['--import', 'tsx'],
+    }),
+  );
+  await Promise.all(children.map(async (child) => once(child, 'message')));
+  const done = children.map(async (child) => once(child, 'message'));
+  for (const child of children) child.send('go');
+  const spans = (await Promise.all(done)).map(([message]) => span.parse(message));
+  const ms = Math.max(...spans.map(({ end }) => end)) - Math.min(...spans.map(({ start }) => start));
+  return ((count * each) / ms) * 1_000;
+};
+
+/** Recording: against one transaction an event, and against the bare transactions. */
+export const recordingBench = async (): Promise<void> => {
+  const azurite = await startAzurite();
+  const { connectionString } = azurite;
+  try {
+    // The code of both ways is warm before anything counts.
+    await produce(16, frames({ cameras: CAMERAS, frames: 3_000, step: 100_000n }), REQUEST, async (request) =>
+      countersOn(connectionString, 'warm').recorder.record(request),
+    );
+    const rows: ResultRow[] = [];
+    for (const producers of [1, 8, 16]) {
+      const kept: KeepingTable[] = [];
+      const { recorder, table, dayShards } = countersOn(connectionString, `rec${producers}`, 1, (client) => {
+        const keeping = new KeepingTable(client);
+        kept.push(keeping);
+        return keeping;
+      });
+      const messages = frames({ cameras: CAMERAS, frames: 10_000, step: 100_000n });
+      const recorded = await produce(producers, messages, REQUEST, async (request) => recorder.record(request));
+      const ceiling = await replay(
+        countersOn(connectionString, `cei${producers}`).table,
+        kept.flatMap((keeping) => keeping.kept),
+      );
+      const naive = countersOn(connectionString, `nai${producers}`).table;
+      const naiveRate = await produce(producers, messages.slice(0, 400), 1, async ([message]) =>
+        message === undefined ? undefined : naively(naive, message),
+      );
+      const audit = await auditDay(table, dayShards, dayOf(dayStart()));
+      rows.push({
+        producers,
+        'recorder, events/s': rounded(recorded, 0),
+        'naive, events/s': rounded(naiveRate, 0),
+        'times naive': rounded(recorded / naiveRate, 1),
+        'ceiling, events/s': rounded(ceiling, 0),
+        'of ceiling': rounded(recorded / ceiling),
+        'events in the audit': audit.events,
+        differences: audit.differences.length,
+      });
+    }
+    report(`Recording, ${CAMERAS} cameras, requests of ${REQUEST} frames`, rows);
+
+    const many: ResultRow[] = [];
+    let one = 0;
+    for (const count of [1, 2, 4]) {
+      const prefix = `pro${count}`;
+      const rate = await processes(connectionString, prefix, count, 8_000 / count);
+      if (count === 1) one = rate;
+      const { table, dayShards } = countersOn(connectionString, prefix);
+      const audit = await auditDay(table, dayShards, dayOf(dayStart()));
+      many.push({
+        processes: count,
+        'events/s, all together': rounded(rate, 0),
+        'against one process': rounded(rate / one),
+        'events in the audit': audit.events,
+        differences: audit.differences.length,
+      });
+    }
+    report(`Processes on one shard, 16 producers each, ${CAMERAS} cameras`, many);
+  } finally {
+    await azurite.stop();
+  }
+};

@@ -1,0 +1,39 @@
+import type { EventMessage } from '../../src/analytics/camera-event.ts';
+import { instantFrom, parseInstant, type Instant } from '../../src/analytics/instant.ts';
+
+/** 2026-11-20T00:00:00Z. */
+export const dayStart = (): Instant => {
+  const start = parseInstant('2026-11-20T00:00:00Z');
+  if (start === undefined) throw new RangeError('not a time');
+  return start;
+};
+
+/** What a stream of frames is like. */
+export interface Stream {
+  readonly cameras: number;
+  readonly frames: number;
+  /** Microseconds between two frames, over all cameras. */
+  readonly step: bigint;
+  readonly start?: Instant;
+  /** Makes the ids of this stream differ from those of another. */
+  readonly name?: string;
+}
+
+/** Frames as a network of cameras sends them: in turn, most of them with nothing to see, smoke and structures now and then. */
+export const frames = ({ cameras, frames: count, step, start = dayStart(), name = 'f' }: Stream): EventMessage[] =>
+  Array.from({ length: count }, (_, at) => {
+    const ts = instantFrom(start + BigInt(at) * step);
+    const seen: [string, number][] = [];
+    if (at % 7 === 0) seen.push(['smoke', 1]);
+    if (at % 11 === 0) seen.push(['structure', 2]);
+    return {
+      eventId: `${name}-${at}`,
+      cameraId: `camera-${String(at % cameras).padStart(4, '0')}`,
+      ts,
+      facets: { detections: { value: new Map(seen), time: ts } },
+    };
+  });
+
+/** Splits into requests of so many messages. */
+export const requests = (messages: readonly EventMessage[], size: number): (readonly EventMessage[])[] =>
+  Array.from({ length: Math.ceil(messages.length / size) }, (_, at) => messages.slice(at * size, (at + 1) * size));
