@@ -58,8 +58,15 @@ export const applyFacets = (known: Facets, said: Facets): Facets => {
   };
 };
 
+/** The values of facets, whatever their times. */
+export interface FacetValues {
+  readonly detections?: Pick<Facet<Counts>, 'value'>;
+  readonly reviewed?: Pick<Facet<boolean>, 'value'>;
+  readonly annotations?: Pick<Facet<Counts>, 'value'>;
+}
+
 /** What an event of which this is known counts: its contribution to every tally it is part of. */
-export const contributionOf = (facets: Facets): Tally => {
+export const contributionOf = (facets: FacetValues): Tally => {
   const { detections, reviewed, annotations } = facets;
   const isReviewed = reviewed?.value === true;
   const categories = new Map<string, CategoryTally>();
@@ -76,5 +83,5 @@ export const contributionOf = (facets: Facets): Tally => {
 };
 
 /** The categories that facets name, each once. */
-export const categoriesOf = ({ detections, annotations }: Facets): ReadonlySet<string> =>
+export const categoriesOf = ({ detections, annotations }: FacetValues): ReadonlySet<string> =>
   new Set([...(detections?.value.keys() ?? []), ...(annotations?.value.keys() ?? [])]);

@@ -1,7 +1,8 @@
-import type { Counts, EventMessage, Facet, Facets } from './camera-event.ts';
+import { contributionOf, type Counts, type EventMessage, type Facet, type Facets } from './camera-event.ts';
 import { dayOf, minuteOfDay } from './day.ts';
 import { parseInstant, sortableInstant, type Instant } from './instant.ts';
 import { eventKey } from './keys.ts';
+import type { Tally } from './tally.ts';
 import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
 
 /** An event as its row keeps it. */
@@ -11,16 +12,8 @@ export interface StoredEvent {
   readonly facets: Facets;
 }
 
-/** The properties of an event row. */
-export const EVENT_PROPERTIES = [
-  'ts_utc',
-  'detections',
-  'detections_time',
-  'reviewed',
-  'reviewed_time',
-  'annotations',
-  'annotations_time',
-] as const;
+/** The properties to read for {@link contributionFromRow}. */
+export const CONTRIBUTION_PROPERTIES: readonly string[] = ['detections', 'reviewed', 'annotations'];
 
 /** The key of the row of the event that a message is about. */
 export const eventKeyOf = ({ ts, cameraId, eventId }: EventMessage): string =>
@@ -55,8 +48,7 @@ const storedInstant = (value: unknown): Instant => {
   return instant;
 };
 
-const countsFacet = (value: unknown, time: unknown): Facet<Counts> | undefined => {
-  if (value === undefined) return undefined;
+const storedCounts = (value: unknown): Counts => {
   const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
   if (typeof parsed !== 'object' || parsed === null) throw new TypeError('a stored event is damaged');
   const counts = new Map<string, number>();
@@ -64,8 +56,11 @@ const countsFacet = (value: unknown, time: unknown): Facet<Counts> | undefined =
     if (typeof count !== 'number') throw new TypeError('a stored event is damaged');
     counts.set(category, count);
   }
-  return { value: counts, time: storedInstant(time) };
+  return counts;
 };
+
+const countsFacet = (value: unknown, time: unknown): Facet<Counts> | undefined =>
+  value === undefined ? undefined : { value: storedCounts(value), time: storedInstant(time) };
 
 /**
  * Row → event.
@@ -87,4 +82,18 @@ export const eventFromRow = ({ etag, properties }: StoredRow): StoredEvent => {
       ...(annotations && { annotations }),
     },
   };
+};
+
+/**
+ * What the event of a row counts.
+ *
+ * @throws {TypeError} where the row is not what {@link eventWrite} writes
+ */
+export const contributionFromRow = ({ properties }: StoredRow): Tally => {
+  const { detections, reviewed, annotations } = properties;
+  return contributionOf({
+    ...(detections !== undefined && { detections: { value: storedCounts(detections) } }),
+    reviewed: { value: reviewed === true },
+    ...(annotations !== undefined && { annotations: { value: storedCounts(annotations) } }),
+  });
 };

@@ -1,9 +1,8 @@
 import pLimit from 'p-limit';
 
-import { contributionOf } from './camera-event.ts';
 import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraProperties, minutesOf } from './camera-row.ts';
 import { shardOf, type DayShards } from './day-shards.ts';
-import { EVENT_PROPERTIES, eventFromRow } from './event-row.ts';
+import { CONTRIBUTION_PROPERTIES, contributionFromRow } from './event-row.ts';
 import { HOUR_PROPERTIES, minuteProperties, minuteTally, shardHourFrom, type ShardHour } from './hour-row.ts';
 import { sortableInstant } from './instant.ts';
 import { cameraKey, eventsOfMinute, hourKey, parseEventKey, shardPartition } from './keys.ts';
@@ -194,9 +193,9 @@ export class Reader {
   async #events(read: Bounded, partition: string, part: MinutePart, cameraId?: string): Promise<Part> {
     const range = eventsOfMinute(part.minute, cameraId);
     const filter = `ts_utc ge '${sortableInstant(part.start)}' and ts_utc le '${sortableInstant(part.end)}'`;
-    const rows = await read(async () => this.#table.all(partition, range, { select: EVENT_PROPERTIES, filter }));
+    const rows = await read(async () => this.#table.all(partition, range, { select: CONTRIBUTION_PROPERTIES, filter }));
     return {
-      tally: sumOf(rows.map((row) => contributionOf(eventFromRow(row).facets))),
+      tally: sumOf(rows.map((row) => contributionFromRow(row))),
       cameras: new Set(rows.map((row) => parseEventKey(row.rowKey).cameraId)),
     };
   }

@@ -87,7 +87,12 @@ const replay = async (table: CounterTable, transactions: readonly (readonly RowW
 const span = z.object({ start: z.number(), end: z.number() });
 
 /** Several processes on one shard: events a second of all together. */
-export const processes = async (connectionString: string, prefix: string, count: number, each: number): Promise<number> => {
+export const processes = async (
+  connectionString: string,
+  prefix: string,
+  count: number,
+  each: number,
+): Promise<number> => {
   const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
   const children = Array.from({ length: count }, (_, at) =>
     fork(script, [connectionString, prefix, `p${at}`, String(each), String(CAMERAS)], {

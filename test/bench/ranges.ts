@@ -1,0 +1,127 @@
+import { startAzurite } from '../../infra/local/azurite.ts';
+import type { EventMessage } from '../../src/analytics/camera-event.ts';
+import { MICROSECONDS } from '../../src/analytics/day.ts';
+import { instantFrom, type Instant } from '../../src/analytics/instant.ts';
+import type { Period } from '../../src/analytics/period.ts';
+import type { Reader } from '../../src/analytics/reader.ts';
+import type { Recorder } from '../../src/analytics/recorder.ts';
+import { countersOn } from './counters.ts';
+import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
+import { dayStart, frames } from './workload.ts';
+
+const DAYS = 31n;
+const CAMERAS = 200;
+const FILL_BUDGET_MS = 20 * 60_000;
+
+const after = (start: Instant, microseconds: bigint): Instant => instantFrom(start + microseconds);
+
+/** Ragged ends: 20 minutes and 12.345678 s into an hour. */
+const RAGGED = 20n * MICROSECONDS.minute + 12_345_678n;
+
+const lasting = (length: bigint): Period => {
+  const start = after(dayStart(), MICROSECONDS.day + 9n * MICROSECONDS.hour + RAGGED);
+  return { start, end: after(start, length) };
+};
+
+const PERIODS: Readonly<Record<string, Period>> = {
+  '1 h': lasting(MICROSECONDS.hour),
+  'window of 24 h': lasting(MICROSECONDS.day),
+  '36 h, ragged': lasting(36n * MICROSECONDS.hour),
+  '31 days, ragged': { start: after(dayStart(), RAGGED), end: after(dayStart(), DAYS * MICROSECONDS.day - RAGGED) },
+};
+
+/** Records in steps; tells how many it recorded within the time it has. */
+const fill = async (recorder: Recorder, messages: readonly EventMessage[], budgetMs: number): Promise<number> => {
+  const end = Date.now() + budgetMs;
+  let at = 0;
+  for (; at < messages.length && Date.now() < end; at += 5_000) await recorder.record(messages.slice(at, at + 5_000));
+  return Math.min(at, messages.length);
+};
+
+/** So many frames over 31 days, camera after camera within each hour, which fills fastest. */
+const month = (count: number): EventMessage[] => {
+  const step = (DAYS * MICROSECONDS.day) / BigInt(count);
+  const hourOf = (at: number): bigint => (BigInt(at) * step) / MICROSECONDS.hour;
+  const all = frames({ cameras: CAMERAS, frames: count, step });
+  const keyed = all.map((message, at) => ({ message, hour: hourOf(at) }));
+  keyed.sort((left, right) =>
+    left.hour === right.hour
+      ? left.message.cameraId.localeCompare(right.message.cameraId)
+      : Number(left.hour - right.hour),
+  );
+  return keyed.map(({ message }) => message);
+};
+
+const measure = async (reader: Reader, period: Period, rounds: number): Promise<number[]> => {
+  const measured: number[] = [];
+  for (let round = 0; round < rounds; round += 1) measured.push(await timed(async () => reader.activity(period)));
+  return measured;
+};
+
+/** How the cost of a range grows with the events in the table, and what 1,300 cameras cost. */
+export const rangesBench = async (): Promise<void> => {
+  const most = Number(process.env['BENCH_EVENTS'] ?? 1_000_000);
+  const azurite = await startAzurite();
+  try {
+    const few = countersOn(azurite.connectionString, 'few');
+    const many = countersOn(azurite.connectionString, 'many');
+    await fill(few.recorder, month(10_000), FILL_BUDGET_MS);
+    const filled = await fill(many.recorder, month(most), FILL_BUDGET_MS);
+    const rows: ResultRow[] = [];
+    for (const [name, period] of Object.entries(PERIODS)) {
+      await measure(few.reader, period, 5);
+      await measure(many.reader, period, 5);
+      const small: number[] = [];
+      const large: number[] = [];
+      for (let round = 0; round < 40; round += 1) {
+        small.push(...(await measure(few.reader, period, 1)));
+        large.push(...(await measure(many.reader, period, 1)));
+      }
+      rows.push({
+        range: name,
+        'events in it, few': (await few.reader.activity(period)).tally.events,
+        'events in it, many': (await many.reader.activity(period)).tally.events,
+        'p50 few, ms': rounded(percentile(small, 0.5)),
+        'p50 many, ms': rounded(percentile(large, 0.5)),
+        ratio: rounded(percentile(large, 0.5) / percentile(small, 0.5)),
+      });
+    }
+    report(`Ranges, ${CAMERAS} cameras, 10,000 against ${filled} events in the table`, rows);
+    await networkBench(azurite.connectionString);
+  } finally {
+    await azurite.stop();
+  }
+};
+
+/** 36 h of 1,300 cameras: a frame an hour each, and in the two minutes at the ends as many as a normal day or the top of the field has. */
+const networkBench = async (connectionString: string): Promise<void> => {
+  const cameras = 1_300;
+  const period = PERIODS['36 h, ragged'];
+  if (period === undefined) return;
+  const rows: ResultRow[] = [];
+  for (const aMinute of [1_500, 13_000]) {
+    const { recorder, reader } = countersOn(connectionString, `net${aMinute}`);
+    const hours = 72;
+    const sparse = frames({ cameras, frames: cameras * hours, step: MICROSECONDS.hour / BigInt(cameras), name: 's' });
+    const minuteOf = (at: Instant): Instant => instantFrom(at - (at % MICROSECONDS.minute));
+    const dense = [period.start, period.end].flatMap((end, at) =>
+      frames({
+        cameras,
+        frames: aMinute,
+        step: MICROSECONDS.minute / BigInt(aMinute),
+        start: minuteOf(end),
+        name: `d${at}`,
+      }),
+    );
+    await fill(recorder, [...sparse, ...dense], FILL_BUDGET_MS);
+    await measure(reader, period, 5);
+    const measured = await measure(reader, period, 60);
+    rows.push({
+      'frames in the minutes at the ends': aMinute,
+      'events in the range': (await reader.activity(period)).tally.events,
+      'p50, ms': rounded(percentile(measured, 0.5)),
+      'p95, ms': rounded(percentile(measured, 0.95)),
+    });
+  }
+  report(`36 h with ragged ends, ${cameras} cameras`, rows);
+};
