@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
+
 import { TableClient } from '@azure/data-tables';
-import { expect, inject, onTestFinished, type TestContext } from 'vitest';
+import { inject, onTestFinished, type TestContext } from 'vitest';
 import { z } from 'zod';
 
 import { type AcsSimulator, startAcsSimulator } from '../../../infra/local/acs-simulator/simulator.ts';
@@ -91,14 +93,11 @@ export class Stage {
 
   /** The one call to a number, once all its events have been taken. */
   async settledCall(number: string): Promise<CallStory> {
-    const isToldToTheEnd = (call: CallStory) =>
-      call.story.some((line) => /^(CallDisconnected|CreateCallFailed)$/.test(line.text)) &&
-      call.story.every((line) => line.kind !== 'event' || line.answer !== undefined);
     await until(() => this.callsTo(number).some(isToldToTheEnd), `the events of the call to ${number} are taken`);
     await this.acs.settled();
-    const calls = this.callsTo(number);
-    expect(calls, `calls to ${number}`).toHaveLength(1);
-    return z.custom<CallStory>((call) => call !== undefined).parse(calls[0]);
+    const [call, ...more] = this.callsTo(number);
+    assert(call !== undefined && more.length === 0, `not one call to ${number}, but ${more.length + 1}`);
+    return call;
   }
 
   /** The record of a call in the table. */
@@ -135,11 +134,9 @@ export class Stage {
   /** What holds at the end of every story: nothing was asked of ACS that it would refuse, and no line is open. */
   endsWell(): void {
     const { calls, refused } = this.acs.log();
-    expect(refused, 'requests that ACS refuses').toEqual([]);
-    expect(
-      calls.filter((call) => call.state !== 'ended'),
-      'open lines',
-    ).toEqual([]);
+    assert.deepEqual(refused, [], 'requests that ACS refuses');
+    const open = calls.filter((call) => call.state !== 'ended');
+    assert.deepEqual(open, [], 'open lines');
   }
 }
 
@@ -183,16 +180,20 @@ export const setStage = async (
     // Of every story, whatever it was about: no log holds a key or a whole number.
     const output = apps.map((app) => app.output()).join('\n');
     const accessKey = /accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '';
-    expect(output).not.toContain(accessKey);
-    expect(output).not.toMatch(/AccountKey=|Bearer |eyJ/);
-    expect(output.replaceAll(/\d{4}-\d{2}-\d{2}T/g, '')).not.toMatch(/\+[1-9]\d{6,14}\b/);
-    for (const call of acs.log().calls) expect(output).not.toContain(call.to.slice(1));
+    assert(accessKey !== '' && !output.includes(accessKey), 'a key in the log');
+    assert.doesNotMatch(output, /AccountKey=|Bearer |eyJ/, 'a key or a token in the log');
+    assert.doesNotMatch(output, /\+[1-9]\d{6,14}/, 'a phone number in the log');
+    for (const call of acs.log().calls) assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
   const calls = TableClient.fromConnectionString(tablesConnectionString, `${prefix}calls`, {
     allowInsecureConnection: true,
   });
   return new Stage(acs, apps, calls);
 };
+
+const isToldToTheEnd = ({ story }: CallStory): boolean =>
+  story.some((line) => /^(CallDisconnected|CreateCallFailed)$/.test(line.text)) &&
+  story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 
 /** What a callee must hear, told independently of the app's own settings. */
 export const messageOf = (alertType: string): string => {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+
+import { judgeAcsError, phoneLineError } from '../../src/calls/acs-failure.ts';
+
+const NOW = Date.parse('2026-11-21T08:00:00Z');
+
+/** What the SDK throws for an answer, as far as it is looked at. */
+const answered = (statusCode: number, code?: string, headers: Readonly<Record<string, string>> = {}) =>
+  Object.assign(new Error('a message with +12065550100 and accesskey=secret'), {
+    name: 'RestError',
+    statusCode,
+    code,
+    response: { headers: { get: (name: string) => headers[name.toLowerCase()] } },
+  });
+
+const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
+
+const reasonOf = (error: unknown): string => phoneLineError(judgeAcsError(error, NOW)).reason;
+
+describe('what became of a request that failed', () => {
+  it.each([
+    ['429 with seconds', answered(429, undefined, { 'retry-after': '7' }), { kind: 'throttled', waitMs: 7_000 }],
+    [
+      '429 with a date',
+      answered(429, undefined, { 'retry-after': 'Sat, 21 Nov 2026 08:00:03 GMT' }),
+      { kind: 'throttled', waitMs: 3_000 },
+    ],
+    [
+      '429 with milliseconds',
+      answered(429, undefined, { 'retry-after-ms': '250' }),
+      { kind: 'throttled', waitMs: 250 },
+    ],
+    ['429 that does not say', answered(429), { kind: 'throttled', waitMs: undefined }],
+    ['8516', answered(403, '8516'), { kind: 'throttled', subCode: 8_516 }],
+    ['8529', answered(400, '8529'), { kind: 'throttled', subCode: 8_529 }],
+    ['8530', answered(403, '8530'), { kind: 'throttled', subCode: 8_530 }],
+    ['503 with a wait', answered(503, undefined, { 'retry-after': '1' }), { kind: 'throttled', waitMs: 1_000 }],
+    ['503 alone', answered(503), { kind: 'unclear', code: 503 }],
+    ['500', answered(500), { kind: 'unclear', code: 500 }],
+    ['504', answered(504), { kind: 'unclear', code: 504 }],
+    ['408', answered(408), { kind: 'unclear', code: 408 }],
+    ['a success that nobody understands', answered(201), { kind: 'unclear', reason: 'unexpected answer' }],
+    ['404/8522', answered(404, '8522'), { kind: 'gone', subCode: 8_522 }],
+    ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400 }],
+    ['401', answered(401), { kind: 'refused', code: 401 }],
+    ['nobody listens', failed('RestError', 'ECONNREFUSED'), { kind: 'not sent', reason: 'unreachable' }],
+    ['no such host', failed('RestError', 'ENOTFOUND'), { kind: 'not sent', reason: 'unreachable' }],
+    ['no token', failed('CredentialUnavailableError'), { kind: 'not sent' }],
+    ['broken connection', failed('RestError', 'ECONNRESET'), { kind: 'unclear', reason: 'connection lost' }],
+    ['deadline', failed('AbortError'), { kind: 'unclear', reason: 'no answer in time' }],
+    // createCall throws a bare string where a 201 carries no id.
+    ['a string', 'callConnectionProperties / callConnectionId is missing in createCall result', { kind: 'unclear' }],
+    ['nothing', undefined, { kind: 'unclear' }],
+    ['null', null, { kind: 'unclear' }],
+    ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, response: 'none' }, { kind: 'unclear' }],
+  ])('%s', (_, error, expected) => {
+    const failure = judgeAcsError(error, NOW);
+    expect(failure).toMatchObject(expected);
+    // Nothing of the SDK's message comes through: it may hold keys and numbers.
+    const { message, reason, stack } = phoneLineError(failure);
+    expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
+  });
+
+  it('is told in words', () => {
+    expect(reasonOf(answered(429))).toBe('throttled');
+    expect(reasonOf(answered(403, '8529'))).toBe('throttled');
+    expect(reasonOf(answered(404, '8522'))).toBe('call not found');
+    expect(reasonOf(answered(400, '8535'))).toBe('speech in a bad format');
+    expect(reasonOf(answered(401))).toBe('the phone service does not accept this app');
+    expect(reasonOf(answered(418))).toBe('refused (418)');
+  });
+});

@@ -1,0 +1,40 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { maskPhoneNumber, parseMaskedNumber, parsePhoneNumber } from '../../src/calls/phone-number.ts';
+
+const digits = (minLength: number, maxLength: number) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((list) => list.join(''));
+
+const numbers = fc.tuple(fc.integer({ min: 1, max: 9 }), digits(6, 14)).map(([first, rest]) => `+${first}${rest}`);
+
+describe('a phone number', () => {
+  it('is E.164, with spaces around it forgiven', () => {
+    fc.assert(
+      fc.property(numbers, (number) => {
+        expect(parsePhoneNumber(number)).toBe(number);
+        expect(parsePhoneNumber(` \t${number}\n`)).toBe(number);
+      }),
+    );
+  });
+
+  it.each(['', '+', '12065550100', '+02065550100', '+1206', '+1 206 555 0100', '+1-206-555-0100', '+1234567890123456'])(
+    'is not %j',
+    (text) => expect(parsePhoneNumber(text)).toBeUndefined(),
+  );
+
+  it('shows its last four digits and nothing else once it is masked', () => {
+    fc.assert(
+      fc.property(numbers, (text) => {
+        const number = parsePhoneNumber(text);
+        if (number === undefined) throw new Error('not a number');
+        const masked = maskPhoneNumber(number);
+        expect(masked).toHaveLength(text.length);
+        expect(masked.slice(-4)).toBe(text.slice(-4));
+        expect(masked.slice(1, -4)).toMatch(/^\*+$/);
+        expect(parseMaskedNumber(masked)).toBe(masked);
+        expect(parseMaskedNumber(text)).toBeUndefined();
+      }),
+    );
+  });
+});
