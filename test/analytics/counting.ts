@@ -1,4 +1,4 @@
-import { TableClient, type TableClientOptions } from '@azure/data-tables';
+import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit.ts';
@@ -57,7 +57,7 @@ export class CountingStorage {
   readonly #table = `${ownTablesPrefix()}analytics`;
 
   /** The SDK's own view of it. */
-  client(options: TableClientOptions = {}): TableClient {
+  client(options: TableServiceClientOptions = {}): TableClient {
     return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },

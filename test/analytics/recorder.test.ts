@@ -39,6 +39,8 @@ describe('a process that starts in the middle of the day', () => {
     ]);
 
     expect(await restarted.differences(dayOf(instantFrom(START)))).toEqual([]);
-    expect(await restarted.answer({ ...wholeDay, cameraId: 'b' })).toEqual(oracle.answer({ ...wholeDay, cameraId: 'b' }));
+    expect(await restarted.answer({ ...wholeDay, cameraId: 'b' })).toEqual(
+      oracle.answer({ ...wholeDay, cameraId: 'b' }),
+    );
   });
 });

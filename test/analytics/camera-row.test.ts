@@ -1,0 +1,146 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  addToCamera,
+  CAMERA_DAY_PROPERTIES,
+  cameraDayFrom,
+  cameraProperties,
+  cameraWrite,
+  EMPTY_CAMERA_DAY,
+  minutesOf,
+  type CameraDay,
+} from '../../src/analytics/camera-row.ts';
+import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
+import { tallies } from './arbitraries.ts';
+
+/** Tallies added to minutes of the day: often the same minute again, often the next one, sometimes any. */
+const changes = fc.array(
+  fc.record({
+    minute: fc.oneof(fc.integer({ min: 480, max: 483 }), fc.integer({ min: 0, max: 1_439 })),
+    difference: tallies,
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+const one: Tally = {
+  events: 1,
+  reviewed: 0,
+  annotated: 0,
+  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
+};
+
+const select = (properties: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
+
+/** What a storage holds after merges, read back into a day each time or not. */
+const applied = (
+  given: readonly { readonly minute: number; readonly difference: Tally }[],
+  rereads: readonly boolean[],
+): { day: CameraDay; properties: Record<string, unknown> } => {
+  const properties: Record<string, unknown> = {};
+  let day: CameraDay = EMPTY_CAMERA_DAY;
+  for (const [index, { minute, difference }] of given.entries()) {
+    day = addToCamera(day, minute, difference);
+    Object.assign(properties, cameraWrite('ridge-04', 'e', day, [Math.floor(minute / 60)]).properties);
+    if (rereads[index] === true) day = cameraDayFrom(properties);
+  }
+  return { day, properties };
+};
+
+describe("a camera's day", () => {
+  const given = fc.tuple(changes, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }));
+
+  it('is what was added to it: as a day, an hour, a minute; in memory and in its row', () => {
+    fc.assert(
+      fc.property(given, ([added, rereads]) => {
+        const result = applied(added, rereads);
+        for (const day of [result.day, cameraDayFrom(result.properties)]) {
+          expect(sameTally(day.tally, sumOf(added.map(({ difference }) => difference)))).toBe(true);
+          for (let hour = 0; hour < 24; hour += 1) {
+            const ofHour = added.filter(({ minute }) => Math.floor(minute / 60) === hour);
+            expect(
+              sameTally(day.hours.get(hour)?.tally ?? EMPTY_TALLY, sumOf(ofHour.map(({ difference }) => difference))),
+            ).toBe(true);
+            const minutes = minutesOf(day, hour);
+            expect([...minutes.keys()].sort((a, b) => a - b)).toEqual(
+              [...new Set(ofHour.map(({ minute }) => minute % 60))].sort((a, b) => a - b),
+            );
+            for (const [minute, tally] of minutes) {
+              const ofMinute = ofHour.filter((change) => change.minute % 60 === minute);
+              expect(sameTally(tally, sumOf(ofMinute.map(({ difference }) => difference)))).toBe(true);
+            }
+          }
+        }
+      }),
+    );
+  });
+
+  it('can be read in part: the day, some hours, the minutes of some hours', () => {
+    const { properties } = applied(
+      [480, 481, 540, 600].map((minute) => ({ minute, difference: one })),
+      [],
+    );
+    const dayOnly = cameraDayFrom(select(properties, CAMERA_DAY_PROPERTIES));
+    expect([dayOnly.tally.events, dayOnly.hours.size]).toEqual([4, 0]);
+    const part = cameraDayFrom(select(properties, cameraProperties([9], [8])));
+    expect(part.hours.get(9)?.tally).toEqual(one);
+    expect(minutesOf(part, 8)).toEqual(
+      new Map([
+        [0, one],
+        [1, one],
+      ]),
+    );
+    expect([minutesOf(part, 9).size, part.hours.has(10)]).toEqual([0, false]);
+  });
+
+  it('is left alone by what is added to another', () => {
+    const before = addToCamera(EMPTY_CAMERA_DAY, 480, one);
+    const copy = structuredClone(before);
+    addToCamera(before, 480, one);
+    addToCamera(before, 479, one);
+    expect(before).toEqual(copy);
+  });
+
+  it('keeps minutes apart whatever category joined later', () => {
+    const later: Tally = { ...one, categories: new Map([['fog', { detections: 5, reviewed: 1, annotations: 200 }]]) };
+    const { day } = applied(
+      [
+        { minute: 480, difference: one },
+        { minute: 481, difference: later },
+        { minute: 480, difference: later },
+      ],
+      [true, false, true],
+    );
+    expect(minutesOf(day, 8)).toEqual(
+      new Map([
+        [0, plus(one, later)],
+        [1, later],
+      ]),
+    );
+  });
+
+  it('is inserted where there is no row, else merged at the version that was read, with the hours that changed only', () => {
+    const day = addToCamera(addToCamera(EMPTY_CAMERA_DAY, 480, one), 540, one);
+    expect(cameraWrite('a/b', undefined, day, [8, 9])).toMatchObject({ kind: 'insert', rowKey: 'camera|a／b' });
+    const write = cameraWrite('a/b', 'W/"1"', day, [9]);
+    expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });
+    expect(Object.keys(write.properties).sort()).toEqual(['day', 'h09', 'm09']);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['no tally', {}],
+    ['a tally that is no text', { day: 5 }],
+    ['minutes that are no bytes', { m08: 'AAA=' }],
+  ])('that is damaged is refused and not half read: %s', (_damage, damage) => {
+    const { properties } = applied([{ minute: 480, difference: one }], []);
+    const row = { ...(Object.keys(damage).length === 0 ? {} : properties), ...damage };
+    expect(() => cameraDayFrom(row)).toThrow(TypeError);
+  });
+
+  it('with minutes that name a category the day does not know is refused', () => {
+    const { properties } = applied([{ minute: 480, difference: one }], []);
+    const day = cameraDayFrom({ ...properties, day: '{"events":1,"reviewed":0,"annotated":0,"categories":{}}' });
+    expect(() => minutesOf(day, 8)).toThrow(TypeError);
+  });
+});

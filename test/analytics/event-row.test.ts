@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { Facets } from '../../src/analytics/camera-event.ts';
+import { eventFromRow, eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import { categories, instants } from './arbitraries.ts';
+
+const counts = fc
+  .uniqueArray(fc.tuple(categories, fc.integer({ min: 0, max: 10_000 })), { selector: ([name]) => name, maxLength: 64 })
+  .map((entries): ReadonlyMap<string, number> => new Map(entries));
+
+const facets: fc.Arbitrary<Facets> = fc.record(
+  {
+    detections: fc.record({ value: counts, time: instants }, { noNullPrototype: true }),
+    reviewed: fc.record({ value: fc.boolean(), time: instants }, { noNullPrototype: true }),
+    annotations: fc.record({ value: counts, time: instants }, { noNullPrototype: true }),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
+describe('the row of an event', () => {
+  it('is read back as it was written, to the microsecond', () => {
+    fc.assert(
+      fc.property(instants, facets, (ts, known) => {
+        const { properties } = eventWrite('key', undefined, ts, known);
+        expect(eventFromRow({ rowKey: 'key', etag: 'e', properties })).toEqual({ etag: 'e', ts, facets: known });
+      }),
+    );
+  });
+
+  it('is inserted where there was none, else replaced whole at the version that was read', () => {
+    const ts = instantFrom(0n);
+    expect(eventWrite('key', undefined, ts, {}).kind).toBe('insert');
+    expect(eventWrite('key', 'W/"1"', ts, {})).toMatchObject({ kind: 'replace', etag: 'W/"1"', rowKey: 'key' });
+  });
+
+  it('is in the minute of the day that its time is in', () => {
+    const ts = instantFrom(1_795_248_930_000_000n);
+    expect(eventKeyOf({ eventId: 'f-1', cameraId: 'ridge-04', ts, facets: {} })).toBe('event|0815|ridge-04|f-1');
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['no time', { ts_utc: undefined }],
+    ['a time that is none', { ts_utc: 'yesterday' }],
+    ['detections without their time', { detections: '{"fire":1}' }],
+    ['detections that are no object', { detections: '5', detections_time: '2026-11-21T08:00:00Z' }],
+    ['a count that is no number', { detections: '{"fire":"1"}', detections_time: '2026-11-21T08:00:00Z' }],
+    ['annotations that are no text', { annotations: 5, annotations_time: '2026-11-21T08:00:00Z' }],
+    ['a review without its time', { reviewed: true }],
+  ])('that is damaged is refused and not half read: %s', (_damage, damage) => {
+    const properties = { ts_utc: '2026-11-21T08:00:00.000000Z', ...damage };
+    expect(() => eventFromRow({ rowKey: 'key', etag: 'e', properties })).toThrow(TypeError);
+  });
+});

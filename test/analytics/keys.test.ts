@@ -1,0 +1,150 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { dayOf } from '../../src/analytics/day.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import {
+  ALL_CAMERAS,
+  ALL_EVENTS,
+  ALL_HOURS,
+  cameraKey,
+  camerasKey,
+  dayPartition,
+  eventKey,
+  eventsOfMinute,
+  hourKey,
+  parseCameraKey,
+  parseEventKey,
+  shardPartition,
+  SHARDS_KEY,
+  TOTAL_KEY,
+  type KeyRange,
+} from '../../src/analytics/keys.ts';
+import { ids } from './arbitraries.ts';
+
+const minutes = fc.integer({ min: 0, max: 1_439 });
+
+/** What Table Storage refuses in a key, and the percent sign, which proxies and SDKs decode. */
+const FORBIDDEN = /[/\\#?%\p{Cc}]/u;
+
+const has = ({ from, before }: KeyRange, key: string): boolean => from <= key && key < before;
+
+const WORST_IDS = [
+  ...['/', '\\', '#', '?', '%', '|', '\uFF0F', '\uFF3C', '\uFF03', '\uFF1F', '\uFF05', '\uFF5C', "'", ' ', '"'].map(
+    (character) => character.repeat(128),
+  ),
+  '🔥'.repeat(64),
+  '/\uFF0F|\uFF5C%\uFF05',
+  '..',
+  '%2F',
+  'a|b',
+  'a}b',
+  '~',
+];
+
+describe('the key of a camera or an event', () => {
+  it('names the camera and the event that it was built from', () => {
+    fc.assert(
+      fc.property(
+        minutes,
+        fc.oneof(ids, fc.constantFrom(...WORST_IDS)),
+        fc.oneof(ids, fc.constantFrom(...WORST_IDS)),
+        (minute, cameraId, eventId) => {
+          expect(parseCameraKey(cameraKey(cameraId))).toBe(cameraId);
+          expect(parseEventKey(eventKey(minute, cameraId, eventId))).toEqual({ minute, cameraId, eventId });
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('has at most 512 characters and none that Table Storage refuses', () => {
+    fc.assert(
+      fc.property(
+        minutes,
+        fc.oneof(ids, fc.constantFrom(...WORST_IDS)),
+        fc.oneof(ids, fc.constantFrom(...WORST_IDS)),
+        (minute, cameraId, eventId) => {
+          for (const key of [cameraKey(cameraId), eventKey(minute, cameraId, eventId)]) {
+            expect(key.length).toBeLessThanOrEqual(512);
+            expect(key).not.toMatch(FORBIDDEN);
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is readable where the id is', () => {
+    expect(cameraKey('ridge-04')).toBe('camera|ridge-04');
+    expect(eventKey(495, 'ridge-04', 'f-1029')).toBe('event|0815|ridge-04|f-1029');
+    expect(cameraKey('north/ridge|4')).toBe('camera|north／ridge｜4');
+  });
+
+  it.each(['total', 'camera', 'camera|a|b', 'event|0815|a|b', 'hour|08', ''])(
+    '%j is not one of a camera row',
+    (key) => {
+      expect(() => parseCameraKey(key)).toThrow(RangeError);
+    },
+  );
+
+  it.each(['total', 'event|815|a|b', 'event|0815|a', 'event|0815|a|b|c', 'camera|a', 'event|08:5|a|b', ''])(
+    '%j is not one of an event row',
+    (key) => {
+      expect(() => parseEventKey(key)).toThrow(RangeError);
+    },
+  );
+});
+
+describe('a range of keys', () => {
+  const everyKey = fc.oneof(
+    fc.constantFrom(SHARDS_KEY, TOTAL_KEY),
+    fc.integer({ min: 1, max: 9_999 }).map(camerasKey),
+    fc.integer({ min: 0, max: 23 }).map(hourKey),
+    ids.map(cameraKey),
+    fc.tuple(minutes, ids, ids).map(([minute, cameraId, eventId]) => eventKey(minute, cameraId, eventId)),
+  );
+
+  it.each<[string, KeyRange, string]>([
+    ['camera rows', ALL_CAMERAS, 'camera|'],
+    ['hour rows', ALL_HOURS, 'hour|'],
+    ['event rows', ALL_EVENTS, 'event|'],
+  ])('has all %s and no others', (_rows, range, prefix) => {
+    fc.assert(
+      fc.property(everyKey, (key) => {
+        expect(has(range, key)).toBe(key.startsWith(prefix));
+      }),
+    );
+  });
+
+  it('of a minute has the events of that minute and no others', () => {
+    // Few minutes, so that both cases are common.
+    const few = fc.integer({ min: 598, max: 601 });
+    fc.assert(
+      fc.property(few, few, ids, ids, (asked, minute, cameraId, eventId) => {
+        expect(has(eventsOfMinute(asked), eventKey(minute, cameraId, eventId))).toBe(asked === minute);
+      }),
+    );
+  });
+
+  it('of a minute and a camera has its events and not those of a camera that is called much alike', () => {
+    const alike = fc.constantFrom('a', 'ab', 'a|', 'a|b', 'a}', 'a/', 'A', 'a ', 'a\uFF5C');
+    fc.assert(
+      fc.property(minutes, fc.oneof(alike, ids), fc.oneof(alike, ids), ids, (minute, asked, cameraId, eventId) => {
+        expect(has(eventsOfMinute(minute, asked), eventKey(minute, cameraId, eventId))).toBe(asked === cameraId);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a partition', () => {
+  it('is named for the day and the shard', () => {
+    const day = dayOf(instantFrom(1_795_248_000_000_000n));
+    expect([dayPartition(day), shardPartition(day, 0), shardPartition(day, 63)]).toEqual([
+      '2026-11-21',
+      '2026-11-21_00',
+      '2026-11-21_63',
+    ]);
+  });
+});

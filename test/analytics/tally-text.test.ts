@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  MAX_TALLY_CATEGORIES,
+  tallyFromProperties,
+  tallyProperties,
+  tallyPropertyNames,
+} from '../../src/analytics/tally-text.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/tally.ts';
+import { tallies } from './arbitraries.ts';
+
+const withCategories = (count: number, prefix = 'c'): Tally => ({
+  events: 1,
+  reviewed: 0,
+  annotated: 0,
+  categories: new Map(
+    Array.from({ length: count }, (_, index) => [
+      `${prefix}${index}`,
+      { detections: index, reviewed: 0, annotations: 1 },
+    ]),
+  ),
+});
+
+describe('a tally in a row', () => {
+  it('is text that a person can read', () => {
+    const tally: Tally = {
+      events: 600,
+      reviewed: 12,
+      annotated: 3,
+      categories: new Map([['smoke', { detections: 20, reviewed: 3, annotations: 2 }]]),
+    };
+    expect(tallyProperties('day', tally)).toEqual({
+      day: '{"events":600,"reviewed":12,"annotated":3,"categories":{"smoke":[20,3,2]}}',
+    });
+  });
+
+  it('is read back as it was, its categories in their order', () => {
+    fc.assert(
+      fc.property(tallies, (tally) => {
+        const read = tallyFromProperties('day', tallyProperties('day', tally));
+        expect(read).toEqual(tally);
+        expect([...(read?.categories.keys() ?? [])]).toEqual([...tally.categories.keys()]);
+      }),
+    );
+  });
+
+  it.each([0, 1, 249, 250, 251, 500, 501, MAX_TALLY_CATEGORIES])('of %i categories is read back as it was', (count) => {
+    const tally = withCategories(count);
+    const properties = tallyProperties('hour', tally);
+    expect(Object.keys(properties)).toHaveLength(Math.max(1, Math.ceil(count / 250)));
+    expect(tallyPropertyNames('hour')).toEqual(expect.arrayContaining(Object.keys(properties)));
+    const read = tallyFromProperties('hour', { ...properties, rowKey: 'hour|08', hour_x: 'other' });
+    expect(read).toEqual(tally);
+    expect([...(read?.categories.keys() ?? [])]).toEqual([...tally.categories.keys()]);
+  });
+
+  it('leaves each category in its place when more join', () => {
+    const before = withCategories(300);
+    const after = plus(before, withCategories(40, 'new'));
+    expect([...after.categories.keys()].slice(0, 300)).toEqual([...before.categories.keys()]);
+    expect(Object.keys(tallyProperties('day', after))).toEqual(['day', 'day_1']);
+  });
+
+  it('is none where the row has none', () => {
+    expect(tallyFromProperties('day', { day_1: '{}' })).toBeUndefined();
+    expect(tallyFromProperties('day', tallyProperties('day', EMPTY_TALLY))).toEqual(EMPTY_TALLY);
+  });
+
+  it.each<[string, unknown]>([
+    ['no text', 5],
+    ['no object', '[]'],
+    ['no categories', '{"events":1,"reviewed":0,"annotated":0}'],
+    ['a list of categories', '{"events":1,"reviewed":0,"annotated":0,"categories":[]}'],
+    ['no events', '{"reviewed":0,"annotated":0,"categories":{}}'],
+    ['a count as text', '{"events":"1","reviewed":0,"annotated":0,"categories":{}}'],
+    ['half a count', '{"events":1.5,"reviewed":0,"annotated":0,"categories":{}}'],
+    ['two counts of three', '{"events":1,"reviewed":0,"annotated":0,"categories":{"fire":[1,2]}}'],
+    ['a category without counts', '{"events":1,"reviewed":0,"annotated":0,"categories":{"fire":1}}'],
+  ])('that is damaged is refused and not half read: %s', (_damage, text) => {
+    expect(() => tallyFromProperties('day', { day: text })).toThrow(TypeError);
+  });
+});

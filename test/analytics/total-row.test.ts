@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+
+import { EMPTY_CAMERA_LIST, withCameras } from '../../src/analytics/camera-list.ts';
+import { CounterTable } from '../../src/analytics/table.ts';
+import { EMPTY_TALLY, type Tally } from '../../src/analytics/tally.ts';
+import {
+  addToTotal,
+  EMPTY_TOTAL,
+  readTotal,
+  totalWrites,
+  type ShardTotal,
+  type StoredTotal,
+} from '../../src/analytics/total-row.ts';
+import { CountingStorage } from './counting.ts';
+
+const one: Tally = {
+  events: 1,
+  reviewed: 1,
+  annotated: 1,
+  categories: new Map([['smoke', { detections: 2, reviewed: 1, annotations: 1 }]]),
+};
+
+const PARTITION = '2026-11-21_00';
+
+const totalOf = (cameras: number, length: number): ShardTotal => ({
+  ...addToTotal(EMPTY_TOTAL, one, 1 << 8),
+  cameras: withCameras(
+    EMPTY_CAMERA_LIST,
+    Array.from({ length: cameras }, (_, index) => String(index).padStart(length, 'x')),
+  ),
+});
+
+const write = async (table: CounterTable, stored: StoredTotal | undefined, total: ShardTotal): Promise<number> => {
+  const writes = totalWrites(stored, total);
+  await table.transact(PARTITION, writes);
+  return writes.length;
+};
+
+describe("a shard's total", () => {
+  it('adds up, and remembers which hours have a row', () => {
+    const total = addToTotal(addToTotal(EMPTY_TOTAL, one, 1 << 8), one, 1 << 23);
+    expect(total.tally.events).toBe(2);
+    expect(total.hours).toBe((1 << 8) | (1 << 23));
+    expect(EMPTY_TOTAL).toEqual({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, hours: 0 });
+  });
+
+  it('is none where there are no events', async () => {
+    expect(await readTotal(new CounterTable(new CountingStorage().client()), PARTITION)).toBeUndefined();
+  });
+
+  it('is one row, read back as it was, while its cameras fit', async () => {
+    const table = new CounterTable(new CountingStorage().client());
+    const total = totalOf(1_300, 12);
+    expect(await write(table, undefined, total)).toBe(1);
+    const stored = await readTotal(table, PARTITION);
+    expect(stored).toEqual({ ...total, etag: expect.any(String), listEtags: [] });
+    expect(await write(table, stored, addToTotal(total, one, 1 << 9))).toBe(1);
+    expect((await readTotal(table, PARTITION))?.tally.events).toBe(2);
+  });
+
+  it('goes on in further rows where they do not, and writes only those of them that changed', async () => {
+    const table = new CounterTable(new CountingStorage().client());
+    const total = totalOf(6_000, 128);
+    // A transaction takes 4 MiB and a row 1 MiB: the service adds a hundred cameras at a time at most.
+    let stored: StoredTotal | undefined;
+    for (const count of [2_000, 4_000, 6_000]) {
+      const part = { ...total, cameras: withCameras(EMPTY_CAMERA_LIST, total.cameras.ids.slice(0, count)) };
+      await write(table, stored, part);
+      stored = await readTotal(table, PARTITION);
+      expect(stored?.cameras).toEqual(part.cameras);
+    }
+    expect(stored?.listEtags).toHaveLength(2);
+    const grown = { ...total, cameras: withCameras(total.cameras, ['one-more']) };
+    const writes = totalWrites(stored, grown);
+    expect(
+      writes.map(({ rowKey, properties }) => [
+        rowKey,
+        Object.keys(properties).filter((name) => name.startsWith('cam')),
+      ]),
+    ).toEqual([
+      ['total', []],
+      ['cameras|0002', ['cameras_1']],
+    ]);
+    await table.transact(PARTITION, writes);
+    expect((await readTotal(table, PARTITION))?.cameras.ids).toEqual([...total.cameras.ids, 'one-more']);
+  });
+
+  it('has the cameras of its own moment where the list went on since', async () => {
+    const storage = new CountingStorage();
+    const table = new CounterTable(storage.client());
+    const total = totalOf(4_000, 128);
+    await write(table, undefined, {
+      ...total,
+      cameras: withCameras(EMPTY_CAMERA_LIST, total.cameras.ids.slice(0, 2_000)),
+    });
+    await write(table, await readTotal(table, PARTITION), total);
+    // As a reader sees it who read the total just before the list grew.
+    await storage
+      .client()
+      .updateEntity({ partitionKey: PARTITION, rowKey: 'total', active_cameras: 3_999 }, 'Merge', { etag: '*' });
+    const read = await readTotal(table, PARTITION);
+    expect(read?.cameras.ids).toEqual(total.cameras.ids.slice(0, 3_999));
+    expect(read?.cameras.places.get(total.cameras.ids[3_999] ?? '')).toBeUndefined();
+  });
+
+  it('that is damaged is refused and not half read', async () => {
+    const storage = new CountingStorage();
+    const table = new CounterTable(storage.client());
+    await write(table, undefined, totalOf(3, 8));
+    const damaged = { partitionKey: PARTITION, rowKey: 'total', active_cameras: 4 };
+    await storage.client().updateEntity(damaged, 'Merge', { etag: '*' });
+    await expect(readTotal(table, PARTITION)).rejects.toThrow(TypeError);
+  });
+});
