@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A problem with one setting: its name and what is wrong with it, never its value. */
 export interface SettingProblem {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { PhoneLineError } from './phone-line.ts';
 import { reasonInWords, THROTTLING_SUB_CODES } from './result-reason.ts';

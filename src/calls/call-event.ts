@@ -1,5 +1,5 @@
 import { EventGridDeserializer } from '@azure/eventgrid';
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { type CallContext, parseCallContext } from './call-context.ts';
 import { type CallId, parseCallId } from './call-id.ts';

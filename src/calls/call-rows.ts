@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES } from './alert-types.ts';
 import type { CallId } from './call-id.ts';

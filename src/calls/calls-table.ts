@@ -1,5 +1,5 @@
 import type { TableClient, TableEntityResult } from '@azure/data-tables';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A row's address in the `calls` table. */
 export interface RowAddress {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { isDay } from '../analytics/day.ts';
 import { idProblem } from '../analytics/identifier.ts';

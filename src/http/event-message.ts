@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 import type { Counts, EventMessage, Facet, Facets } from '../analytics/camera-event.ts';
 import { MAX_CAMERA_CATEGORIES } from '../analytics/camera-row.ts';

@@ -1,5 +1,5 @@
 import type { HttpHandler, HttpRequest, HttpResponseInit } from '@azure/functions';
-import { z } from 'zod';
+import * as z from 'zod';
 
 import type { EventMessage } from '../analytics/camera-event.ts';
 import type { Outcome } from '../analytics/commit-plan.ts';

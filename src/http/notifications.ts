@@ -1,5 +1,5 @@
 import type { HttpHandler, HttpRequest } from '@azure/functions';
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES, findAlertType } from '../calls/alert-types.ts';
 import { type AnswerBook, KEY_OF_ANOTHER_ORDER } from '../calls/answer-book.ts';

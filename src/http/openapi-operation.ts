@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A JSON object of the description, as OpenAPI 3.1 has it. */
 export type Described = Readonly<Record<string, unknown>>;

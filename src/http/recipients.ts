@@ -1,5 +1,5 @@
 import type { HttpResponseInit } from '@azure/functions';
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { PHONE_NUMBER_PATTERN, type PhoneNumber, parsePhoneNumber } from '../calls/phone-number.ts';
 import type { CallOutcome } from '../calls/place-calls.ts';

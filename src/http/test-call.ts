@@ -1,5 +1,5 @@
 import type { HttpHandler } from '@azure/functions';
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { findAlertType } from '../calls/alert-types.ts';
 import type { PlaceCalls } from '../calls/place-calls.ts';

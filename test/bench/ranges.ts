@@ -15,6 +15,8 @@ const FILL_BUDGET_MS = 20 * 60_000;
 
 const after = (start: Instant, microseconds: bigint): Instant => instantFrom(start + microseconds);
 
+const minuteOf = (at: Instant): Instant => instantFrom(at - (at % MICROSECONDS.minute));
+
 /** Ragged ends: 20 minutes and 12.345678 s into an hour. */
 const RAGGED = 20n * MICROSECONDS.minute + 12_345_678n;
 
@@ -103,7 +105,6 @@ const networkBench = async (connectionString: string): Promise<void> => {
     const { recorder, reader } = countersOn(connectionString, `net${aMinute}`);
     const hours = 72;
     const sparse = frames({ cameras, frames: cameras * hours, step: MICROSECONDS.hour / BigInt(cameras), name: 's' });
-    const minuteOf = (at: Instant): Instant => instantFrom(at - (at % MICROSECONDS.minute));
     const dense = [period.start, period.end].flatMap((end, at) =>
       frames({
         cameras,
