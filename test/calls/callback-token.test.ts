@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+
+import { expect, it, onTestFinished } from 'vitest';
+
+import { createTokenSigner } from '../../infra/local/acs-simulator/token-signer.ts';
+import { createTokenVerifier } from '../../src/calls/callback-token.ts';
+
+const ISSUER = 'https://issuer.invalid';
+const RESOURCE_ID = 'd2f0a8b4-5a1c-4a52-9a58-4c3e3c0a9d11';
+
+/** A server of keys that answers as it is told. */
+const keyServer = async (listener: RequestListener) => {
+  let fetches = 0;
+  const server = createServer((request, response) => {
+    fetches += 1;
+    listener(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const verify = createTokenVerifier({
+    resourceId: RESOURCE_ID,
+    tokenIssuer: ISSUER,
+    tokenKeysUrl: `http://127.0.0.1:${port}/calling/keys`,
+  });
+  if (verify === undefined) throw new Error('no verifier');
+  return { verify, fetches: () => fetches };
+};
+
+it('fetches the keys once for a thousand tokens at once, and again for no unknown key within the cool-down', async () => {
+  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const stranger = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const { verify, fetches } = await keyServer((_, response) => response.end(JSON.stringify(signer.keySet)));
+  const good = `Bearer ${await signer.sign()}`;
+  const verdicts = await Promise.all(Array.from({ length: 1_000 }, () => verify(good)));
+  expect(new Set(verdicts)).toEqual(new Set(['valid']));
+  const unknown = `Bearer ${await stranger.sign()}`;
+  const refused = await Promise.all(Array.from({ length: 100 }, () => verify(unknown)));
+  expect(new Set(refused)).toEqual(new Set(['invalid']));
+  expect(fetches()).toBe(1);
+});
+
+it('spends no fetch on a token that could never be good', async () => {
+  const { verify, fetches } = await keyServer((_, response) => response.end('{}'));
+  for (const header of [
+    null,
+    '',
+    'Bearer',
+    'Bearer a.b',
+    'Bearer a.b.c',
+    'Basic a.b.c',
+    'Bearer eyJhbGciOiJub25lIn0.e30.',
+  ]) {
+    expect(await verify(header)).toBe('invalid');
+  }
+  expect(fetches()).toBe(0);
+});
+
+it.each<[string, RequestListener]>([
+  ['answers 500', (_, response) => response.writeHead(500).end()],
+  ['answers no JSON', (_, response) => response.end('<html>')],
+  ['answers no key set', (_, response) => response.end('{"keys":7}')],
+  ['breaks the connection', (request) => request.socket.destroy()],
+  ['redirects', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end()],
+])('can say nothing about a token while the server of the keys %s', async (_, listener) => {
+  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const { verify } = await keyServer(listener);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
+});
+
+it('gives up on a server of keys that never answers, within seconds', { timeout: 15_000 }, async () => {
+  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const { verify } = await keyServer(() => undefined);
+  const begun = performance.now();
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
+  expect(performance.now() - begun).toBeLessThan(10_000);
+});
+
+it('verifies nothing without a resource id', () => {
+  const rules = { resourceId: undefined, tokenIssuer: ISSUER, tokenKeysUrl: 'http://127.0.0.1:9/' };
+  expect(createTokenVerifier(rules)).toBeUndefined();
+});

@@ -1,0 +1,48 @@
+import { expect, it, onTestFinished } from 'vitest';
+
+import { startApp, testEnvironment } from '../../harness/app.ts';
+import { messageOf, setStage } from './stage.ts';
+
+const testCall = (url: string, numbers: readonly string[], query = '') =>
+  fetch(`${url}/api/test-call${query}`, { method: 'POST', body: JSON.stringify(numbers) });
+
+it('places test calls in a debug build: Custom alerts, or of the type that is asked for', async () => {
+  const stage = await setStage();
+  const answer = await testCall(stage.url, ['+12065550900', '+12065551900']);
+  expect(answer.status).toBe(202);
+  expect(await answer.json()).toEqual({
+    calls: [
+      { recipient: '+12065550900', status: 'placed', call_connection_id: expect.any(String) },
+      { recipient: '+12065551900', status: 'placed', call_connection_id: expect.any(String) },
+    ],
+  });
+  expect((await testCall(stage.url, ['+12065552900'], '?alert_type=BurnJob')).status).toBe(202);
+
+  for (const [number, alertType] of [
+    ['+12065550900', 'Custom'],
+    ['+12065551900', 'Custom'],
+    ['+12065552900', 'BurnJob'],
+  ] as const) {
+    const call = await stage.callEnds(number);
+    expect(call.callbackUri).toBe(`${stage.url}/api/${alertType}Callback`);
+    expect(call.spoken).toEqual([messageOf(alertType)]);
+    expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
+  }
+  stage.endsWell();
+});
+
+it('has the events of test calls sent to the address that is set for them', async () => {
+  // In the place of a public address that forwards to this machine.
+  const stage = await setStage({ environment: { TEST_CALLBACK_BASE_URL: 'http://127.0.0.1:9/tunnel/' } });
+  expect((await testCall(stage.url, ['+12065550900'])).status).toBe(202);
+  expect(stage.callsTo('+12065550900')[0]?.callbackUri).toBe('http://127.0.0.1:9/tunnel/api/CustomCallback');
+});
+
+it('does not exist in a release build', async () => {
+  const app = await startApp({ bundle: 'release', environment: testEnvironment() });
+  onTestFinished(() => app.stop());
+  expect((await testCall(app.url, ['+12065550900'])).status).toBe(404);
+  // The neighbour does, and is not misled.
+  const malformed = await fetch(`${app.url}/api/notifications`, { method: 'POST', body: '[]' });
+  expect(malformed.status).toBe(400);
+});
