@@ -33,6 +33,8 @@ class Refusal extends Error {
 
 /** The requests that the app may make: signed, and each by ACS's rules. */
 export class CallingApi {
+  /** When each call's last request to speak arrived, in milliseconds since 1970. */
+  readonly playsAt = new Map<string, number>();
   readonly #accessKey: string;
   readonly #pace: Pace;
   readonly #deliveries: Deliveries;
@@ -115,6 +117,7 @@ export class CallingApi {
   }
 
   #play(callId: string, text: string): Answer | 'hangs' | 'answer lost' {
+    this.playsAt.set(callId, performance.timeOrigin + performance.now());
     const call = this.#find(callId);
     call.requests.play += 1;
     const body = parse(playBody, text);

@@ -33,6 +33,8 @@ export interface AcsSimulator {
   readonly signer: TokenSigner;
   /** Base URLs of further instances of the app: they get every callback as well. */
   readonly mirrors: string[];
+  /** When each call's last request to speak arrived, in milliseconds since 1970, with fractions; by the call's id. */
+  readonly playsAt: ReadonlyMap<string, number>;
   /** While true, the keys of the tokens are answered with 503. */
   keysDown: boolean;
   /** What happened so far; `GET /log` answers the same. */
@@ -86,6 +88,7 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
     url,
     signer,
     mirrors: deliveries.mirrors,
+    playsAt: api.playsAt,
     get keysDown() {
       return keys.down;
     },
