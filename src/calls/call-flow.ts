@@ -9,7 +9,7 @@ import * as record from './call-record.ts';
 import { LineWatch } from './line-watch.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
-import { reasonInWords } from './result-reason.ts';
+import { type CallResult, reasonInWords } from './result-reason.ts';
 
 /** What the flow of calls is made of. */
 export interface CallFlowParts {
@@ -69,23 +69,31 @@ export class CallFlow {
     const call: Subject = { callId, alertType, details: { alertType: alertType.name, ...context }, log };
     switch (kind) {
       case 'connected':
-        return this.#speak(call);
+        await this.#speak(call);
+        return;
       case 'play started':
         await this.#ledger.step(callId, (known) => record.playConfirmed(known, Date.now()), log);
-        return undefined;
+        return;
       case 'play completed':
-        return this.#end(call, { endsAs: 'hung_up' });
+        await this.#end(call, { endsAs: 'hung_up' });
+        return;
       case 'play canceled':
-        return this.#end(call, { ...result, endsAs: 'hung_up', reason: 'the message was cancelled' });
-      case 'play failed':
-        return this.#end(call, { ...result, endsAs: 'failed', reason: reasonInWords(result) ?? 'the message failed' });
+        await this.#end(call, { ...result, endsAs: 'hung_up', reason: 'the message was cancelled' });
+        return;
+      case 'play failed': {
+        const ending = { ...result, endsAs: 'failed', reason: reasonInWords(result) ?? 'the message failed' } as const;
+        const ended = await this.#end(call, ending);
+        if (ended !== undefined) log.error('message not played', fieldsOf(call, ended));
+        return;
+      }
       case 'disconnected': {
         const step = (known?: record.CallRecord) => record.disconnected(known, call.details, result, Date.now());
-        return this.#note(call, 'call disconnected', await this.#ledger.step(callId, step, log), result);
+        this.#noteEnd(call, await this.#ledger.step(callId, step, log), result);
+        return;
       }
       case 'create failed': {
         const step = (known?: record.CallRecord) => record.notEstablished(known, call.details, result, Date.now());
-        return this.#note(call, 'call failed', await this.#ledger.step(callId, step, log), result);
+        this.#noteEnd(call, await this.#ledger.step(callId, step, log), result);
       }
     }
   }
@@ -94,6 +102,7 @@ export class CallFlow {
     const taken = await this.#claim(call, (known) => record.connected(known, call.details, Date.now()));
     if (taken.action === 'nothing') return;
     const text = spokenMessage(this.#serviceName, call.alertType);
+    this.#watch.lookAt(call.callId, call.alertType, longestSpeakingMs(text));
     try {
       await this.#line.speak(call.callId, text, contextOf(taken.record));
     } catch (error) {
@@ -104,7 +113,6 @@ export class CallFlow {
     }
     call.log.info('message playing', fieldsOf(call, taken.record));
     await this.#ledger.step(call.callId, (known) => record.playConfirmed(known, Date.now()), call.log);
-    this.#watch.lookAt(call.callId, call.alertType, longestSpeakingMs(text));
   }
 
   /** Whether a play whose answer was lost is being spoken: its PlayStarted has come, here or to another instance. */
@@ -123,23 +131,25 @@ export class CallFlow {
     }
   }
 
+  /** Hangs up. Answers the record as it was claimed; undefined where there was nothing to do any more. */
   async #end(
     call: Subject,
     ending: record.Ending,
     decide = (known?: record.CallRecord) => record.over(known, call.details, ending, Date.now()),
-  ): Promise<void> {
+  ): Promise<record.CallRecord | undefined> {
     const taken = await this.#claim(call, decide);
-    if (taken.action === 'nothing') return;
+    if (taken.action === 'nothing') return undefined;
     try {
       await this.#line.hangUp(call.callId);
     } catch (error) {
       call.log.error('hang-up failed', fieldsOf(call, taken.record, failureFields(error)));
       this.#watch.lookAt(call.callId, call.alertType, record.CLAIM_LEASE_MS);
-      return;
+      return taken.record;
     }
     this.#watch.forget(call.callId);
     const done = await this.#ledger.step(call.callId, (known) => record.hungUp(known, Date.now()), call.log);
     call.log.info('call hung up', fieldsOf(call, done.record ?? taken.record));
+    return taken.record;
   }
 
   /** Takes a step that one instance alone may take; waits where another one is at it, and takes over if that one has died. */
@@ -154,11 +164,11 @@ export class CallFlow {
     }
   }
 
-  #note(call: Subject, event: string, taken: Taken<'ended' | 'nothing'>, result: CallEvent['result']): void {
+  #noteEnd(call: Subject, { action, record: known }: Taken<record.End>, result: CallResult): void {
     this.#watch.forget(call.callId);
-    if (taken.action === 'nothing') return;
-    const fields = { code: result.code, sub_code: result.subCode, reason: taken.record?.reason };
-    call.log.info(event, fieldsOf(call, taken.record, fields));
+    const fields = fieldsOf(call, known, { code: result.code, sub_code: result.subCode });
+    if (action === 'failed') call.log.warn('call failed', fields);
+    else if (action === 'ended') call.log.info('call disconnected', fields);
   }
 
   /** A call of which nothing was heard for too long: an event was lost, or the instance that it went to has died. */

@@ -111,13 +111,16 @@ export const hungUp = (known: CallRecord | undefined, now: number): Step<'nothin
     ? { next: { ...known, state: known.endsAs ?? 'hung_up', endedAt: now }, action: 'nothing' }
     : { action: 'nothing' };
 
+/** What the end of a call comes to: `failed` where nobody heard the message and nobody has said so yet. */
+export type End = 'ended' | 'failed' | 'nothing';
+
 /** ACS reports the end of a connected call. */
 export const disconnected = (
   known: CallRecord | undefined,
   details: CallDetails,
   result: CallResult,
   now: number,
-): Step<'ended' | 'nothing'> => {
+): Step<End> => {
   if (known?.disconnectedAt !== undefined) return { action: 'nothing' };
   if (known !== undefined && hasEnded(known)) return { next: { ...known, disconnectedAt: now }, action: 'ended' };
   const ended = { disconnectedAt: now, endedAt: now };
@@ -134,7 +137,7 @@ export const disconnected = (
       state: heard ? 'hung_up' : 'failed',
       reason: heard ? 'the callee hung up' : 'the call ended before the message',
     },
-    action: 'ended',
+    action: heard ? 'ended' : 'failed',
   };
 };
 
@@ -144,10 +147,10 @@ export const notEstablished = (
   details: CallDetails,
   result: CallResult,
   now: number,
-): Step<'ended' | 'nothing'> => {
+): Step<End> => {
   if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
   const reason = reasonInWords(result) ?? 'not established';
-  return { next: { ...details, ...known, ...result, state: 'failed', endedAt: now, reason }, action: 'ended' };
+  return { next: { ...details, ...known, ...result, state: 'failed', endedAt: now, reason }, action: 'failed' };
 };
 
 /** Bounds after which a call that has not ended was forgotten: an event was lost. In milliseconds. */

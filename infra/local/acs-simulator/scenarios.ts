@@ -83,6 +83,7 @@ export const SCENARIOS: readonly Scenario[] = [
 
   { digits: '40', name: "hang-up request's answer lost", faults: { hangUp: ['answer lost'] } },
   { digits: '41', name: 'hang-up request answered 503 once', faults: { hangUp: [{ answer: 503 }] } },
+  { digits: '42', name: 'hang-up request never answered the first time', faults: { hangUp: ['hangs'] } },
 ];
 
 const ANSWERED: Scenario = { digits: '00', name: 'answered' };

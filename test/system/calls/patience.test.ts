@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
 import { describe, it } from 'vitest';
 
 import { messageOf, setStage } from './stage.ts';
@@ -48,6 +51,33 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
     const reason = 'message not played: no answer in time';
     expect(await stage.record(call.id)).toMatchObject({ state: 'failed', reason });
+    stage.endsWell();
+  });
+
+  it('asks again when the first request to hang up is not answered', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
+    await stage.alert('Custom', ['+12065550342']);
+
+    const call = await stage.callEnds('+12065550342');
+    expect(await stage.record(call.id)).toMatchObject({ state: 'hung_up' });
+    stage.endsWell();
+  });
+
+  it('speaks and hangs up while table storage takes requests and never answers', async ({ expect, onTestFinished }) => {
+    const silence = createServer().listen(0, '127.0.0.1');
+    await once(silence, 'listening');
+    onTestFinished(() => void silence.close());
+    const address = silence.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const tablesConnectionString = `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:${port}/a`;
+    const stage = await setStage({ tablesConnectionString }, onTestFinished);
+    const begun = performance.now();
+    expect((await stage.alert('Custom', ['+12065550300'])).status).toBe(202);
+    const call = await stage.callEnds('+12065550300');
+    expect(call.spoken).toEqual([messageOf('Custom')]);
+    expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+    expect(stage.logged('call records unreachable')).toContainEqual(expect.objectContaining({ kind: 'deadline' }));
     stage.endsWell();
   });
 

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+
+import { messageOf, setStage } from './stage.ts';
+
+it('asks again when ACS is too busy to call, fails, or its answer is lost, and calls everybody once', async () => {
+  const stage = await setStage();
+  const numbers = {
+    'throttled, with Retry-After': '+12065550330',
+    'throttled by its code alone': '+12065550337',
+    'the answer is lost': '+12065550334',
+    'answered 500 twice': '+12065550335',
+  };
+  const begun = Date.now();
+  const answer = await stage.alert('ConfirmedFire', Object.values(numbers));
+  expect(answer.status).toBe(202);
+  expect(answer.calls?.map((call) => call.status)).toEqual(['placed', 'placed', 'placed', 'placed']);
+
+  for (const [what, number] of Object.entries(numbers)) {
+    const call = await stage.callEnds(number);
+    expect(call.spoken, what).toEqual([messageOf('ConfirmedFire')]);
+  }
+  // As long as it was told to, and no longer than that needs.
+  const [throttled] = stage.callsTo(numbers['throttled, with Retry-After']);
+  const waited = Date.parse(throttled?.story[0]?.at ?? '') - begun;
+  expect(waited).toBeGreaterThanOrEqual(1_000);
+  expect(waited).toBeLessThan(5_000);
+  stage.endsWell();
+});
