@@ -3,8 +3,8 @@ import type { CategoryTally, Tally } from './tally.ts';
 // 250 categories with the longest names and 15-digit counts are under the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 250;
 
-/** Most properties one tally may take: so many that 1,000 categories fit. */
-const MAX_PROPERTIES = 4;
+/** Most properties one tally may take. A fourth would let an hour's row outgrow its 1 MiB at the limits of counts and cameras. */
+const MAX_PROPERTIES = 3;
 
 /** Most categories of one tally. */
 export const MAX_TALLY_CATEGORIES = CATEGORIES_A_PROPERTY * MAX_PROPERTIES;

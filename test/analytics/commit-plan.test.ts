@@ -256,7 +256,7 @@ describe('what can never be taken', () => {
       message({ cameraId: 'b', detections: { y: 1 } }),
       message({ cameraId: 'c', detections: { x: 1, c5: 1 } }),
     );
-    expect(outcomes).toEqual(['recorded', refused('1000 categories'), 'recorded']);
+    expect(outcomes).toEqual(['recorded', refused(`${MAX_TALLY_CATEGORIES} categories`), 'recorded']);
   });
 
   it(`is the camera after the ${MAX_CAMERAS_PER_SHARD}th of a shard's day`, () => {

@@ -1,0 +1,233 @@
+import type { TableServiceClientOptions } from '@azure/data-tables';
+import { describe, expect, it } from 'vitest';
+
+import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/camera-list.ts';
+import {
+  addToCamera,
+  cameraWrite,
+  EMPTY_CAMERA_DAY,
+  MAX_CAMERA_CATEGORIES,
+  type CameraDay,
+} from '../../src/analytics/camera-row.ts';
+import { eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
+import { addToHour, EMPTY_HOUR, hourWrite, type ShardHour } from '../../src/analytics/hour-row.ts';
+import { dayPartition, shardPartition, SHARDS_KEY } from '../../src/analytics/keys.ts';
+import { dayOf } from '../../src/analytics/day.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import type { RowWrite } from '../../src/analytics/table.ts';
+import { MAX_TALLY_CATEGORIES } from '../../src/analytics/tally-text.ts';
+import type { Tally } from '../../src/analytics/tally.ts';
+import { totalWrites } from '../../src/analytics/total-row.ts';
+import { CountingProcess, CountingStorage, toEventMessage } from './counting.ts';
+import { DAY, type PlainMessage } from './oracle.ts';
+import { LIMITS, objectionsTo, rowBytes, type WholeRow } from './table-limits.ts';
+
+const FRAMES_A_MINUTE = 10;
+const MOST_COUNT = 10_000;
+const START = 20_778n * DAY;
+const PARTITION = shardPartition(dayOf(instantFrom(START)), 0);
+
+const CATEGORIES = Array.from({ length: MAX_TALLY_CATEGORIES }, (_, index) => `c${String(index).padStart(63, '0')}`);
+const CAMERA_CATEGORIES = CATEGORIES.slice(0, MAX_CAMERA_CATEGORIES);
+
+/** Ids as long as they may be, in characters that take three bytes in UTF-8. */
+const longId = (index: number): string => String(index).padStart(128, '語');
+
+/** What so many frames count of which each has the most of every category. */
+const most = (frames: number, framesOfCategory: number, categories: readonly string[]): Tally => ({
+  events: frames,
+  reviewed: frames,
+  annotated: frames,
+  categories: new Map(
+    categories.map((category) => [
+      category,
+      {
+        detections: framesOfCategory * MOST_COUNT,
+        reviewed: framesOfCategory,
+        annotations: framesOfCategory * MOST_COUNT,
+      },
+    ]),
+  ),
+});
+
+/** A camera that sends ten frames a minute for a day, with the most of everything in each. */
+const busiestCamera = (): CameraDay => {
+  const minute = most(FRAMES_A_MINUTE, FRAMES_A_MINUTE, CAMERA_CATEGORIES);
+  let day = EMPTY_CAMERA_DAY;
+  for (let at = 0; at < 1_440; at += 1) day = addToCamera(day, at, minute);
+  return day;
+};
+
+/** An hour of so many such cameras; each has 64 of the shard's categories. */
+const busiestHour = (cameras: number): ShardHour => {
+  const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * FRAMES_A_MINUTE;
+  const minute = most(cameras * FRAMES_A_MINUTE, framesOfCategory, CATEGORIES);
+  let hour = EMPTY_HOUR;
+  for (let at = 0; at < 60; at += 1) hour = addToHour(hour, at, minute, cameras - 1, CATEGORIES);
+  return hour;
+};
+
+const wholeRow = ({ rowKey, properties }: RowWrite): WholeRow => ({ partitionKey: PARTITION, rowKey, properties });
+const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+
+describe('a row stays inside the limits of Table Storage', () => {
+  it('of a camera with 64 categories in every minute of a day', () => {
+    const row = wholeRow(cameraWrite(longId(0), undefined, busiestCamera(), all(24)));
+    expect(objectionsTo(row)).toEqual([]);
+    expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(0.8 * LIMITS.rowBytes);
+  });
+
+  it.each([25_000, MAX_CAMERAS_PER_SHARD])(
+    'of an hour of %i cameras and as many categories as a shard takes',
+    (cameras) => {
+      const row = wholeRow(hourWrite(8, undefined, busiestHour(cameras), all(60)));
+      expect(objectionsTo(row)).toEqual([]);
+      expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(0.7 * LIMITS.rowBytes);
+    },
+  );
+
+  it.each([
+    [25_000, 'ids of 12 characters', (index: number) => `ridge-${String(index).padStart(6, '0')}`],
+    [25_000, 'ids of 128 characters', longId],
+    [MAX_CAMERAS_PER_SHARD, 'ids of 128 characters', longId],
+  ])('of a total with %i cameras, %s, and those that continue its list', (cameras, _ids, idOf) => {
+    const tally = most(cameras * 14_400, cameras * 14_400, CATEGORIES);
+    const list = withCameras(EMPTY_CAMERA_LIST, all(cameras).map(idOf));
+    const writes = totalWrites(undefined, { tally, cameras: list, hours: 2 ** 24 - 1 });
+    expect(writes.flatMap((write) => objectionsTo(wholeRow(write)))).toEqual([]);
+    expect(writes[0]?.rowKey).toBe('total');
+  });
+
+  it('of an event with 64 categories and the longest ids', () => {
+    const named = Object.fromEntries(CAMERA_CATEGORIES.map((category) => [category, MOST_COUNT]));
+    const message = toEventMessage({
+      eventId: '|'.repeat(128),
+      cameraId: longId(0),
+      ts: START,
+      time: START,
+      detections: named,
+      reviewed: true,
+      annotations: named,
+    });
+    expect(objectionsTo(wholeRow(eventWrite(eventKeyOf(message), undefined, message.ts, message.facets)))).toEqual([]);
+  });
+
+  it('and the guard knows one that does not', () => {
+    const row = { partitionKey: PARTITION, rowKey: 'total', properties: { day: 'x'.repeat(32_768) } };
+    expect(objectionsTo(row)).toEqual([]);
+    expect(objectionsTo({ ...row, properties: { day: 'x'.repeat(32_769) } })).toEqual(['65538 bytes in day']);
+    expect(objectionsTo({ ...row, rowKey: 'a/b' })).toHaveLength(1);
+    expect(objectionsTo({ ...row, rowKey: 'k'.repeat(513) })).toHaveLength(1);
+    expect(objectionsTo({ ...row, properties: { total: 2 ** 31, half: 0.5, 'a-b': 1 } })).toHaveLength(3);
+    const many = Object.fromEntries(all(253).map((index) => [`p${index}`, 1]));
+    expect(objectionsTo({ ...row, properties: many })).toEqual(['253 properties']);
+    const big = Object.fromEntries(all(17).map((index) => [`p${index}`, new Uint8Array(65_000)]));
+    expect(objectionsTo({ ...row, properties: big })).toHaveLength(1);
+  });
+});
+
+/** Writes down how large the transactions are that the SDK really sends. */
+class Scales {
+  readonly sizes: { readonly bytes: number; readonly operations: number }[] = [];
+
+  readonly options: TableServiceClientOptions = {
+    additionalPolicies: [
+      {
+        position: 'perRetry',
+        policy: {
+          name: 'scales',
+          sendRequest: async (request, next) => {
+            if (request.url.includes('$batch') && typeof request.body === 'string') {
+              const operations = request.body.match(/^(?:POST|PUT|PATCH|MERGE|DELETE) /gm)?.length ?? 0;
+              this.sizes.push({ bytes: Buffer.byteLength(request.body), operations });
+            }
+            return next(request);
+          },
+        },
+      },
+    ],
+  };
+
+  /** What Table Storage would refuse of all that was sent. */
+  objections(): readonly string[] {
+    return this.sizes
+      .filter(({ bytes, operations }) => bytes > LIMITS.transactionBytes || operations > LIMITS.transactionOperations)
+      .map(({ bytes, operations }) => `${operations} operations in ${bytes} bytes`);
+  }
+}
+
+/** So many hours of the shard are full already. */
+const HOURS = 12;
+
+/** A table in which a shard's rows are as large as they may be; the event rows of the past are not there. */
+const fullShard = async (storage: CountingStorage, cameraIds: readonly string[]): Promise<void> => {
+  const { table } = storage.process();
+  await table.insert(dayPartition(dayOf(instantFrom(START))), {
+    kind: 'insert',
+    rowKey: SHARDS_KEY,
+    properties: { shards: 1 },
+  });
+  const hour = busiestHour(25_000);
+  const camera = busiestCamera();
+  // A camera's list of categories is in its own order, as is the shard's.
+  const [total, ...more] = totalWrites(undefined, {
+    tally: most(1, 1, CATEGORIES),
+    cameras: withCameras(EMPTY_CAMERA_LIST, cameraIds),
+    hours: 2 ** HOURS - 1,
+  });
+  expect([total?.rowKey, more]).toEqual(['total', []]);
+  for (const write of [
+    ...(total === undefined ? [] : [total]),
+    ...all(HOURS).map((at) => hourWrite(at, undefined, hour, all(60))),
+    ...cameraIds.map((id) => cameraWrite(id, undefined, camera, all(24))),
+  ]) {
+    await table.insert(PARTITION, write);
+  }
+};
+
+describe('a transaction stays inside the limits of Table Storage', () => {
+  const named = Object.fromEntries(CAMERA_CATEGORIES.map((category) => [category, MOST_COUNT]));
+  const message = (cameraId: string, index: number, minute: number): PlainMessage => ({
+    cameraId,
+    eventId: longId(index),
+    ts: START + BigInt(minute) * 60_000_000n,
+    time: START,
+    detections: named,
+    reviewed: true,
+    annotations: named,
+  });
+
+  it('with events of full cameras in many hours of a full shard', async () => {
+    const storage = new CountingStorage();
+    const cameras = all(12).map(longId);
+    await fullShard(storage, cameras);
+    const scales = new Scales();
+    const process = new CountingProcess(storage.client(scales.options), 1);
+    const messages = cameras.flatMap((cameraId) => all(HOURS).map((at) => message(cameraId, at, at * 60 + 59)));
+
+    const outcomes = await process.record(messages);
+
+    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+    expect(scales.objections()).toEqual([]);
+    expect(Math.max(...scales.sizes.map(({ bytes }) => bytes)), 'the test is at the limits').toBeGreaterThan(2_000_000);
+    for await (const { partitionKey = '', rowKey = '', etag: _etag, timestamp: _timestamp, ...properties } of storage
+      .client()
+      .listEntities()) {
+      expect(objectionsTo({ partitionKey, rowKey, properties })).toEqual([]);
+    }
+  });
+
+  it('with many new cameras of the longest ids, and counts them all', async () => {
+    const storage = new CountingStorage();
+    const scales = new Scales();
+    const process = new CountingProcess(storage.client(scales.options), 1);
+    const messages = all(400).map((index) => message(longId(index), index, index % 3));
+
+    const outcomes = await process.record(messages);
+
+    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+    expect(scales.objections()).toEqual([]);
+    expect(Math.max(...scales.sizes.map(({ operations }) => operations))).toBeGreaterThan(60);
+    expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+/** What Table Storage takes, from its documentation: "Understanding the Table service data model", "Entity group transactions". */
+export const LIMITS = {
+  keyCharacters: 512,
+  properties: 252,
+  propertyBytes: 65_536,
+  rowBytes: 1_048_576,
+  transactionOperations: 100,
+  transactionBytes: 4 * 1_048_576,
+} as const;
+
+/** A row as it is stored, all of it. */
+export interface WholeRow {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Bytes of a value as the service counts them: UTF-16 for text, the bytes themselves for binary. */
+export const propertyBytes = (value: unknown): number => {
+  if (typeof value === 'string') return 4 + 2 * value.length;
+  if (typeof value === 'number') return 8;
+  if (typeof value === 'boolean') return 1;
+  if (value instanceof Uint8Array) return 4 + value.length;
+  throw new TypeError('a value that no row should have');
+};
+
+/** Bytes of a row as the service counts them: 4, its keys, and of each property 8, its name and its value. */
+export const rowBytes = ({ partitionKey, rowKey, properties }: WholeRow): number => {
+  let bytes = 4 + 2 * (partitionKey.length + rowKey.length);
+  for (const [name, value] of Object.entries(properties)) bytes += 8 + 2 * name.length + propertyBytes(value);
+  return bytes;
+};
+
+/** Everything about a row that Table Storage would refuse; Azurite takes much of it. */
+export const objectionsTo = (row: WholeRow): readonly string[] => {
+  const objections: string[] = [];
+  for (const key of [row.partitionKey, row.rowKey]) {
+    if (key.length > LIMITS.keyCharacters) objections.push(`a key of ${key.length} characters`);
+    if (/[/\\#?\p{Cc}]/u.test(key)) objections.push(`a key with a forbidden character: ${key}`);
+  }
+  const properties = Object.entries(row.properties);
+  if (properties.length > LIMITS.properties) objections.push(`${properties.length} properties`);
+  for (const [name, value] of properties) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) objections.push(`a property named ${name}`);
+    const bytes = propertyBytes(value) - (typeof value === 'object' || typeof value === 'string' ? 4 : 0);
+    if (bytes > LIMITS.propertyBytes) objections.push(`${bytes} bytes in ${name}`);
+    if (typeof value === 'number' && !(Number.isInteger(value) && Math.abs(value) < 2 ** 31)) {
+      objections.push(`${name} is not an Int32: ${value}`);
+    }
+  }
+  const bytes = rowBytes(row);
+  if (bytes > LIMITS.rowBytes) objections.push(`${bytes} bytes`);
+  return objections;
+};
