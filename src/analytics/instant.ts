@@ -27,7 +27,8 @@ export const instantFrom = (microseconds: bigint): Instant => {
 export const instantFromMilliseconds = (milliseconds: number): Instant =>
   instantFrom(BigInt(Math.trunc(milliseconds)) * 1_000n);
 
-const FORM = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
+const FORM =
+  /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/;
 
 /**
  * An ISO 8601 date and time → instant; digits after the microsecond are cut off. Without an offset it is UTC.

@@ -12,7 +12,7 @@ const cameraId = z.string().superRefine((id, context) => {
 
 /** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
 const time = z.string().transform((text, context): Instant => {
-  const instant = parseInstant(text.replace(/ (?=\d{2}:\d{2}$)/, '+'));
+  const instant = parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
   if (instant !== undefined) return instant;
   context.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T08:00:00Z' });
   return z.NEVER;

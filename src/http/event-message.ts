@@ -12,8 +12,6 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 const MAX_COUNT = 10_000;
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
-const EXAMPLE_TIME = '2026-11-21T08:00:00.123456Z';
-
 const id = z
   .string({ error: 'must be a string' })
   .superRefine((text, context) => {
@@ -22,13 +20,17 @@ const id = z
   })
   .meta({ minLength: 1, maxLength: MAX_ID_LENGTH });
 
-const time = (example: string) =>
-  z.string({ error: `must be a time such as ${example}` }).transform((text, context): Instant => {
+const time = (form: string, isOfForm: (text: string) => boolean = () => true) =>
+  z.string({ error: `must be ${form}` }).transform((text, context): Instant => {
     const instant = parseInstant(text);
-    if (instant !== undefined) return instant;
-    context.addIssue({ code: 'custom', message: `must be a time such as ${example}` });
+    if (instant !== undefined && isOfForm(text)) return instant;
+    context.addIssue({ code: 'custom', message: `must be ${form}` });
     return z.NEVER;
   });
+
+// RFC 3339, which CloudEvents asks for: a local time would order messages wrongly and nobody would notice.
+const asOfTime = time('a time with an offset, such as 2026-11-21T08:00:02.5Z', hasOffset);
+const frameTime = time('a time such as 2026-11-21T08:00:00.123456Z');
 
 const count = z
   .number({ error: `must be an integer from 0 to ${MAX_COUNT}` })
@@ -58,14 +60,12 @@ export const cameraEventSchema = z.object(
     id: id.describe(`1 to ${MAX_ID_LENGTH} characters.`),
     source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
     type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
-    time: time('2026-11-21T08:00:02.5Z').describe(
-      'As of when the facets are the truth; of each facet the newest wins.',
-    ),
+    time: asOfTime.describe('As of when the facets are the truth; of each facet the newest wins.'),
     data: z.object(
       {
         event_id: id.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
         camera_id: id.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
-        ts_utc: time(EXAMPLE_TIME).describe('When the frame was taken; UTC where there is no offset.'),
+        ts_utc: frameTime.describe('When the frame was taken; UTC where there is no offset.'),
         detections: counts.optional().describe('What the AI flagged, and how often: all of it, as of `time`.'),
         reviewed: z
           .boolean({ error: 'must be true or false' })
@@ -101,8 +101,9 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
     );
     return { detail: details.slice(0, MOST_ISSUES).join('; ') };
   }
+  if (hasPrototypeKey(element)) return { detail: 'data has the category __proto__, which is no category' };
   const { time: asOf, data } = parsed.data;
-  const detail = rangeProblem(element, data, now);
+  const detail = rangeProblem(data, now);
   if (detail !== undefined) return { detail };
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
@@ -112,24 +113,21 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets } };
 };
 
-const hasPrototypeKey = z.custom(
-  (value) => typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__'),
-);
-const PROTOTYPE_KEYS = z.object({
-  data: z.union([z.object({ detections: hasPrototypeKey }), z.object({ annotations: hasPrototypeKey })]),
-});
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 
-const rangeProblem = (
-  element: unknown,
-  data: z.infer<typeof cameraEventSchema>['data'],
-  now: Instant,
-): string | undefined => {
-  // RFC 3339, which CloudEvents asks of `time`: a local time would order messages wrongly and nobody would notice.
-  if (!z.object({ time: z.string().refine(hasOffset) }).safeParse(element).success) {
-    return 'time must say its offset, such as 2026-11-21T08:00:02.5Z';
-  }
-  // A key that zod passes over, as it may not be set on an object like any other.
-  if (PROTOTYPE_KEYS.safeParse(element).success) return 'data has the category __proto__, which is no category';
+/** Whether counts have the key that zod passes over, as it may not be set on an object like any other. */
+const hasPrototypeKey = (element: unknown): boolean => {
+  const data = isObject(element) ? element['data'] : undefined;
+  return (
+    isObject(data) &&
+    [data['detections'], data['annotations']].some(
+      (counted) => isObject(counted) && Object.hasOwn(counted, '__proto__'),
+    )
+  );
+};
+
+const rangeProblem = (data: z.infer<typeof cameraEventSchema>['data'], now: Instant): string | undefined => {
   if (EARLIEST !== undefined && data.ts_utc < EARLIEST) return 'data.ts_utc is before 2000-01-01';
   if (data.ts_utc > now + MICROSECONDS.day) return 'data.ts_utc is more than one day ahead of now';
   const categories = new Set([...Object.keys(data.detections ?? {}), ...Object.keys(data.annotations ?? {})]);
