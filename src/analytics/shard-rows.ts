@@ -147,9 +147,9 @@ export class ShardRows {
     });
     const found = new Map<string, KnownCamera>();
     const ids = missing.map(([cameraId]) => cameraId);
+    const asked = new Set(ids);
     const camerasInAll = total?.cameras.ids.length ?? 0;
     if (ids.length >= KEYS_FOR_RANGE && camerasInAll <= CAMERAS_A_KEY_FOR_RANGE * ids.length) {
-      const asked = new Set(ids);
       const known = new Set(missing.flatMap(([, hours]) => [...hours]));
       const select = cameraProperties(known, known);
       for (const row of await this.#table.all(this.#partition, rangeOver(ids.map(cameraKey)), { select })) {
@@ -166,7 +166,8 @@ export class ShardRows {
     }
     const view = new Map<string, KnownCamera>();
     for (const cameraId of wanted.keys()) {
-      const camera = found.get(cameraId) ?? this.#cache.camera(this.#partition, cameraId);
+      // One that was looked for and not found is not taken from memory: what is known of it lacks the hours that are wanted.
+      const camera = asked.has(cameraId) ? found.get(cameraId) : this.#cache.camera(this.#partition, cameraId);
       if (camera === undefined) continue;
       this.#cache.setCamera(this.#partition, cameraId, camera);
       view.set(cameraId, camera);

@@ -1,0 +1,63 @@
+import { wholeBetween, type Random } from '../../../infra/local/demo/random.ts';
+import { toEventMessage } from '../counting.ts';
+import type { PlainMessage } from '../oracle.ts';
+import { dealtOut } from './messages.ts';
+import type { Job } from './job.ts';
+import type { Sender, Sent } from './sender.ts';
+
+/** One sender's part. */
+export interface Part {
+  readonly batches: readonly (readonly PlainMessage[])[];
+  readonly job: Job;
+}
+
+/** Where and how the messages are sent. */
+export type Way = Pick<Job, 'connectionString' | 'table'> &
+  Partial<Pick<Job, 'counterShards' | 'deadlineMs' | 'attempts'>>;
+
+const MOST_IN_BATCH = 40;
+
+const inBatches = (random: Random, messages: readonly PlainMessage[]): readonly (readonly PlainMessage[])[] => {
+  const batches: PlainMessage[][] = [];
+  for (let from = 0; from < messages.length;) {
+    const length = wholeBetween(random, 1, MOST_IN_BATCH);
+    batches.push(messages.slice(from, from + length));
+    from += length;
+  }
+  return batches;
+};
+
+/** The parts of so many senders in sending these messages. */
+export const partsOf = (
+  random: Random,
+  messages: readonly PlainMessage[],
+  senders: number,
+  way: Way,
+): readonly Part[] =>
+  dealtOut(random, messages, senders).map((share) => {
+    const batches = inBatches(random, share);
+    const job = {
+      counterShards: 1,
+      deadlineMs: 5_000,
+      attempts: 40,
+      ...way,
+      batches: batches.map((batch) => batch.map(toEventMessage)),
+    };
+    return { batches, job };
+  });
+
+/** The messages of a part that were acknowledged. */
+export const acknowledgedOf = ({ batches }: Part, { acknowledged }: Sent): readonly PlainMessage[] =>
+  batches.flatMap((batch, at) => (acknowledged.has(at) ? batch : []));
+
+/** Each sender sends its part, all at the same time; answers the messages that were acknowledged. */
+export const sendAll = async (senders: readonly Sender[], parts: readonly Part[]): Promise<readonly PlainMessage[]> => {
+  const sent = await Promise.all(
+    parts.map(async (part, at) => {
+      const sender = senders[at];
+      if (sender === undefined) throw new Error('there are more parts than senders');
+      return acknowledgedOf(part, await sender.send(part.job));
+    }),
+  );
+  return sent.flat();
+};

@@ -1,0 +1,286 @@
+import { once } from 'node:events';
+import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+import type { Random } from '../../../infra/local/demo/random.ts';
+import { oneOf } from './chance.ts';
+
+/** What goes wrong with one request. */
+export type Fault =
+  /** It goes through. */
+  | { readonly kind: 'none' }
+  /** The storage does as it is asked; then the connection is closed instead of an answer. */
+  | { readonly kind: 'answer lost' }
+  /** The storage does as it is asked; of the answer only the first half comes, then the connection is closed. */
+  | { readonly kind: 'answer cut' }
+  /** The storage does as it is asked, and the answer is a success that nobody can read. */
+  | { readonly kind: 'answer garbled' }
+  /** It is answered with this status and reaches no storage. */
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: string;
+      readonly retryAfterSeconds?: number;
+    }
+  /** The connection is reset before the request reaches any storage. */
+  | { readonly kind: 'connection reset' }
+  /** It reaches the storage only so much later, also when the client has long given up. */
+  | { readonly kind: 'late request'; readonly ms: number }
+  /** The storage does as it is asked at once, and the answer comes so much later. */
+  | { readonly kind: 'late answer'; readonly ms: number }
+  /** A query: a page with no rows and with a continuation, from which the real query goes on. */
+  | { readonly kind: 'empty page' }
+  /** A query: no rows and no continuation, as if there were none. The real service promises never to do that. */
+  | { readonly kind: 'rows left out' }
+  /** A query: a page of so many rows at most, with a continuation, as the real service may answer at any time. */
+  | { readonly kind: 'short page'; readonly rows: number };
+
+/** A request as those who choose a fault see it. */
+export interface ProxiedRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly body: string;
+  /** It writes rows. */
+  readonly isTransaction: boolean;
+  /** It reads a page of rows. */
+  readonly isQuery: boolean;
+  /** It goes on where a page ended. */
+  readonly isContinued: boolean;
+}
+
+/** Chooses what goes wrong with a request; may wait for something first. */
+export type FaultRule = (request: ProxiedRequest) => Fault | Promise<Fault>;
+
+/** Nothing goes wrong. */
+export const NO_FAULT: Fault = { kind: 'none' };
+
+/** Any of these goes wrong with each request, each with its own chance from 0 to 1. */
+export const anyOf =
+  (random: Random, faults: readonly (readonly [chance: number, fault: Fault])[]): FaultRule =>
+  () =>
+    oneOf(random, faults) ?? NO_FAULT;
+
+/** A token in the place of the storage's own keys. It is opaque, as theirs are. */
+const CONTINUATION = 'proxy!';
+
+const PAGE_TYPE = 'application/json;odata=minimalmetadata';
+const NO_ROWS = JSON.stringify({ 'odata.metadata': 'rows', value: [] });
+
+const NEXT = ['NextPartitionKey', 'NextRowKey'] as const;
+
+/** A proxy in front of Azurite that does to requests what Azurite never does. */
+export class FaultProxy {
+  /** What goes wrong; may be changed at any time. */
+  rule: FaultRule = () => NO_FAULT;
+  /** How often each kind of fault was chosen. */
+  readonly chosen = new Map<Fault['kind'], number>();
+  /** What reached the storage: `GET`, `POST $batch`, … and how often. */
+  readonly forwarded = new Map<string, number>();
+  readonly #server: Server;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #delays = new Set<() => void>();
+  readonly #underWay = new Set<Promise<void>>();
+  #target: URL;
+  #connectionString: string;
+
+  private constructor(connectionString: string) {
+    this.#connectionString = connectionString;
+    this.#target = endpointOf(connectionString);
+    this.#server = createServer((incoming, answer) => {
+      const handled = this.#handle(incoming, answer).catch(() => void answer.destroy());
+      this.#underWay.add(handled);
+      void handled.then(() => this.#underWay.delete(handled));
+    });
+  }
+
+  /** Starts a proxy on a free port in front of the storage that a connection string names. */
+  static async start(connectionString: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(connectionString);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  /** Names this proxy. Requests are signed over their path, so a signature is as good here as there. */
+  get connectionString(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
+    const own = new URL(this.#target);
+    own.port = String(address.port);
+    return this.#connectionString.replace(/TableEndpoint=[^;]+/, `TableEndpoint=${own.href}`);
+  }
+
+  /** From now on it is in front of this storage. */
+  retarget(connectionString: string): void {
+    this.#connectionString = connectionString;
+    this.#target = endpointOf(connectionString);
+  }
+
+  /** Until all that was sent so far has had its end, late requests too. */
+  async quiet(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** Lets nothing more through, and ends. */
+  async stop(): Promise<void> {
+    for (const end of this.#delays) end();
+    this.#server.closeAllConnections();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    await closed;
+    this.#agent.destroy();
+  }
+
+  async #handle(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) if (chunk instanceof Buffer) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const isContinued = (incoming.url ?? '').includes(`${NEXT[0]}=`);
+    const url = resumed(new URL(incoming.url ?? '/', this.#target));
+    const fault = await this.rule({
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      body: body.toString(),
+      isTransaction: url.pathname.endsWith('$batch'),
+      isQuery: isQuery(incoming, url),
+      isContinued,
+    });
+    this.chosen.set(fault.kind, (this.chosen.get(fault.kind) ?? 0) + 1);
+    await this.#apply(fault, incoming, url, body, answer);
+  }
+
+  async #apply(fault: Fault, incoming: IncomingMessage, url: URL, body: Buffer, answer: ServerResponse): Promise<void> {
+    switch (fault.kind) {
+      case 'connection reset':
+        incoming.socket.resetAndDestroy();
+        return;
+      case 'refused':
+        refuse(answer, fault);
+        return;
+      case 'empty page':
+        if (!isQuery(incoming, url)) break;
+        emptyPage(answer, url);
+        return;
+      case 'rows left out':
+        if (!isQuery(incoming, url)) break;
+        answer.writeHead(200, { 'content-type': PAGE_TYPE });
+        answer.end(NO_ROWS);
+        return;
+      case 'short page':
+        if (isQuery(incoming, url)) url.searchParams.set('$top', String(fault.rows));
+        break;
+      case 'late request':
+        await this.#delay(fault.ms);
+        break;
+      case 'none':
+      case 'answer lost':
+      case 'answer cut':
+      case 'answer garbled':
+      case 'late answer':
+        break;
+    }
+    const given = await this.#forward(incoming, url, body);
+    if (fault.kind === 'late answer') await this.#delay(fault.ms);
+    if (fault.kind === 'answer lost') {
+      incoming.socket.destroy();
+    } else if (fault.kind === 'answer cut') {
+      answer.writeHead(given.status, { ...given.headers, 'content-length': given.body.length });
+      answer.write(given.body.subarray(0, given.body.length >> 1), () => incoming.socket.destroy());
+    } else if (fault.kind === 'answer garbled' && given.status < 300) {
+      answer.writeHead(given.status, { 'content-type': 'application/json' });
+      answer.end('{"half of the');
+    } else {
+      answer.writeHead(given.status, given.headers);
+      answer.end(given.body);
+    }
+  }
+
+  async #forward(incoming: IncomingMessage, url: URL, body: Buffer): Promise<Answer> {
+    const name = `${incoming.method}${url.pathname.endsWith('$batch') ? ' $batch' : ''}`;
+    this.forwarded.set(name, (this.forwarded.get(name) ?? 0) + 1);
+    const { hostname, port } = this.#target;
+    const outgoing = request({
+      hostname,
+      port,
+      method: incoming.method,
+      // A space is %20 and not the + of a form.
+      path: `${url.pathname}?${url.searchParams.toString().replaceAll('+', '%20')}`,
+      headers: incoming.headers,
+      agent: this.#agent,
+    });
+    outgoing.end(body);
+    return new Promise((resolve, reject) => {
+      outgoing.once('error', reject);
+      outgoing.once('response', (response: IncomingMessage) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.once('error', reject);
+        response.once('end', () => {
+          const { 'transfer-encoding': _, connection: __, 'keep-alive': ___, ...headers } = response.headers;
+          resolve({ status: response.statusCode ?? 502, headers, body: Buffer.concat(chunks) });
+        });
+      });
+    });
+  }
+
+  async #delay(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#delays.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#delays.add(end);
+    });
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+const endpointOf = (connectionString: string): URL => {
+  const endpoint = /TableEndpoint=([^;]+)/.exec(connectionString)?.[1];
+  if (endpoint === undefined) throw new Error('the connection string names no table endpoint');
+  return new URL(endpoint);
+};
+
+const isQuery = ({ method }: IncomingMessage, url: URL): boolean =>
+  method === 'GET' && decodeURIComponent(url.pathname).endsWith('()');
+
+/** As the service refuses: in a transaction the number of the operation is in front of the message. */
+const refuse = (answer: ServerResponse, { status, code, retryAfterSeconds }: Extract<Fault, { kind: 'refused' }>) => {
+  answer.writeHead(status, {
+    'content-type': PAGE_TYPE,
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+  });
+  const message = { lang: 'en-US', value: `0:${code}` };
+  answer.end(JSON.stringify({ 'odata.error': { code, message } }));
+};
+
+const emptyPage = (answer: ServerResponse, url: URL): void => {
+  const next = Buffer.from(JSON.stringify(NEXT.map((name) => url.searchParams.get(name)))).toString('base64url');
+  answer.writeHead(200, {
+    'content-type': PAGE_TYPE,
+    'x-ms-continuation-nextpartitionkey': `${CONTINUATION}${next}`,
+    'x-ms-continuation-nextrowkey': CONTINUATION,
+  });
+  answer.end(NO_ROWS);
+};
+
+/** The URL that the storage knows: where the real query goes on behind our own empty page. */
+const resumed = (asked: URL): URL => {
+  const url = new URL(asked);
+  const token = url.searchParams.get(NEXT[0]);
+  if (token?.startsWith(CONTINUATION) !== true) return url;
+  const kept: unknown = JSON.parse(Buffer.from(token.slice(CONTINUATION.length), 'base64url').toString());
+  for (const [at, name] of NEXT.entries()) {
+    const value: unknown = Array.isArray(kept) ? kept[at] : undefined;
+    if (typeof value === 'string') url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  return url;
+};

@@ -1,0 +1,106 @@
+import { TableClient } from '@azure/data-tables';
+
+import { auditDay, type AuditReport } from '../../../src/analytics/audit.ts';
+import { DayShards } from '../../../src/analytics/day-shards.ts';
+import { eventFromRow } from '../../../src/analytics/event-row.ts';
+import { instantFrom } from '../../../src/analytics/instant.ts';
+import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/keys.ts';
+import { Reader } from '../../../src/analytics/reader.ts';
+import { CounterTable } from '../../../src/analytics/table.ts';
+import { ownTablesPrefix } from '../../harness/app.ts';
+import { plainAnswer } from '../counting.ts';
+import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
+import { DAY_OF_MESSAGES, MIDNIGHT } from './messages.ts';
+
+/** What a table comes to: answers to some questions, its event rows, and the counters that are not their sum. */
+export interface Count {
+  readonly answers: readonly PlainAnswer[];
+  readonly events: number;
+  readonly differences: AuditReport['differences'];
+}
+
+const MINUTE = 60_000_000n;
+
+/** The whole day, and a period that ends in the middle of minutes: each kind of row is read. */
+const PERIODS = [
+  { start: MIDNIGHT, end: MIDNIGHT + DAY - 1n },
+  { start: MIDNIGHT + 501n * MINUTE + 1_234_567n, end: MIDNIGHT + 577n * MINUTE + 7_654_321n },
+] as const;
+
+const QUESTIONS: readonly Question[] = PERIODS.flatMap(({ start, end }) => [
+  { start, end },
+  { start, end, cameraId: 'ridge-0' },
+  { start, end, cameraId: 'ridge-7' },
+]);
+
+const nameOf = ({ cameraId, eventId }: Pick<PlainMessage, 'cameraId' | 'eventId'>): string => `${cameraId} ${eventId}`;
+
+const facetsOf = ({ detections, reviewed, annotations }: PlainMessage): readonly unknown[] => [
+  detections,
+  reviewed,
+  annotations,
+];
+
+/** What these messages come to, each counted once. */
+export const countOf = (messages: readonly PlainMessage[]): Count => {
+  const oracle = new Oracle();
+  for (const message of messages) oracle.tell(message);
+  return { answers: QUESTIONS.map((question) => oracle.answer(question)), events: oracle.events, differences: [] };
+};
+
+/** A table of a test's own, read past all proxies by a process that knows nothing yet and makes no table. */
+export class Ledger {
+  readonly table = `${ownTablesPrefix()}analytics`;
+  readonly #connectionString: string;
+
+  constructor(connectionString: string) {
+    this.#connectionString = connectionString;
+  }
+
+  /** What is counted. */
+  async count(): Promise<Count> {
+    const rows = this.#rows();
+    const shards = new DayShards(rows, 1);
+    const reader = new Reader(rows, shards);
+    const answers = QUESTIONS.map(async ({ start, end, cameraId }) => {
+      const { tally, activeCameras } = await reader.activity(
+        { start: instantFrom(start), end: instantFrom(end) },
+        cameraId,
+      );
+      return plainAnswer(tally, activeCameras);
+    });
+    const { events, differences } = await auditDay(rows, shards, DAY_OF_MESSAGES);
+    return { answers: await Promise.all(answers), events, differences };
+  }
+
+  /** Of these messages those that are not in their event's row, nor anything newer in their place. */
+  async lost(acknowledged: readonly PlainMessage[]): Promise<readonly PlainMessage[]> {
+    const times = await this.#facetTimes();
+    return acknowledged.filter((message) => {
+      const stored = times.get(nameOf(message));
+      if (stored === undefined) return true;
+      return facetsOf(message).some((value, at) => value !== undefined && (stored[at] ?? -1n) < message.time);
+    });
+  }
+
+  async #facetTimes(): Promise<ReadonlyMap<string, readonly (bigint | undefined)[]>> {
+    const rows = this.#rows();
+    const shards = (await new DayShards(rows, 1).find(DAY_OF_MESSAGES)) ?? 0;
+    const times = new Map<string, readonly (bigint | undefined)[]>();
+    for (let shard = 0; shard < shards; shard += 1) {
+      for (const row of await rows.all(shardPartition(DAY_OF_MESSAGES, shard), ALL_EVENTS)) {
+        const { detections, reviewed, annotations } = eventFromRow(row).facets;
+        times.set(nameOf(parseEventKey(row.rowKey)), [detections?.time, reviewed?.time, annotations?.time]);
+      }
+    }
+    return times;
+  }
+
+  #rows(): CounterTable {
+    const client = TableClient.fromConnectionString(this.#connectionString, this.table, {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+    });
+    return new CounterTable(client, { makesTable: false });
+  }
+}

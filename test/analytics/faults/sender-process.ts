@@ -1,0 +1,47 @@
+/** One process of the app as far as counting goes: gets jobs from its parent, records, and says what is acknowledged. */
+import { TableClient } from '@azure/data-tables';
+import pLimit from 'p-limit';
+
+import { DayShards } from '../../../src/analytics/day-shards.ts';
+import { Recorder, RecorderUnavailable } from '../../../src/analytics/recorder.ts';
+import { CounterTable } from '../../../src/analytics/table.ts';
+import type { Log } from '../../../src/log.ts';
+import { jobSchema, type Job, type Said } from './job.ts';
+
+/** How many batches are under way at once. */
+const PRODUCERS = 6;
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const say = (said: Said): void => {
+  process.send?.(said);
+};
+
+const send = async (job: Job): Promise<void> => {
+  const client = TableClient.fromConnectionString(job.connectionString, job.table, {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+  });
+  const table = new CounterTable(client, { deadlineMs: job.deadlineMs });
+  const recorder = new Recorder(table, new DayShards(table, job.counterShards), SILENT);
+  await pLimit(PRODUCERS).map(job.batches, async (messages, batch) => {
+    for (let attempt = 1; attempt <= job.attempts; attempt += 1) {
+      try {
+        const outcomes = await recorder.record(messages);
+        say({ kind: 'acknowledged', batch, outcomes: [...outcomes] });
+        return;
+      } catch (error) {
+        if (!(error instanceof RecorderUnavailable)) throw error;
+      }
+    }
+  });
+  say({ kind: 'done' });
+};
+
+process.on('message', (job) => {
+  send(jobSchema.parse(job)).catch((error: unknown) => {
+    say({ kind: 'failed', reason: error instanceof Error ? String(error.stack) : String(error) });
+  });
+});
+process.once('disconnect', () => process.exit());
+say({ kind: 'ready' });

@@ -1,0 +1,78 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import type { Outcome } from '../../../src/analytics/commit-plan.ts';
+import { saidSchema, type Job, type Said } from './job.ts';
+
+const SENDER_PROCESS = fileURLToPath(new URL('sender-process.ts', import.meta.url));
+
+/** What came of a job. */
+export interface Sent {
+  /** By the batch's place in the job: the outcomes of its messages, where they were acknowledged. */
+  readonly acknowledged: ReadonlyMap<number, readonly Outcome[]>;
+  /** Whether the process was there to the end. */
+  readonly ended: 'done' | 'killed';
+}
+
+/** A process of its own that records messages, with caches of its own. Ends with this process. */
+export class Sender {
+  readonly #child: ChildProcess;
+  readonly #said = new EventEmitter<{ said: [Said | 'gone'] }>();
+  readonly #gone: Promise<unknown>;
+
+  private constructor() {
+    this.#child = fork(SENDER_PROCESS, {
+      execArgv: ['--import', import.meta.resolve('tsx')],
+      serialization: 'advanced',
+    });
+    this.#child.on('message', (said) => this.#said.emit('said', saidSchema.parse(said)));
+    this.#gone = once(this.#child, 'exit');
+    void this.#gone.then(() => this.#said.emit('said', 'gone'));
+  }
+
+  /** Starts one and waits until it takes jobs. */
+  static async start(): Promise<Sender> {
+    const sender = new Sender();
+    const [said] = await once(sender.#said, 'said');
+    if (said === 'gone') throw new Error('a sender did not start');
+    return sender;
+  }
+
+  /**
+   * Has it do a job; one at a time.
+   *
+   * @param onAcknowledged called for each batch that was acknowledged
+   * @throws {Error} where it fails otherwise than by being killed
+   */
+  async send(job: Job, onAcknowledged: () => void = () => undefined): Promise<Sent> {
+    const acknowledged = new Map<number, readonly Outcome[]>();
+    const ended = new Promise<Sent['ended']>((resolve, reject) => {
+      const listen = (said: Said | 'gone'): void => {
+        if (said !== 'gone' && said.kind === 'acknowledged') {
+          acknowledged.set(said.batch, said.outcomes);
+          onAcknowledged();
+          return;
+        }
+        this.#said.off('said', listen);
+        if (said === 'gone') resolve('killed');
+        else if (said.kind === 'done') resolve('done');
+        else reject(new Error(said.kind === 'failed' ? said.reason : 'a sender spoke out of turn'));
+      };
+      this.#said.on('said', listen);
+    });
+    this.#child.send(job);
+    return { ended: await ended, acknowledged };
+  }
+
+  /** Ends it at once, in the middle of whatever it does, as a crash of its machine would. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Ends it and waits until it has ended. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#gone;
+  }
+}
