@@ -33,8 +33,18 @@ const NO_SETTINGS = fileURLToPath(new URL('fixtures/no-settings.json', import.me
  * Runs `npm start -- …` in a process group of its own, as a terminal does. The settings of the machine it runs on are
  * kept away, in its environment and in its local.settings.json: they may name real storage and a real ACS.
  */
-export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): NpmStart => {
-  const npm = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
+export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): NpmStart =>
+  runStart(['npm', ['start', '--', '--settings', NO_SETTINGS, ...args]], environment);
+
+/** The same, one more npm and one more shell away, as in `npx -p node@24 -c 'npm ci && npm start'`. */
+export const npxNpmStart = (args: readonly string[]): NpmStart =>
+  runStart(['npx', ['-c', ['npm --version && npm start -- --settings', NO_SETTINGS, ...args].join(' ')]], {});
+
+const runStart = (
+  [program, programArgs]: readonly [string, readonly string[]],
+  environment: Readonly<Record<string, string>>,
+): NpmStart => {
+  const npm = spawn(program, programArgs, {
     cwd: ROOT,
     env: { ...bareEnvironment(), ...environment },
     detached: true,
@@ -60,8 +70,8 @@ export const npmStart = (args: readonly string[], environment: Readonly<Record<s
     tree: async () => [...pidsOf(npm), ...(await descendants(npm))],
     pidOf: async (text) => {
       for (const pid of await descendants(npm)) {
-        const [program, ...rest] = (await commandLine(pid)).split('\0');
-        if (program?.endsWith('node') === true && rest.some((arg) => arg.includes(text))) return pid;
+        const [executable, ...rest] = (await commandLine(pid)).split('\0');
+        if (executable?.endsWith('node') === true && rest.some((arg) => arg.includes(text))) return pid;
       }
       throw new Error(`npm start runs no ${text}`);
     },
@@ -81,12 +91,6 @@ const bareEnvironment = (): NodeJS.ProcessEnv =>
   );
 
 const pidsOf = (child: ChildProcess): readonly number[] => (child.pid === undefined ? [] : [child.pid]);
-
-/** True where the process is there and has not ended; one that has ended and waits to be reaped has. */
-export const isRunning = async (pid: number): Promise<boolean> => {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  return status !== undefined && !/^\d+ \(.*\) [ZX] /s.test(status);
-};
 
 const commandLine = (pid: number): Promise<string> => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
 

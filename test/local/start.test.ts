@@ -8,33 +8,28 @@ import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 
 import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
+import { isRunning } from '../../infra/local/npm-above.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
-import { isRunning, npmStart, type NpmStart } from './npm-start.ts';
+import { npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
 
 const MINUTE = 60_000;
 
-const running = async (pids: readonly number[]): Promise<readonly number[]> => {
-  const states = await Promise.all(pids.map(isRunning));
-  return pids.filter((_, index) => states[index]);
-};
-
 const nothingRuns = async (pids: readonly number[]): Promise<void> => {
-  await vi.waitFor(async () => expect(await running(pids)).toEqual([]), { timeout: 15_000, interval: 100 });
+  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 15_000, interval: 100 });
 };
 
 // The process tree is read from /proc.
 describe.runIf(process.platform === 'linux')('npm start', () => {
   const started: NpmStart[] = [];
-  const start = (...args: Parameters<typeof npmStart>): NpmStart => {
-    const npm = npmStart(...args);
+  const keep = (npm: NpmStart): NpmStart => {
     started.push(npm);
     return npm;
   };
+  const start = (...args: Parameters<typeof npmStart>): NpmStart => keep(npmStart(...args));
 
   afterEach(async () => {
     for (const npm of started.splice(0)) {
-      const left = await running(await npm.tree());
-      for (const pid of left) process.kill(pid, 'SIGKILL');
+      for (const pid of (await npm.tree()).filter(isRunning)) process.kill(pid, 'SIGKILL');
     }
   });
 
@@ -108,6 +103,19 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
       await rm(dataDir, { recursive: true });
     },
     2 * MINUTE,
+  );
+
+  it(
+    'SIGTERM to an npx far above stops everything',
+    async () => {
+      const npx = keep(npxNpmStart(['--port', `${await freePort()}`]));
+      await npx.untilReady();
+      const tree = await npx.tree();
+      npx.signal('SIGTERM');
+
+      await nothingRuns(tree);
+    },
+    MINUTE,
   );
 
   it(
