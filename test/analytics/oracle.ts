@@ -45,7 +45,9 @@ const newest = <Value>(
 };
 
 const add = (counts: Record<string, number>, category: string, more: number): void => {
-  if (more !== 0) counts[category] = (counts[category] ?? 0) + more;
+  // A category may be called `constructor`.
+  const before = Object.hasOwn(counts, category) ? (counts[category] ?? 0) : 0;
+  if (more !== 0) counts[category] = before + more;
 };
 
 /**
