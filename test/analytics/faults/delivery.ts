@@ -50,13 +50,22 @@ export const partsOf = (
 export const acknowledgedOf = ({ batches }: Part, { acknowledged }: Sent): readonly PlainMessage[] =>
   batches.flatMap((batch, at) => (acknowledged.has(at) ? batch : []));
 
-/** Each sender sends its part, all at the same time; answers the messages that were acknowledged. */
-export const sendAll = async (senders: readonly Sender[], parts: readonly Part[]): Promise<readonly PlainMessage[]> => {
+/**
+ * Each sender sends its part, all at the same time.
+ *
+ * @param onAcknowledged called for each batch that was acknowledged
+ * @returns the messages that were acknowledged
+ */
+export const sendAll = async (
+  senders: readonly Sender[],
+  parts: readonly Part[],
+  onAcknowledged?: () => void,
+): Promise<readonly PlainMessage[]> => {
   const sent = await Promise.all(
     parts.map(async (part, at) => {
       const sender = senders[at];
       if (sender === undefined) throw new Error('there are more parts than senders');
-      return acknowledgedOf(part, await sender.send(part.job));
+      return acknowledgedOf(part, await sender.send(part.job, onAcknowledged));
     }),
   );
   return sent.flat();

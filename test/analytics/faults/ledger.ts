@@ -50,11 +50,12 @@ export const countOf = (messages: readonly PlainMessage[]): Count => {
 
 /** A table of a test's own, read past all proxies by a process that knows nothing yet and makes no table. */
 export class Ledger {
-  readonly table = `${ownTablesPrefix()}analytics`;
+  readonly table: string;
   readonly #connectionString: string;
 
-  constructor(connectionString: string) {
+  constructor(connectionString: string, table = `${ownTablesPrefix()}analytics`) {
     this.#connectionString = connectionString;
+    this.table = table;
   }
 
   /** What is counted. */

@@ -1,0 +1,75 @@
+import { TableClient } from '@azure/data-tables';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+
+import { randomFrom } from '../../../infra/local/demo/random.ts';
+import type { Outcome } from '../../../src/analytics/commit-plan.ts';
+import { CountingProcess } from '../counting.ts';
+import type { PlainMessage } from '../oracle.ts';
+import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';
+import { countOf, Ledger } from './ledger.ts';
+import { crowdedMessages } from './messages.ts';
+
+/** Frames of which some are refused, among others that arrive at the same time. */
+const withPoison = (poison: readonly string[]): readonly PlainMessage[] => {
+  const good = crowdedMessages(randomFrom('poison'), { messages: 300, events: 120, cameras: 12 });
+  const [first] = good;
+  if (first === undefined) throw new Error('no messages');
+  const bad = poison.map((eventId): PlainMessage => ({ ...first, eventId }));
+  const middle = good.length >> 1;
+  return [...good.slice(0, middle), ...bad, ...good.slice(middle)];
+};
+
+const isRefusal = (outcome: Outcome | undefined): boolean => typeof outcome === 'object';
+
+describe('one message that storage refuses for good', () => {
+  let proxy: FaultProxy;
+  let ledger: Ledger;
+  let process: CountingProcess;
+  beforeEach(async () => {
+    proxy = await FaultProxy.start(inject('tablesConnectionString'));
+    ledger = new Ledger(inject('tablesConnectionString'));
+    process = new CountingProcess(
+      TableClient.fromConnectionString(proxy.connectionString, ledger.table, {
+        allowInsecureConnection: true,
+        retryOptions: { maxRetries: 0 },
+      }),
+      1,
+    );
+  });
+  afterEach(async () => {
+    await proxy.stop();
+  });
+
+  const refusing = (eventIds: readonly string[], fault: Fault): void => {
+    proxy.rule = ({ isTransaction, body }) =>
+      isTransaction && eventIds.some((eventId) => body.includes(eventId)) ? fault : NO_FAULT;
+  };
+
+  it.each<readonly [string, Fault]>([
+    ['400', { kind: 'refused', status: 400, code: 'InvalidInput' }],
+    ['413', { kind: 'refused', status: 413, code: 'RequestBodyTooLarge' }],
+  ])('with %s is told so, and all others are recorded', async (_, fault) => {
+    const poison = ['poison-1', 'poison-2'];
+    refusing(poison, fault);
+    const messages = withPoison(poison);
+    const outcomes = await process.record(messages);
+
+    const refused = messages.filter((__, at) => isRefusal(outcomes[at]));
+    expect(refused.map(({ eventId }) => eventId)).toEqual(poison);
+    expect(await ledger.count()).toEqual(countOf(messages.filter(({ eventId }) => !poison.includes(eventId))));
+  });
+
+  it('does not stand in the way of those that come later', async () => {
+    refusing(['poison-1'], { kind: 'refused', status: 400, code: 'InvalidInput' });
+    const messages = withPoison(['poison-1']);
+    const [outcomes, later] = await Promise.all([
+      process.record(messages.slice(0, 200)),
+      process.record(messages.slice(200)),
+    ]);
+    expect([...outcomes, ...later].filter(isRefusal)).toHaveLength(1);
+
+    proxy.rule = () => NO_FAULT;
+    expect(await process.record(messages.filter(({ eventId }) => eventId === 'poison-1'))).toEqual(['recorded']);
+    expect(await ledger.count()).toEqual(countOf(messages));
+  });
+});
