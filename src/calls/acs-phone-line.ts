@@ -34,7 +34,7 @@ interface Bounds {
   readonly attempts: number;
 }
 
-const CALL_ATTEMPT = { attemptMs: 5_000, attempts: 4 };
+const CALL_ATTEMPT = { attemptMs: 5_000, attempts: 3 };
 // An attempt that is not answered is not repeated, so it may take longer.
 const SPEAK: Bounds = { attemptMs: 10_000, withinMs: 15_000, attempts: 3 };
 const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: 15_000, attempts: 4 };

@@ -25,7 +25,7 @@ export const KEY_OF_ANOTHER_ORDER = 'key of another order';
 export const ANSWER_HOLDS_MS = 24 * 3_600_000;
 
 // Longer than placing calls may take (see place-calls.ts): an order still open after that has lost its process.
-const LOST_AFTER_MS = 120_000;
+const LOST_AFTER_MS = 75_000;
 const LOOK_AGAIN_MS = 250;
 const REMEMBERED_ANSWERS = 1_000;
 

@@ -60,8 +60,9 @@ export class CallFlow {
 
   /** Takes note of a call that ACS has just taken. */
   async placed(callId: CallId, alertType: AlertType, details: record.CallDetails, log: Log): Promise<void> {
-    await this.#ledger.step(callId, (known) => record.placed(known, details, Date.now()), log);
-    this.#watch.lookAt(callId, alertType, ESTABLISHING_MS);
+    const taken = await this.#ledger.step(callId, (known) => record.placed(known, details, Date.now()), log);
+    // Its events may have come first: then the call is looked after already, or over.
+    if (taken.record?.state === 'establishing') this.#watch.lookAt(callId, alertType, ESTABLISHING_MS);
   }
 
   /** Does what an event asks for. Ends within about a minute, whatever ACS and the table do. */

@@ -72,16 +72,21 @@ export class CallLedger {
       const known = furtherOn(stored, this.#remembered.get(callId));
       const { action, next } = decide(known);
       if (next === undefined) {
-        if (known !== undefined) this.#remembered.set(callId, known);
+        if (known !== undefined) this.#remember(callId, known);
         return { action, record: known, shared: true };
       }
       if ((await this.#table.write(address, callRowValues(next), row?.etag)) !== undefined) {
-        this.#remembered.set(callId, next);
+        this.#remember(callId, next);
         return { action, record: next, shared: true };
       }
       await sleep(Math.random() * LONGEST_PAUSE_MS);
     }
     throw new CallsTableUnavailable('contended');
+  }
+
+  // The answer to an earlier write may come after that to a later one.
+  #remember(callId: CallId, record: CallRecord): void {
+    this.#remembered.set(callId, furtherOn(record, this.#remembered.get(callId)) ?? record);
   }
 
   // Nothing is awaited between the look and the change, so that of two events in this process one is the first here as well.

@@ -29,7 +29,7 @@ export class CallsTableUnavailable extends Error {
 }
 
 // Somebody listens to a silent line meanwhile. The first request of a process may have to fetch a token.
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 1_500;
 // After a request that was not answered in time the next ones do not wait for the same.
 const REST_AFTER_DEADLINE_MS = 5_000;
 

@@ -30,9 +30,10 @@ export type PlaceCalls = (
   log: Log,
 ) => Promise<readonly CallOutcome[]>;
 
-const CALLS_AT_A_TIME = 16;
-// Azure cuts a request off at 230 s. All waiting for a throttled line is within this.
-const WITHIN_MS = 90_000;
+// Two rounds of the most recipients there may be, none of which is answered, fit the time there is.
+const CALLS_AT_A_TIME = 25;
+// Azure cuts a request off at 230 s, and callers are less patient. All waiting for a throttled line is within this.
+const WITHIN_MS = 45_000;
 
 /**
  * Calls every recipient: the outcomes come in the recipients' order, and one that cannot be called never stops the others.
@@ -57,10 +58,11 @@ export const createCallPlacer =
         await Promise.all([flow.placed(callId, alertType, details, log), request.placed(callId)]);
         return { status: 'placed', callId };
       } catch (error) {
-        if (!(error instanceof PhoneLineError)) throw error;
-        const { code, subCode, reason } = error;
-        log.error('call not placed', { ...fields, code, sub_code: subCode, reason });
-        await request.failed(error);
+        const failure = error instanceof PhoneLineError ? error : new PhoneLineError('unanswered', 'unexpected error');
+        const { code, subCode, reason } = failure;
+        const kind = error instanceof PhoneLineError || !(error instanceof Error) ? undefined : error.name;
+        log.error('call not placed', { ...fields, code, sub_code: subCode, reason, kind });
+        await request.failed(failure);
         return { status: 'failed', reason };
       }
     };
