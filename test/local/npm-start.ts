@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
+import { isRunning } from '../../infra/local/npm-above.ts';
 import { settingSchemas } from '../../src/settings.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,6 +24,8 @@ export interface NpmStart {
   signal(signal: NodeJS.Signals): void;
   /** Ctrl-C: the terminal sends SIGINT to everything in the foreground. */
   ctrlC(): void;
+  /** Ends at once what `tree` has ever seen. */
+  kill(): Promise<void>;
   /** The exit code once npm has ended; null where npm ended itself by the signal that it got. */
   readonly exitCode: Promise<number | null>;
 }
@@ -55,6 +58,12 @@ const runStart = (
   const output = (): string => chunks.join('');
   // Not 'close': a process left behind would keep the pipes open, and that is for a test to find.
   const exitCode = once(npm, 'exit').then(() => npm.exitCode);
+  const seen = new Set<number>();
+  const tree = async (): Promise<readonly number[]> => {
+    const pids = [...pidsOf(npm), ...(await descendants(npm))];
+    for (const pid of pids) seen.add(pid);
+    return pids;
+  };
   return {
     output,
     exitCode,
@@ -67,7 +76,10 @@ const runStart = (
         { timeout: 50_000, interval: 100 },
       );
     },
-    tree: async () => [...pidsOf(npm), ...(await descendants(npm))],
+    tree,
+    kill: async () => {
+      for (const pid of [...seen, ...(await tree())]) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    },
     pidOf: async (text) => {
       for (const pid of await descendants(npm)) {
         const [executable, ...rest] = (await commandLine(pid)).split('\0');
