@@ -1,5 +1,5 @@
 import { contributionOf, type Counts, type EventMessage, type Facet, type Facets } from './camera-event.ts';
-import { dayOf, minuteOfDay } from './day.ts';
+import { minuteOfDay } from './day.ts';
 import { parseInstant, sortableInstant, type Instant } from './instant.ts';
 import { eventKey } from './keys.ts';
 import type { Tally } from './tally.ts';
@@ -18,9 +18,6 @@ export const CONTRIBUTION_PROPERTIES: readonly string[] = ['detections', 'review
 /** The key of the row of the event that a message is about. */
 export const eventKeyOf = ({ ts, cameraId, eventId }: EventMessage): string =>
   eventKey(minuteOfDay(ts), cameraId, eventId);
-
-/** The day of the event that a message is about. */
-export const eventDayOf = ({ ts }: EventMessage): ReturnType<typeof dayOf> => dayOf(ts);
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 

@@ -83,10 +83,6 @@ export const withBits = (bits: Uint8Array, numbers: Iterable<number>): Uint8Arra
   return result;
 };
 
-/** Whether a number is in the set. */
-export const hasBit = (bits: Uint8Array, number: number): boolean =>
-  ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
-
 /** The numbers in the set, ascending. */
 export const bitsOf = (bits: Uint8Array): readonly number[] => {
   const numbers: number[] = [];

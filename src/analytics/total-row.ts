@@ -7,7 +7,7 @@ import {
   type CameraList,
 } from './camera-list.ts';
 import { camerasKey, TOTAL_KEY, type KeyRange } from './keys.ts';
-import { tallyFromProperties, tallyProperties, tallyPropertyNames } from './tally-text.ts';
+import { tallyFromProperties, tallyProperties } from './tally-text.ts';
 import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
 import { writeOf, type CounterTable, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
 
@@ -28,9 +28,6 @@ export interface StoredTotal extends ShardTotal {
 
 /** The total of a shard that has no events yet. */
 export const EMPTY_TOTAL: ShardTotal = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, hours: 0 };
-
-/** The properties to read for the tally alone. */
-export const TOTAL_TALLY_PROPERTIES: readonly string[] = tallyPropertyNames('day');
 
 const ALL_LIST_ROWS: KeyRange = { from: 'cameras|', before: 'cameras}' };
 
