@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { inject } from 'vitest';
@@ -65,6 +67,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
   const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, cwd } = options;
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
+  const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
   const service = await ServiceProcess.start({
     name: 'The app',
     args: [
@@ -78,7 +81,11 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
     environment: { ...(typeof environment === 'function' ? environment(url) : environment) },
     ...(cwd === undefined ? {} : { cwd }),
     ready: /^Functions host ready/,
-    onLine: ({ text }) => lines.push(text),
+    onLine: ({ text }) => {
+      lines.push(text);
+      // Read when the run is over, see app-logs.ts.
+      appendFileSync(log, `${text}\n`);
+    },
   });
   return {
     url,

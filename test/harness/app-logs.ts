@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What no log line may ever hold, whatever a test was about. */
+const FORBIDDEN: Readonly<Record<string, RegExp>> = {
+  'a whole phone number': /\+[1-9]\d{6,14}(?!\d)/,
+  'a connection string': /accesskey=|accountkey=|sharedaccesssignature=/i,
+  // 32 bytes, as ACS's keys have, or 64, as storage keys have.
+  'a key': /(?<![\w+/])(?:[\w+/]{43}=|[\w+/]{86}==)/,
+  'a token': /Bearer |\beyJ[\w-]{10}/,
+};
+
+/**
+ * Looks for keys, tokens and phone numbers in everything that the apps of a run have printed.
+ *
+ * @param directory one file an app
+ * @throws {Error} that tells what is in which line, and how that begins
+ */
+export const demandCleanLogs = (directory: string): void => {
+  const found = readdirSync(directory).flatMap((file) =>
+    readFileSync(join(directory, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        Object.entries(FORBIDDEN)
+          .filter(([, pattern]) => pattern.test(line))
+          .map(([what]) => `${what} in line ${index + 1} of ${file}: ${line.slice(0, 60)}`),
+      ),
+  );
+  if (found.length > 0) throw new Error(`The apps have logged what they must not:\n${found.join('\n')}`);
+};
