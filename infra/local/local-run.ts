@@ -70,12 +70,11 @@ export const startLocalRun = async (
     const simulator = gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
       ? undefined
       : parts.add(await startSimulator(print));
-    await writeRunNote(port, { simulatorUrl: simulator?.url });
-
     const settings = mergeSettings(
       given,
       localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }),
     );
+    await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
     parts.add(await startHost(port, bundlePath, settings, print));
     const url = `http://localhost:${port}`;
     return {
@@ -93,6 +92,12 @@ export const startLocalRun = async (
     throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
   }
 };
+
+/** What names the tables of the run; the key of every Azurite is public. */
+const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({
+  TABLES_CONNECTION_STRING: connectionString,
+  TABLES_PREFIX,
+});
 
 /** The simulated callee takes its time, as people do; still nobody waits long for a test call's end. */
 const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };

@@ -4,13 +4,20 @@ import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
-/** What a local run tells those who come later, such as the demo. */
+import type { Settings } from './local-settings.ts';
+
+/** What a local run tells those who come later, such as the demo and the audit: no secrets. */
 export interface RunNote {
   /** Where the ACS simulator tells its story; undefined where a real ACS places the calls. */
   readonly simulatorUrl: string | undefined;
+  /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
+  readonly tables: Settings | undefined;
 }
 
-const runNoteSchema = z.object({ simulatorUrl: z.string().optional() });
+const runNoteSchema = z.object({
+  simulatorUrl: z.string().optional(),
+  tables: z.record(z.string(), z.string()).optional(),
+});
 
 /**
  * The files of the local run on a port: two runs on two ports do not meet, and none of them touches the bundle that
@@ -31,8 +38,8 @@ export const writeRunNote = async (port: number, note: RunNote): Promise<void> =
 export const readRunNote = async (port: number): Promise<RunNote | undefined> => {
   const text = await readFile(noteFile(port), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const { simulatorUrl } = runNoteSchema.parse(JSON.parse(text));
-  return { simulatorUrl };
+  const { simulatorUrl, tables } = runNoteSchema.parse(JSON.parse(text));
+  return { simulatorUrl, tables };
 };
 
 /** Takes the files of the run on this port away. */

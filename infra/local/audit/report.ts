@@ -1,0 +1,76 @@
+import { RestError } from '@azure/data-tables';
+
+import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit.ts';
+import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/table.ts';
+import { AuditError } from './options.ts';
+
+const number = (value: number): string => value.toLocaleString('en-GB');
+const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;
+const shardName = (shard: number | undefined): string =>
+  shard === undefined ? 'day' : `shard ${String(shard).padStart(2, '0')}`;
+
+/**
+ * What an audit found, for a person.
+ *
+ * @param table the name of the table that was read
+ */
+export const reportText = (
+  { day, shards, events, counters, differences, byShard }: AuditReport,
+  table: string,
+): string => {
+  const summary = `${day}, table ${table}: ${counted(shards, 'shard')}, ${counted(events, 'event')}, ${counted(counters, 'counter')} compared.`;
+  const lines = byShard.map((report) =>
+    [
+      `  ${shardName(report.shard)}`,
+      counted(report.events, 'event').padStart(18),
+      counted(report.counters, 'counter').padStart(20),
+      `   ${report.differences.length === 0 ? 'no differences' : counted(report.differences.length, 'difference')}`,
+    ].join(''),
+  );
+  const found = differences.map(({ shard, counter, expected, stored }) =>
+    [`${shardName(shard)}, ${counter}`, `  events say  ${expected}`, `  stored      ${stored}`].join('\n'),
+  );
+  const verdict =
+    differences.length === 0
+      ? 'Every counter is what the event rows say.'
+      : `${counted(differences.length, 'difference')}. Nothing was changed.`;
+  return [
+    summary,
+    '',
+    ...(lines.length > 0 ? [...lines, ''] : []),
+    ...found,
+    ...(found.length > 0 ? [''] : []),
+    verdict,
+  ].join('\n');
+};
+
+const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
+
+/**
+ * Why there is no report, for a person: no value of a setting and no message of an SDK. An error that nobody expected
+ * is left as it is.
+ *
+ * @param table the name of the table that was to be read
+ */
+export const failureText = (error: unknown, table: string): string | undefined => {
+  if (error instanceof AuditError || error instanceof AuditUnsettled) return sentence(error.message);
+  if (error instanceof TableMissing) {
+    return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
+  }
+  if (error instanceof StorageTrouble) {
+    const status = statusOf(error);
+    if (status === 401 || status === 403) return 'The storage does not let this be read: the key or the role is wrong.';
+    if (error.cause instanceof Error && /Credential|Authentication/.test(error.cause.name)) {
+      return 'The storage wants an identity, and none is signed in here.';
+    }
+    const answered = status === undefined ? 'did not answer' : `answered ${status}`;
+    return `The storage ${answered}. What could not be read whole is not reported on.`;
+  }
+  if (error instanceof RequestRefused) return `The storage refused to be read, with status ${error.status}.`;
+  return undefined;
+};
+
+const sentence = (text: string): string => {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.\n]/.test(capital) ? capital : `${capital}.`;
+};

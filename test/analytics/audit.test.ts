@@ -1,0 +1,192 @@
+import type { TableClient } from '@azure/data-tables';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { auditDay } from '../../src/analytics/audit.ts';
+import { dayOf } from '../../src/analytics/day.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import { DayShards } from '../../src/analytics/day-shards.ts';
+import { CountingStorage } from './counting.ts';
+import type { PlainMessage } from './oracle.ts';
+
+const MIDNIGHT = BigInt(Date.parse('2026-03-14T00:00:00Z')) * 1_000n;
+const DAY = dayOf(instantFrom(MIDNIGHT));
+const MINUTE = 60_000_000n;
+
+/** With two shards ridge-0 is in shard 00. */
+const SHARD = `${DAY}_00`;
+
+const messages: readonly PlainMessage[] = Array.from({ length: 120 }, (_, at) => {
+  const ts = MIDNIGHT + (480n + BigInt(at)) * MINUTE;
+  return {
+    eventId: `f-${at}`,
+    cameraId: `ridge-${at % 8}`,
+    ts,
+    time: ts + 1n,
+    detections: { smoke: at % 3, fire: 1 },
+    ...(at % 4 === 0 && { reviewed: true, annotations: { smoke: 1 } }),
+  };
+});
+
+type Row = Readonly<Record<string, unknown>>;
+/** What to do to a row: the row changed, or nothing where it is to be deleted. */
+type Damage = (row: Row) => Row | undefined;
+
+const textOf = (value: unknown): string => {
+  if (typeof value !== 'string') throw new Error('there is no such text');
+  return value;
+};
+const bytesOf = (value: unknown): Uint8Array => {
+  if (!(value instanceof Uint8Array)) throw new Error('there are no such bytes');
+  return value;
+};
+const flipFirst = (value: unknown): Uint8Array => bytesOf(value).map((byte, at) => (at === 0 ? byte ^ 2 : byte));
+const deleted: Damage = () => undefined;
+const set =
+  (property: string, value: unknown): Damage =>
+  (row) => ({ ...row, [property]: value });
+const without =
+  (property: string): Damage =>
+  (row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => name !== property));
+const replaced =
+  (property: string, from: string | RegExp, to: string): Damage =>
+  (row) => ({ ...row, [property]: textOf(row[property]).replace(from, to) });
+const flipped =
+  (property: string): Damage =>
+  (row) => ({ ...row, [property]: flipFirst(row[property]) });
+const cut =
+  (property: string): Damage =>
+  (row) => ({ ...row, [property]: bytesOf(row[property]).slice(0, -1) });
+
+// ridge-0 sends f-0 at 08:00, reviewed and annotated, and f-8 at 08:08.
+const EVENT = 'event|0800|ridge-0|f-0';
+const CAMERA = 'camera|ridge-0';
+
+describe('the audit names the counter', () => {
+  const storage = new CountingStorage();
+  const client: TableClient = storage.client();
+  const process = storage.process(2);
+  beforeAll(async () => {
+    await process.record(messages);
+  });
+
+  /** The counters that differ once a row is damaged; the row is mended again. */
+  const differing = async (partitionKey: string, rowKey: string, damage: Damage): Promise<readonly string[]> => {
+    const { etag: _, timestamp: __, ...row } = await client.getEntity(partitionKey, rowKey);
+    const damaged = damage(row);
+    if (damaged === undefined) await client.deleteEntity(partitionKey, rowKey);
+    else await client.updateEntity({ ...damaged, partitionKey, rowKey }, 'Replace', { etag: '*' });
+    const before = await rowsOf(client);
+    const { differences } = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    expect(await rowsOf(client)).toEqual(before);
+    await client.upsertEntity({ ...row, partitionKey, rowKey }, 'Replace');
+    return differences.map(({ counter }) => counter);
+  };
+
+  it('only where there is one to name', async () => {
+    const report = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    expect(report).toMatchObject({ shards: 2, events: messages.length, differences: [] });
+    expect(report.byShard.map(({ shard }) => shard)).toEqual([0, 1]);
+    expect(report.counters).toBe(report.byShard.reduce((sum, { counters }) => sum + counters, 0));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['day', replaced('day', /"events":\d+/, '"events":7'), ['total']],
+    ['day', replaced('day', '"smoke":', '"smog":'), ['total']],
+    ['day', set('day', '{'), ['total']],
+    ['day', without('day'), ['total']],
+    [
+      'cameras',
+      replaced('cameras', 'ridge-0', 'ridge-9'),
+      ['active cameras of total', 'active cameras of minute 08:00'],
+    ],
+    ['active_cameras', set('active_cameras', 1), ['number of active cameras of total']],
+    ['hours', set('hours', 1 << 8), ['hours of total']],
+    ['whole row', deleted, ['total']],
+  ])('of a total whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, 'total', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['hour', replaced('hour', /"events":\d+/, '"events":7'), ['hour 08']],
+    ['hour', set('hour', 'x'), ['hour 08']],
+    ['active', flipped('active'), ['active cameras of hour 08']],
+    ['m00', flipped('m00'), ['minute 08:00']],
+    ['m00', cut('m00'), ['minute 08:00']],
+    ['m00', without('m00'), ['minute 08:00']],
+    ['a00', flipped('a00'), ['active cameras of minute 08:00']],
+    ['whole row', deleted, ['hour 08', 'minute 08:00']],
+  ])('of an hour whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, 'hour|08', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
+    ['day', set('day', 1), ['camera ridge-0']],
+    ['h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
+    ['m08', cut('m08'), ['camera ridge-0 minutes of hour 08']],
+    ['m08', set('m08', new Uint8Array()), ['camera ridge-0 minute 08:00']],
+    ['m08', without('m08'), ['camera ridge-0 minute 08:08']],
+    ['whole row', deleted, ['camera ridge-0', 'camera ridge-0 hour 09', 'camera ridge-0 minute 08:00']],
+  ])('of a camera whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, CAMERA, damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  const COUNTERS_OF_EVENT = [
+    'total',
+    'hour 08',
+    'minute 08:00',
+    'camera ridge-0',
+    'camera ridge-0 hour 08',
+    'camera ridge-0 minute 08:00',
+  ];
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['detections', set('detections', '{"smoke":5}'), [...COUNTERS_OF_EVENT]],
+    ['detections', set('detections', '{"smoke":'), [`row ${EVENT}`, ...COUNTERS_OF_EVENT]],
+    ['detections_time', set('detections_time', 'soon'), [`row ${EVENT}`]],
+    ['reviewed', set('reviewed', false), [...COUNTERS_OF_EVENT]],
+    ['annotations', without('annotations'), [...COUNTERS_OF_EVENT]],
+    ['ts_utc', set('ts_utc', '2026-03-14T08:01:00.000000Z'), [`row ${EVENT}`]],
+    ['ts_utc', set('ts_utc', '2026-03-15T08:00:00.000000Z'), [`row ${EVENT}`]],
+    ['whole row', deleted, [...COUNTERS_OF_EVENT, 'active cameras of minute 08:00']],
+  ])('of an event whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, EVENT, damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['too small', set('shards', 1), ['shards']],
+    ['too large', set('shards', 7), ['shard of camera ridge-0']],
+    ['damaged', set('shards', 'two'), ['shards']],
+    ['gone', deleted, ['shards']],
+  ])('of a day whose number of shards is %s', async (_, damage, counters) => {
+    expect(await differing(DAY, 'shards', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each([
+    ['hour|24', { hour: '{}' }],
+    ['camera|a|b', { day: '{}' }],
+    ['event|9959|ridge-0|f-0', { ts_utc: '2026-03-14T08:00:00.000000Z' }],
+  ])('or the row, where %s is no row of the service', async (rowKey, properties) => {
+    await client.createEntity({ partitionKey: SHARD, rowKey, ...properties });
+    const { differences } = await auditDay(process.table, process.shards, DAY);
+    expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
+    await client.deleteEntity(SHARD, rowKey);
+  });
+
+  it('of what is stored although no event is in it', async () => {
+    const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
+    await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
+    const { differences } = await auditDay(process.table, process.shards, DAY);
+    expect(differences.map(({ counter }) => counter)).toEqual(
+      expect.arrayContaining(['hour 23', 'minute 23:00', 'active cameras of hour 23']),
+    );
+    await client.deleteEntity(SHARD, 'hour|23');
+  });
+});
+
+/** Every row with its version and time of writing. */
+const rowsOf = async (client: TableClient): Promise<readonly unknown[]> => {
+  const rows: unknown[] = [];
+  for await (const row of client.listEntities()) rows.push(row);
+  return rows;
+};

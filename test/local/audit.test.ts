@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { TableClient } from '@azure/data-tables';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { readAuditOptions } from '../../infra/local/audit/options.ts';
+import { storageToAudit } from '../../infra/local/audit/storage.ts';
+import { freePort } from '../../infra/local/free-port.ts';
+import { removeRunDirectory, writeRunNote } from '../../infra/local/run-directory.ts';
+import { CountingProcess } from '../analytics/counting.ts';
+import type { PlainMessage } from '../analytics/oracle.ts';
+import { ownTablesPrefix } from '../harness/app.ts';
+
+const AUDIT = fileURLToPath(new URL('../../infra/local/audit.ts', import.meta.url));
+const DATE = '2026-03-14';
+const MIDNIGHT = BigInt(Date.parse(`${DATE}T00:00:00Z`)) * 1_000n;
+
+const messages: readonly PlainMessage[] = Array.from({ length: 30 }, (_, at) => {
+  const ts = MIDNIGHT + (480n + BigInt(at)) * 60_000_000n;
+  return { eventId: `f-${at}`, cameraId: `ridge-${at % 8}`, ts, time: ts, detections: { smoke: 1 } };
+});
+
+const tableOf = (prefix: string): TableClient =>
+  TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
+    allowInsecureConnection: true,
+  });
+
+const settings = (tablesPrefix: string): Record<string, string> => ({
+  TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+  TABLES_PREFIX: tablesPrefix,
+});
+
+describe('npm run audit', () => {
+  let [directory, noSettings] = ['', ''];
+  const prefix = ownTablesPrefix();
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
+    noSettings = join(directory, 'settings.json');
+    await writeFile(noSettings, JSON.stringify({ Values: {} }));
+    await new CountingProcess(tableOf(prefix), 2).record(messages);
+  });
+  afterAll(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** What `npm run audit` runs, with exactly these settings. */
+  const audit = async (
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<{ code: number | null; report: string; complaint: string }> => {
+    const child = spawn(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), AUDIT, '--settings', noSettings, ...args],
+      { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const [report, complaint] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { code: child.exitCode, report, complaint };
+  };
+
+  it('says what it compared, shard by shard, and ends with 0 where every counter is right', async () => {
+    const { code, report, complaint } = await audit(['--date', DATE], settings(prefix));
+
+    expect(complaint).toBe('');
+    expect(report).toMatch(
+      new RegExp(`^${DATE}, table ${prefix}analytics: 2 shards, 30 events, \\d+ counters compared\\.\n`),
+    );
+    expect(report).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
+    expect(report).toContain('Every counter is what the event rows say.');
+    expect(code).toBe(0);
+  });
+
+  it('says so where the day has no events', async () => {
+    const { code, report } = await audit(['--date', '2026-03-13'], settings(prefix));
+    expect(report).toContain('0 shards, 0 events');
+    expect(code).toBe(0);
+  });
+
+  it('prints each difference and ends with 1 where a counter is wrong', async () => {
+    const own = ownTablesPrefix();
+    const client = tableOf(own);
+    await new CountingProcess(client, 1).record(messages);
+    const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0] } });
+    const key = { partitionKey: `${DATE}_00`, rowKey: 'camera|ridge-0' };
+    await client.updateEntity({ ...key, day }, 'Merge', { etag: '*' });
+
+    const { code, report } = await audit(['--date', DATE], settings(own));
+    expect(report).toContain(
+      [
+        'shard 00, camera ridge-0',
+        '  events say  4 events, 0 reviewed, 0 annotated; smoke 4/0/0',
+        '  stored      3 events, 0 reviewed, 0 annotated; smoke 4/0/0',
+        '',
+        '1 difference. Nothing was changed.',
+      ].join('\n'),
+    );
+    expect(code).toBe(1);
+  });
+
+  it('finds the storage of a local run by its port', async () => {
+    const port = await freePort();
+    await writeRunNote(port, { simulatorUrl: undefined, tables: settings(prefix) });
+    try {
+      const { code, report } = await audit(['--date', DATE, '--port', `${port}`]);
+      expect(report).toContain(`table ${prefix}analytics: 2 shards, 30 events`);
+      expect(code).toBe(0);
+    } finally {
+      await removeRunDirectory(port);
+    }
+  });
+
+  it('ends with 2 where there is no such table, which it does not make', async () => {
+    const own = ownTablesPrefix();
+    const { code, report, complaint } = await audit(['--date', DATE], settings(own));
+    expect({ code, report }).toEqual({ code: 2, report: '' });
+    expect(complaint).toContain(`There is no table ${own}analytics in this storage.`);
+    await expect(tableOf(own).getEntity('a', 'b')).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  it('ends with 2 and tells no secret where storage does not answer or the key is wrong', async () => {
+    const connection = inject('tablesConnectionString');
+    const away = connection.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${await freePort()}`);
+    const wrongKey = connection.replace(/AccountKey=[^;]+/, 'AccountKey=d3Jvbmcga2V5IG9mIHNvbWUgbGVuZ3Ro');
+    const [unanswered, refused] = await Promise.all(
+      [away, wrongKey].map(async (value) => audit(['--date', DATE], { TABLES_CONNECTION_STRING: value })),
+    );
+    expect(unanswered).toMatchObject({ code: 2, report: '' });
+    expect(unanswered?.complaint).toContain('The storage did not answer.');
+    expect(refused).toMatchObject({ code: 2, report: '' });
+    expect(refused?.complaint).toContain('the key or the role is wrong');
+    expect(`${unanswered?.complaint}${refused?.complaint}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
+  });
+
+  it('ends with 2 where its settings file cannot be read, and quotes nothing of it', async () => {
+    const broken = join(directory, 'broken.json');
+    await writeFile(broken, '{ "Values": { "TABLES_CONNECTION_STRING": "AccountKey=c2VjcmV0" ');
+    const { code, complaint } = await audit(['--settings', broken, '--date', DATE]);
+    expect(code).toBe(2);
+    expect(complaint).toContain(`${broken} is not a settings file`);
+    expect(complaint).not.toMatch(/c2VjcmV0|\n\s+at /);
+  });
+});
+
+describe('what an audit is asked for', () => {
+  it.each([
+    [[], '--date is missing.'],
+    [['--date', '2026-02-30'], '2026-02-30 is not a day that exists'],
+    [['--date', 'today'], 'today is not a day that exists'],
+    [['--date', DATE, '--port', '0'], '0 is not a port.'],
+    [['--date', DATE, '--settings', ''], '--settings needs a file.'],
+    [['--date', DATE, '--fix'], '--fix'],
+    [[DATE], DATE],
+  ])('%j: %s', (args, complaint) => {
+    expect(() => readAuditOptions(args)).toThrow(complaint);
+    expect(() => readAuditOptions(args)).toThrow('npm run audit -- --date YYYY-MM-DD');
+  });
+});
+
+describe('the storage that is audited', () => {
+  const run = { simulatorUrl: undefined, tables: { TABLES_CONNECTION_STRING: emulator('3'), TABLES_PREFIX: 'run' } };
+  const given = (file: string): Record<string, string> => ({ TABLES_CONNECTION_STRING: emulator(file) });
+
+  it('is what the environment names, else the settings file, else the local run', () => {
+    expect(storageToAudit(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
+    expect(storageToAudit({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
+    expect(storageToAudit({}, {}, 7071, run)).toEqual({
+      connection: { connectionString: emulator('3') },
+      prefix: 'run',
+    });
+  });
+
+  it('is the local run and not the emulator that a settings file names for func start', () => {
+    const file = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
+    expect(storageToAudit({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
+    expect(storageToAudit({}, file, 7071, undefined).connection).toEqual({
+      connectionString: 'UseDevelopmentStorage=true',
+    });
+  });
+
+  it('must be named by one setting, and rightly', () => {
+    const endpoint = 'https://account.table.core.windows.net';
+    expect(storageToAudit({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
+    expect(() => storageToAudit({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
+      'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING',
+    );
+    expect(() => storageToAudit({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
+      /^TABLES_CONNECTION_STRING is not a storage connection string/,
+    );
+    expect(() => storageToAudit({}, {}, 7071, undefined)).toThrow('No local run is on port 7071');
+    expect(() => storageToAudit({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
+      'The local run on port 7071 uses a storage that its own environment names.',
+    );
+  });
+});
+
+function emulator(port: string): string {
+  return `AccountName=a;AccountKey=YQ==;TableEndpoint=http://127.0.0.1:${port}/a`;
+}
