@@ -17,9 +17,11 @@ export const readQuery = <Shape extends z.ZodRawShape>(
 ): z.infer<z.ZodObject<Shape>> => {
   const errors: ProblemError[] = [];
   const given: Record<string, string> = {};
-  for (const name of new Set(request.query.keys())) {
+  // As they were sent: in `request.query` the host has joined repeated ones with commas, which an id may have itself.
+  const sent = new URL(request.url).searchParams;
+  for (const name of new Set(sent.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
-    const [value = '', ...more] = request.query.getAll(name);
+    const [value = '', ...more] = sent.getAll(name);
     if (!Object.hasOwn(schema.shape, name)) errors.push({ field: name, detail: unknownParameter(schema) });
     else if (value === '') errors.push({ field: name, detail: 'is empty' });
     else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+
+import { instantFrom, parseInstant, type Instant } from '../../src/analytics/instant.ts';
+import { analyticsDay } from '../../src/http/analytics-day.ts';
+import { analyticsRange } from '../../src/http/analytics-range.ts';
+import { CountingStorage } from '../analytics/counting.ts';
+import { DAY, type PlainMessage } from '../analytics/oracle.ts';
+import { ask } from './asking.ts';
+
+const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
+
+const storage = new CountingStorage();
+const { reader } = storage.process();
+const NOW = at('2026-11-21T08:30:00.25Z');
+const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
+const range = analyticsRange(dependencies, 7_200);
+const day = analyticsDay(dependencies);
+
+const frame = (cameraId: string, ts: string, more: Partial<PlainMessage> = {}): PlainMessage => ({
+  cameraId,
+  eventId: ts,
+  ts: at(ts),
+  time: NOW,
+  ...more,
+});
+
+const statusOf = async (start: string, end: string): Promise<number> =>
+  (await ask(range, `/api/analytics?ts_utc_start=${start}&ts_utc_end=${end}`)).status;
+
+const nothing = {
+  total_events: 0,
+  active_cameras: 0,
+  active_camera_ids: [],
+  counts_per_category: { fire: 0, smoke: 0, structure: 0 },
+  reviewed_total_events: 0,
+  reviewed_counts_per_category: { fire: 0, smoke: 0, structure: 0 },
+  annotated_total_events: 0,
+  annotated_counts_per_category: { fire: 0, smoke: 0, structure: 0 },
+};
+
+describe('the answer about a period', () => {
+  it('says what happened, to the microsecond at both ends', async () => {
+    await storage.process().record([
+      frame('ridge-05', '2026-11-20T08:00:00Z', {
+        detections: { smoke: 2 },
+        reviewed: true,
+        annotations: { fire: 3, fog: 1 },
+      }),
+      frame('ridge-04', '2026-11-20T09:00:00.000001Z', { detections: { smoke: 1, constructor: 4 } }),
+      frame('ridge-04', '2026-11-20T07:59:59.999999Z', { detections: { smoke: 100 } }),
+      frame('ridge-04', '2026-11-20T09:00:00.000002Z', { detections: { smoke: 100 } }),
+    ]);
+    const { status, headers, body } = await ask(
+      range,
+      '/api/analytics?ts_utc_start=2026-11-20T08:00:00Z&ts_utc_end=2026-11-20T09:00:00.000001Z',
+    );
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(body).toEqual({
+      ts_utc_start: '2026-11-20T08:00:00+00:00',
+      ts_utc_end: '2026-11-20T09:00:00.000001+00:00',
+      total_events: 2,
+      active_cameras: 2,
+      active_camera_ids: ['ridge-04', 'ridge-05'],
+      counts_per_category: { constructor: 4, fire: 0, fog: 0, smoke: 3, structure: 0 },
+      reviewed_total_events: 1,
+      reviewed_counts_per_category: { constructor: 0, fire: 1, fog: 1, smoke: 0, structure: 0 },
+      annotated_total_events: 1,
+      annotated_counts_per_category: { constructor: 0, fire: 3, fog: 1, smoke: 0, structure: 0 },
+    });
+  });
+
+  it('of a camera has that camera alone, or none', async () => {
+    await storage
+      .process()
+      .record([frame('only one', '2026-11-18T12:00:00Z'), frame('another', '2026-11-18T12:00:00Z')]);
+    const period = 'ts_utc_start=2026-11-18T12:00:00Z&ts_utc_end=2026-11-18T12:00:00Z';
+    expect((await ask(range, `/api/analytics?${period}&camera_id=only+one`)).body).toMatchObject({
+      total_events: 1,
+      active_cameras: 1,
+      active_camera_ids: ['only one'],
+    });
+    expect((await ask(range, `/api/analytics?${period}&camera_id=only`)).body).toMatchObject(nothing);
+  });
+
+  it('is about the window that ends now where no ends are given', async () => {
+    const { status, body } = await ask(range, '/api/analytics');
+    expect([status, body]).toEqual([
+      200,
+      { ts_utc_start: '2026-11-21T06:30:00.250000+00:00', ts_utc_end: '2026-11-21T08:30:00.250000+00:00', ...nothing },
+    ]);
+  });
+
+  it.each([
+    ['Z', '2026-11-01T08:00:00Z'],
+    ['nothing, which is UTC', '2026-11-01T08:00:00'],
+    ['an offset', '2026-11-01T10:00:00%2B02:00'],
+    ['an offset whose + the URL decoded to a space', '2026-11-01T10:00:00+02:00'],
+    ['such an offset without a colon', '2026-11-01T10:00:00+0200'],
+    ['an offset to the west', '2026-11-01T01:00:00-07:00'],
+  ])('takes times with %s', async (_form, text) => {
+    const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ts_utc_start: '2026-11-01T08:00:00+00:00', ts_utc_end: '2026-11-01T08:00:00+00:00' });
+  });
+
+  it('takes 366 days and not a microsecond more, leap day or not', async () => {
+    expect(await statusOf('2023-11-21T00:00:00.000001Z', '2024-11-21T00:00:00.000001Z')).toBe(200);
+    expect(await statusOf('2023-11-21T00:00:00Z', '2024-11-21T00:00:00.000001Z')).toBe(400);
+  });
+
+  it('takes the ends of time', async () => {
+    for (const [start, end] of [
+      ['0001-01-01T00:00:00Z', '0001-01-02T00:00:00Z'],
+      ['9999-12-31T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
+    ]) {
+      const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${start}&ts_utc_end=${end}`);
+      expect([status, body]).toEqual([200, expect.objectContaining(nothing)]);
+    }
+  });
+
+  it.each(['code=abc', 'code=abc&clientId=default', 'clientid=default&CODE=', 'code=a&code=b'])(
+    'does not mind the parameters of the host: %s',
+    async (host) => {
+      expect((await ask(range, `/api/analytics?${host}`)).status).toBe(200);
+      expect((await ask(day, `/api/analytics/day?${host}`)).status).toBe(200);
+    },
+  );
+});
+
+describe('the answer about a day', () => {
+  it('runs from 00:00:00 to 23:59:59.999999', async () => {
+    await storage
+      .process()
+      .record([
+        frame('ridge-04', '2024-02-28T23:59:59.999999Z'),
+        frame('ridge-05', '2024-02-29T00:00:00Z'),
+        frame('ridge-06', '2024-02-29T23:59:59.999999Z'),
+        frame('ridge-07', '2024-03-01T00:00:00Z'),
+      ]);
+    const { status, body } = await ask(day, '/api/analytics/day?date=2024-02-29');
+    expect([status, body]).toEqual([
+      200,
+      {
+        ...nothing,
+        ts_utc_start: '2024-02-29T00:00:00+00:00',
+        ts_utc_end: '2024-02-29T23:59:59.999999+00:00',
+        total_events: 2,
+        active_cameras: 2,
+        active_camera_ids: ['ridge-05', 'ridge-06'],
+      },
+    ]);
+  });
+
+  it('is about today, UTC, where no date is given', async () => {
+    const { body } = await ask(day, '/api/analytics/day');
+    expect(body).toMatchObject({
+      ts_utc_start: '2026-11-21T00:00:00+00:00',
+      ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
+    });
+    const lastMicrosecond = analyticsDay({ ...dependencies, now: () => instantFrom(20_778n * DAY - 1n) });
+    expect((await ask(lastMicrosecond, '/api/analytics/day')).body).toMatchObject({
+      ts_utc_start: '2026-11-20T00:00:00+00:00',
+    });
+  });
+});

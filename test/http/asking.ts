@@ -1,0 +1,74 @@
+import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler } from '@azure/functions';
+import { z } from 'zod';
+
+/** What an answer is made of. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** What a request may have besides its method and address. */
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** A handler's answer to a request, both in the classes that the Functions worker uses. */
+export const ask = async (
+  handler: HttpHandler,
+  path: string,
+  { method = 'GET', headers = {}, body }: Asked = {},
+): Promise<Answer> => {
+  const request = new HttpRequest({
+    method,
+    url: `http://localhost${path}`,
+    headers: { ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? { string: body } : { bytes: body } }),
+  });
+  const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler: () => undefined }));
+  const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+};
+
+const problemSchema = z.object({
+  type: z.literal('about:blank'),
+  title: z.string().min(1),
+  status: z.number(),
+  detail: z.string().min(1),
+  errors: z
+    .array(
+      z.union([
+        z.strictObject({ field: z.string(), detail: z.string().min(1) }),
+        z.strictObject({ index: z.number(), detail: z.string().min(1) }),
+      ]),
+    )
+    .optional(),
+});
+
+/** A problem (RFC 9457), whole: its status, its sentence, and which fields or indices it names. */
+export interface TestedProblem {
+  readonly status: number;
+  readonly detail: string;
+  readonly fields: readonly string[];
+  readonly indices: readonly number[];
+  /** What it says about each of them, joined. */
+  readonly details: string;
+}
+
+/** @throws where an answer is no problem as RFC 9457 and the service have it */
+export const problemOf = ({ status, headers, body }: Answer): TestedProblem => {
+  const problem = problemSchema.parse(body);
+  if (headers.get('content-type') !== 'application/problem+json') throw new Error('not application/problem+json');
+  if (problem.status !== status) throw new Error('the body names another status');
+  const errors = problem.errors ?? [];
+  return {
+    status,
+    detail: problem.detail,
+    fields: errors.flatMap((error) => ('field' in error ? [error.field] : [])),
+    indices: errors.flatMap((error) => ('index' in error ? [error.index] : [])),
+    details: errors.map(({ detail }) => detail).join('; '),
+  };
+};

@@ -1,0 +1,35 @@
+import { TableClient } from '@azure/data-tables';
+import { inject, expect, it } from 'vitest';
+
+import { freePort } from '../../infra/local/free-port.ts';
+import { CounterTable } from '../../src/analytics/table.ts';
+import { health } from '../../src/http/health.ts';
+import { CountingStorage } from '../analytics/counting.ts';
+import { ask, problemOf } from './asking.ts';
+
+it('health is 200 when storage answers, whatever the query', async () => {
+  const handler = health(new CountingStorage().process().table);
+  for (const path of ['/api/health', '/api/health?probe=1&probe=2&=']) {
+    expect(await ask(handler, path)).toMatchObject({ status: 200, body: { status: 'ok' } });
+  }
+});
+
+it('health is 503 when it does not, and says no more than when to come again', async () => {
+  const nowhere = inject('tablesConnectionString').replace(
+    /:\d+\/devstoreaccount1/,
+    `:${await freePort()}/devstoreaccount1`,
+  );
+  const client = TableClient.fromConnectionString(nowhere, 'analytics', {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+  });
+  const answer = await ask(health(new CounterTable(client)), '/api/health');
+  expect(problemOf(answer)).toEqual({
+    status: 503,
+    detail: 'The service cannot work now.',
+    fields: [],
+    indices: [],
+    details: '',
+  });
+  expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+});
