@@ -30,7 +30,8 @@ export interface NpmStart {
   readonly exitCode: Promise<number | null>;
 }
 
-const NO_SETTINGS = fileURLToPath(new URL('fixtures/no-settings.json', import.meta.url));
+/** A settings file with nothing in it, in place of the machine's own. */
+export const NO_SETTINGS = fileURLToPath(new URL('fixtures/no-settings.json', import.meta.url));
 
 /**
  * Runs `npm start -- …` in a process group of its own, as a terminal does. The settings of the machine it runs on are
@@ -95,7 +96,8 @@ const runStart = (
 };
 
 // Tests may run under npm themselves; its variables are about that run.
-const bareEnvironment = (): NodeJS.ProcessEnv =>
+/** This machine's environment without settings of the service. */
+export const bareEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(npm_|VITEST|NODE_ENV)/.test(name) && !Object.hasOwn(settingSchemas, name),

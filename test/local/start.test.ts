@@ -11,7 +11,7 @@ import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { isRunning } from '../../infra/local/npm-above.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
-import { npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
+import { bareEnvironment, NO_SETTINGS, npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
 
 const MINUTE = 60_000;
 
@@ -61,6 +61,14 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
       expect(demo.stdout).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
       expect(demo.stdout).toContain('CallDisconnected');
       expect(npm.output()).toContain('[phone] ');
+
+      // The audit finds the run's storage by its port, and ends with 0 only where every counter is right.
+      const audit = await promisify(execFile)(
+        'npm',
+        ['run', 'audit', '--', '--date', date, '--port', `${port}`, '--settings', NO_SETTINGS],
+        { timeout: MINUTE, env: bareEnvironment() },
+      );
+      expect(audit.stdout).toContain(`${frames.toLocaleString('en-GB')} events`);
 
       npm.ctrlC();
       expect(await leftOf(tree)).toEqual([]);
