@@ -1,0 +1,36 @@
+import { formatInstant, instantFrom } from '../../src/analytics/instant.ts';
+import type { PlainMessage } from '../analytics/oracle.ts';
+
+/** Another value for a member of a CloudEvent or of its data; `undefined` takes the member out. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A good CloudEvent about a frame of a camera, with other members of its own or of its data where those are given. */
+export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Members } = {}): Record<
+  string,
+  unknown
+> => ({
+  specversion: '1.0',
+  id: 'm-1',
+  source: '/ai/worker-3',
+  type: 'CameraEvent.Changed',
+  time: '2026-11-21T08:00:02.5Z',
+  ...members,
+  data: { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z', ...data },
+});
+
+/** A message of the oracle as a producer sends it. */
+export const cloudEventOf = (message: PlainMessage): Record<string, unknown> => {
+  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
+  return cloudEvent({
+    id: `${eventId}@${time}`.slice(0, 128),
+    time: formatInstant(instantFrom(time)),
+    data: {
+      event_id: eventId,
+      camera_id: cameraId,
+      ts_utc: formatInstant(instantFrom(ts)),
+      detections,
+      reviewed,
+      annotations,
+    },
+  });
+};
