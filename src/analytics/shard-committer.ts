@@ -5,6 +5,7 @@ import type { LimitFunction } from 'p-limit';
 import { applyFacets, type EventMessage } from './camera-event.ts';
 import { planCommit, type CommitPlan, type Outcome, type ShardView } from './commit-plan.ts';
 import { eventKeyOf } from './event-row.ts';
+import { TOTAL_KEY } from './keys.ts';
 import { PENDING, type ShardRows } from './shard-rows.ts';
 import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable, type RowWrite } from './table.ts';
 
@@ -24,12 +25,14 @@ const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
 // Another process that has just committed goes on without reading, and whoever reads first comes too late each time. So the
-// one that lost stays away long enough for the other to commit many batches, and a process that knows of others makes a
-// pause now and then that is long enough to read and commit in: they take turns, instead of failing one another.
-const CONFLICT_BASE_MS = 20;
-const CONFLICT_MOST_MS = 400;
+// one that lost looks, at little cost, whether the shard is quiet before it tries again, and a process that knows of others
+// makes a pause now and then that they will notice: they take turns, instead of failing one another.
+const QUIET_MS = 20;
+const LISTEN_BUDGET_MS = 2_000;
+const CONFLICT_BASE_MS = 10;
+const CONFLICT_MOST_MS = 100;
 const TURN_MS = 500;
-const PAUSE_MS = 40;
+const PAUSE_MS = 60;
 const CONTENDED_FOR_MS = 30_000;
 
 /** A message that waits for its commit. */
@@ -180,6 +183,7 @@ export class ShardCommitter {
           conflicts += 1;
           this.#contended = Date.now();
           await setTimeout(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MOST_MS));
+          await this.#untilQuiet();
         } else if (error instanceof StorageTrouble && troubles < TROUBLE_TRIES && elapsed < TROUBLE_BUDGET_MS) {
           troubles += 1;
           await setTimeout(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
@@ -188,6 +192,22 @@ export class ShardCommitter {
           return undefined;
         }
       }
+    }
+  }
+
+  /** Until nobody has written to the shard for a moment; not for ever, as another one may never make a pause. */
+  async #untilQuiet(): Promise<void> {
+    const end = Date.now() + LISTEN_BUDGET_MS;
+    let seen: string | undefined;
+    try {
+      do {
+        const total = await this.#table.get(this.#partition, TOTAL_KEY, ['hours']);
+        if (total === undefined || total.etag === seen) return;
+        seen = total.etag;
+        await setTimeout(QUIET_MS * (1 + Math.random() / 2));
+      } while (Date.now() < end);
+    } catch {
+      // Whatever is wrong with storage shows in the try that follows.
     }
   }
 
