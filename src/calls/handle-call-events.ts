@@ -1,4 +1,4 @@
-import pMap from 'p-map';
+import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
@@ -22,24 +22,20 @@ export const handleCallEvents = async (
 ): Promise<void> => {
   const end = performance.now() + NO_MORE_AFTER_MS;
   let left = 0;
-  await pMap(
-    eventsByCall(events),
-    async (ofOneCall) => {
-      for (const event of ofOneCall) {
-        if (performance.now() >= end) {
-          left += 1;
-          continue;
-        }
-        try {
-          await flow.handle(event, alertType, log);
-        } catch (error) {
-          const kind = error instanceof Error ? error.name : typeof error;
-          log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind });
-        }
+  await pLimit(CALLS_AT_A_TIME).map(eventsByCall(events), async (ofOneCall) => {
+    for (const event of ofOneCall) {
+      if (performance.now() >= end) {
+        left += 1;
+        continue;
       }
-    },
-    { concurrency: CALLS_AT_A_TIME },
-  );
+      try {
+        await flow.handle(event, alertType, log);
+      } catch (error) {
+        const kind = error instanceof Error ? error.name : typeof error;
+        log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind });
+      }
+    }
+  });
   if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
 };
 

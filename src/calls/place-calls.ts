@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import pMap from 'p-map';
+import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
@@ -66,5 +66,5 @@ export const createCallPlacer =
         return { status: 'failed', reason };
       }
     };
-    return pMap(recipients, place, { concurrency: CALLS_AT_A_TIME });
+    return pLimit(CALLS_AT_A_TIME).map(recipients, place);
   };

@@ -10,7 +10,7 @@ import { readJson } from './body.ts';
 import { answering, Problem } from './problem.ts';
 
 /** The most a callback's body may have, in bytes; ACS's have about one KiB. */
-const MAX_CALLBACK_BYTES = 1024 * 1024;
+const MAX_CALLBACK_BYTES = 4 * 1024 * 1024;
 
 /** An array of thousands of wrong elements is not worth thousands of lines. */
 const MOST_ERRORS = 50;
