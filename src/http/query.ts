@@ -18,7 +18,8 @@ export const readQuery = <Shape extends z.ZodRawShape>(
   const errors: ProblemError[] = [];
   const given: Record<string, string> = {};
   // As they were sent: in `request.query` the host has joined repeated ones with commas, which an id may have itself.
-  const sent = new URL(request.url).searchParams;
+  const inUrl = new URL(request.url).searchParams;
+  const sent = inUrl.size > 0 ? inUrl : request.query;
   for (const name of new Set(sent.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [value = '', ...more] = sent.getAll(name);
