@@ -8,14 +8,14 @@ import { crowdedMessages } from './messages.ts';
 import { Sender } from './sender.ts';
 
 /** The process is killed at its next transaction after so many of its batches were acknowledged. */
-const BATCHES_BEFORE = 5;
+const BATCHES_BEFORE = 3;
 
 describe('a process that is killed in the middle of its messages', () => {
   let senders: Sender[] = [];
   let proxy: FaultProxy;
 
   beforeEach(async () => {
-    senders = await Promise.all(Array.from({ length: 3 }, async () => Sender.start()));
+    senders = await Promise.all(Array.from({ length: 2 }, async () => Sender.start()));
     proxy = await FaultProxy.start(inject('tablesConnectionString'));
   });
   afterEach(async () => {
@@ -27,11 +27,11 @@ describe('a process that is killed in the middle of its messages', () => {
     'loses nothing that was acknowledged and leaves nothing half done, where its last transaction is %s',
     async (then) => {
       const random = randomFrom(then);
-      const messages = crowdedMessages(random, { messages: 1_200, events: 400, cameras: 12 });
+      const messages = crowdedMessages(random, { messages: 600, events: 200, cameras: 12 });
       const [victim, ...others] = senders;
       const ledger = new Ledger(inject('tablesConnectionString'));
       const way = { connectionString: inject('tablesConnectionString'), table: ledger.table };
-      const parts = partsOf(random, messages, 3, way);
+      const parts = partsOf(random, messages, senders.length, way);
       const [fatal, ...rest] = parts;
       if (victim === undefined || fatal === undefined) throw new Error('nobody to kill');
 

@@ -33,7 +33,7 @@ describe('a storage that stops and comes back with its data', () => {
 
   it('in the middle of the messages has them all counted once in the end', async () => {
     const random = randomFrom('restart');
-    const messages = crowdedMessages(random, { messages: 1_000, events: 300, cameras: 12 });
+    const messages = crowdedMessages(random, { messages: 600, events: 200, cameras: 12 });
     const table = new Ledger(azurite.connectionString).table;
     const parts = partsOf(random, messages, senders.length, { connectionString: proxy.connectionString, table });
 
@@ -46,7 +46,7 @@ describe('a storage that stops and comes back with its data', () => {
     };
     const acknowledged = await sendAll(senders, parts, () => {
       batches += 1;
-      if (batches === 8) restarted = restart();
+      if (batches === 5) restarted = restart();
     });
     await restarted;
 
