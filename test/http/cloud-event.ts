@@ -13,9 +13,9 @@ export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Mem
   id: 'm-1',
   source: '/ai/worker-3',
   type: 'CameraEvent.Changed',
-  time: '2026-11-21T08:00:02.5Z',
+  time: '2024-02-29T08:00:02.5Z',
   ...members,
-  data: { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z', ...data },
+  data: { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2024-02-29T08:00:00.123456Z', ...data },
 });
 
 /** A message of the oracle as a producer sends it. */

@@ -7,7 +7,8 @@ import { DAY } from '../analytics/oracle.ts';
 import { ask, problemOf } from './asking.ts';
 import { cloudEvent } from './cloud-event.ts';
 
-const START = 20_778n * DAY;
+/** 2024-02-29. */
+const START = 19_782n * DAY;
 const wholeDay = { start: START, end: START + DAY - 1n };
 const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 
@@ -56,7 +57,7 @@ describe('POST /api/events', () => {
       cloudEvent({ data: { event_id: '2', detections: { fire: 1.5 } } }),
       cloudEvent({ data: { event_id: '1' } }),
       cloudEvent({ data: { event_id: '3' } }),
-      cloudEvent({ data: { event_id: '1', ts_utc: '2026-11-21T08:00:00.123457Z', reviewed: true } }),
+      cloudEvent({ data: { event_id: '1', ts_utc: '2024-02-29T08:00:00.123457Z', reviewed: true } }),
     ]);
     expect(problemOf(result)).toMatchObject({
       status: 400,

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+
+import { startApp, testEnvironment } from '../../harness/app.ts';
+import { cloudEvent } from '../../http/cloud-event.ts';
+import { startWatch } from './watch.ts';
+
+it('analytics and events want the function key; health and the way it is asked do not', async () => {
+  const watch = await startWatch({}, { functionKey: 'k3y', bundle: 'release' });
+  const status = async (path: string, init?: RequestInit) => (await fetch(`${watch.app.url}${path}`, init)).status;
+  const post = { method: 'POST', body: JSON.stringify(cloudEvent()) };
+  expect(
+    await Promise.all(['/api/analytics', '/api/analytics/day', '/api/health'].map((path) => status(path))),
+  ).toEqual([401, 401, 200]);
+  expect([await status('/api/events', post), await status('/api/events?code=k3y', post)]).toEqual([401, 200]);
+  expect([
+    await status('/api/analytics?code=k3y'),
+    await status('/api/analytics/day?code=k3y&clientId=default'),
+  ]).toEqual([200, 200]);
+  expect(await status('/api/analytics', { headers: { 'x-functions-key': 'k3y' } })).toBe(200);
+  expect([await status('/api/analytics', { method: 'POST' }), await status('/api/events?code=k3y')]).toEqual([
+    404, 404,
+  ]);
+});
+
+it('the handshake of CloudEvents webhooks is answered', async () => {
+  const watch = await startWatch();
+  const { status, headers, body } = await watch.request('/api/events', {
+    method: 'OPTIONS',
+    headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' },
+  });
+  expect([status, body, headers.get('webhook-allowed-origin')]).toEqual([200, '', 'eventgrid.azure.net']);
+});
+
+it('without ends the window that ends now is answered, without a date today', async () => {
+  const watch = await startWatch({ CACHE_TS_UTC_WINDOW_SECONDS: '3600', DETECTION_CATEGORIES: 'fog' });
+  const now = new Date();
+  await watch.post([
+    cloudEvent({ time: now.toISOString(), data: { ts_utc: now.toISOString(), detections: { dust: 1 } } }),
+    cloudEvent({
+      time: now.toISOString(),
+      data: { event_id: 'old', ts_utc: new Date(now.getTime() - 3_700_000).toISOString() },
+    }),
+  ]);
+  const range: unknown = JSON.parse((await watch.request('/api/analytics')).body);
+  expect(range).toMatchObject({ total_events: 1, counts_per_category: { dust: 1, fog: 0 } });
+  expect(range).not.toHaveProperty('counts_per_category.smoke');
+  expect(JSON.parse((await watch.request('/api/analytics/day')).body)).toMatchObject({
+    ts_utc_start: expect.stringMatching(/T00:00:00\+00:00$/),
+    ts_utc_end: expect.stringMatching(/T23:59:59\.999999\+00:00$/),
+  });
+});
+
+it('a parameter given twice is refused, though the host joins it with a comma', async () => {
+  const watch = await startWatch();
+  const { status, body } = await watch.request('/api/analytics/day?date=2024-02-29&camera_id=a&camera_id=b');
+  expect([status, JSON.parse(body)]).toMatchObject([
+    400,
+    { errors: [{ field: 'camera_id', detail: 'is given more than once' }] },
+  ]);
+});
+
+it('wrong settings stop the app with one message that names them all and prints no value', async () => {
+  const settings = {
+    SERVICE_NAME: '',
+    COUNTER_SHARDS: '65 secret',
+    TABLES_CONNECTION_STRING: 'AccountKey=secret',
+    CALLBACK_BASE_URL: 'http://secret.example.org',
+  };
+  const failure: unknown = await startApp({ environment: testEnvironment(settings) }).then(
+    () => 'it started',
+    (error: unknown) => error,
+  );
+  const message = failure instanceof Error ? failure.message : String(failure);
+  expect(message).toMatch(/^The app ended with code 1:\nThe app cannot start:\n/);
+  for (const name of Object.keys(settings)) expect(message).toContain(`  ${name}: `);
+  expect(message).not.toContain('secret');
+});

@@ -1,0 +1,75 @@
+import { randomFrom } from '../../../infra/local/demo/random.ts';
+import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+
+/** 2024-02-28, and the leap day and the day after it. */
+export const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;
+const FIRST = 19_781n * DAY;
+
+/** Cameras whose names want care in addresses and keys. */
+export const CAMERAS = ['ridge-04', 'ridge-05', 'north/ridge|4 & 5', "o'brien's #1?", '見張り台', '100%'] as const;
+
+const MINUTE = 60_000_000n;
+
+/** Messages about the events of a season, and questions about it. */
+export interface Season {
+  /** Every message once, in no order. */
+  readonly messages: readonly PlainMessage[];
+  /** The same, some of them several times, in another order. */
+  readonly deliveries: readonly PlainMessage[];
+  readonly questions: readonly Question[];
+}
+
+/**
+ * A season of so many frames: each is detected, many are reviewed, annotated, edited, un-reviewed; half of them are close to
+ * a minute's, an hour's or a day's end.
+ *
+ * @param seed tells seasons apart; the same one is always the same
+ */
+export const season = (seed: string, frames: number): Season => {
+  const random = randomFrom(seed);
+  const upTo = (most: number): number => Math.floor(random() * (most + 1));
+  const oneOf = <Item>(items: readonly [Item, ...Item[]]): Item => items[upTo(items.length - 1)] ?? items[0];
+  const shuffled = <Item>(items: readonly Item[]): Item[] =>
+    items
+      .map((item) => ({ item, at: random() }))
+      .sort((left, right) => left.at - right.at)
+      .map(({ item }) => item);
+  const moment = (): bigint => {
+    const at = BigInt(upTo(3 * 1_440 - 1)) * MINUTE;
+    const into = random() < 0.5 ? oneOf([0n, 1n, MINUTE - 1n]) : BigInt(upTo(59_999_999));
+    const unit = oneOf([MINUTE, MINUTE, 60n * MINUTE, DAY]);
+    return FIRST + at - (at % unit) + into;
+  };
+  const some = (categories: readonly string[], most: number): Record<string, number> =>
+    Object.fromEntries(categories.filter(() => random() < 0.5).map((category) => [category, upTo(most)]));
+
+  const messages: PlainMessage[] = [];
+  for (let frame = 0; frame < frames; frame += 1) {
+    const identity = { cameraId: oneOf(CAMERAS), eventId: `f/${frame}`, ts: moment() };
+    const tell = (more: Partial<PlainMessage>): void => {
+      messages.push({ ...identity, time: identity.ts + BigInt(messages.length), ...more });
+    };
+    tell({ detections: some(['smoke', 'fire', 'structure', 'fog'], 4) });
+    if (random() < 0.2) tell({ detections: some(['smoke', 'fire'], 2) });
+    if (random() < 0.4)
+      tell({ reviewed: true, ...(random() < 0.7 && { annotations: some(['fire', 'smoke', 'dust'], 3) }) });
+    if (random() < 0.3) tell({ annotations: some(['fire', 'dust'], 5) });
+    if (random() < 0.1) tell({ annotations: {} });
+    if (random() < 0.1) tell({ reviewed: false });
+    if (random() < 0.05) tell({});
+  }
+
+  const questions: Question[] = [];
+  for (let index = 0; index < 60; index += 1) {
+    const [one, other] = [moment(), moment()];
+    const ends = one < other ? { start: one, end: other } : { start: other, end: one };
+    questions.push(random() < 0.5 ? ends : { ...ends, cameraId: oneOf(CAMERAS) });
+  }
+  return { messages, deliveries: shuffled([...messages, ...messages.filter(() => random() < 0.4)]), questions };
+};
+
+/** The first and the last microsecond of one of the dates. */
+export const dayOfDate = (date: (typeof DATES)[number]): Question => {
+  const start = FIRST + BigInt(DATES.indexOf(date)) * DAY;
+  return { start, end: start + DAY - 1n };
+};

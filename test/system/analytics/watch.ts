@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+
+import { formatInstant, instantFrom } from '../../../src/analytics/instant.ts';
+import type { PlainAnswer, PlainMessage, Question } from '../../analytics/oracle.ts';
+import { type App, type AppOptions, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
+import { Contract, debugDescription } from '../../harness/contract.ts';
+import { cloudEventOf } from '../../http/cloud-event.ts';
+
+const contract = new Contract(debugDescription());
+
+const counts = z.record(z.string(), z.number());
+const answerSchema = z.strictObject({
+  ts_utc_start: z.string(),
+  ts_utc_end: z.string(),
+  total_events: z.number(),
+  active_cameras: z.number(),
+  active_camera_ids: z.array(z.string()),
+  counts_per_category: counts,
+  reviewed_total_events: z.number(),
+  reviewed_counts_per_category: counts,
+  annotated_total_events: z.number(),
+  annotated_counts_per_category: counts,
+});
+const recordedSchema = z.object({
+  recorded: z.number(),
+  unchanged: z.number(),
+  errors: z.array(z.object({ index: z.number(), detail: z.string() })).optional(),
+});
+
+/** What became of a batch of events. */
+export type Recorded = z.infer<typeof recordedSchema>;
+
+/** What the service answered: as it came, and already held against its description. */
+export interface Given {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+const withoutZeros = (all: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
+
+/** A running app as its callers see it; what it answers must always be as its description says. */
+export class Watch {
+  readonly app: App;
+
+  constructor(app: App) {
+    this.app = app;
+  }
+
+  /** Any request. */
+  async request(path: string, init: RequestInit = {}): Promise<Given> {
+    const response = await fetch(`${this.app.url}${path}`, init);
+    const given = { status: response.status, headers: response.headers, body: await response.text() };
+    const said = contract.objectionsTo({ method: init.method ?? 'GET', path, ...given });
+    assert.deepEqual(said, [], `the answer to ${path} is not as described`);
+    return given;
+  }
+
+  /** Sends a batch to `POST /api/events` as it is. */
+  async post(batch: unknown): Promise<Given> {
+    return this.request('/api/events', {
+      method: 'POST',
+      headers: { 'content-type': 'application/cloudevents-batch+json' },
+      body: JSON.stringify(batch),
+    });
+  }
+
+  /** Records messages; all of them must be taken. */
+  async record(messages: readonly PlainMessage[]): Promise<Recorded> {
+    const { status, body } = await this.post(messages.map(cloudEventOf));
+    assert.equal(status, 200, body);
+    return recordedSchema.parse(JSON.parse(body));
+  }
+
+  /** What became of a batch of which some are wrong. */
+  async recordPartly(batch: readonly unknown[]): Promise<Recorded> {
+    const { status, body } = await this.post(batch);
+    assert.equal(status, 400, body);
+    return recordedSchema.parse(JSON.parse(body));
+  }
+
+  /** `GET /api/analytics`, in the oracle's words. */
+  async range({ start, end, cameraId }: Question): Promise<PlainAnswer> {
+    const ends = { ts_utc_start: formatInstant(instantFrom(start)), ts_utc_end: formatInstant(instantFrom(end)) };
+    const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics', ends, cameraId);
+    assert.deepEqual({ ts_utc_start, ts_utc_end }, ends);
+    return answer;
+  }
+
+  /** `GET /api/analytics/day`, in the oracle's words. */
+  async day(date: string, cameraId?: string): Promise<PlainAnswer> {
+    const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics/day', { date }, cameraId);
+    assert.deepEqual([ts_utc_start, ts_utc_end], [`${date}T00:00:00+00:00`, `${date}T23:59:59.999999+00:00`]);
+    return answer;
+  }
+
+  async #answer(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    cameraId: string | undefined,
+  ): Promise<PlainAnswer & Readonly<Record<'ts_utc_start' | 'ts_utc_end', string>>> {
+    const parameters = new URLSearchParams(query);
+    if (cameraId !== undefined) parameters.set('camera_id', cameraId);
+    const { status, body } = await this.request(`${path}?${parameters.toString()}`);
+    assert.equal(status, 200, body);
+    const {
+      active_cameras,
+      counts_per_category,
+      reviewed_counts_per_category,
+      annotated_counts_per_category,
+      ...answer
+    } = answerSchema.parse(JSON.parse(body));
+    assert.equal(active_cameras, answer.active_camera_ids.length);
+    for (const present of [counts_per_category, reviewed_counts_per_category, annotated_counts_per_category]) {
+      for (const always of ['fire', 'smoke', 'structure'])
+        assert.ok(Object.hasOwn(present, always), `${always} is missing`);
+    }
+    return {
+      ...answer,
+      counts_per_category: withoutZeros(counts_per_category),
+      reviewed_counts_per_category: withoutZeros(reviewed_counts_per_category),
+      annotated_counts_per_category: withoutZeros(annotated_counts_per_category),
+    };
+  }
+}
+
+/** Instances of the app that share tables of their own; they end with the test. */
+export const startWatches = async (
+  instances: number,
+  environment: Readonly<Record<string, string>> = {},
+  options: Omit<AppOptions, 'environment'> = {},
+): Promise<readonly Watch[]> => {
+  const all = testEnvironment({ TABLES_PREFIX: ownTablesPrefix(), ...environment });
+  const apps = await Promise.all(
+    Array.from({ length: instances }, async () => startApp({ environment: all, ...options })),
+  );
+  onTestFinished(async () => {
+    await Promise.all(apps.map(async (app) => app.stop()));
+  });
+  return apps.map((app) => new Watch(app));
+};
+
+/** One instance of the app, with tables of its own. */
+export const startWatch = async (
+  environment: Readonly<Record<string, string>> = {},
+  options: Omit<AppOptions, 'environment'> = {},
+): Promise<Watch> => {
+  const [watch] = await startWatches(1, environment, options);
+  assert.ok(watch);
+  return watch;
+};
