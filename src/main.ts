@@ -24,6 +24,7 @@ import { notificationsHandler } from './http/notifications.ts';
 import { openApiHandler } from './http/openapi.ts';
 import { testCallPaths, testCallSchemas } from './http/openapi-test-call.ts';
 import { testCallHandler } from './http/test-call.ts';
+import { lazily } from './lazily.ts';
 import { appLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { tableClient } from './table-client.ts';
@@ -34,11 +35,11 @@ declare const DEBUG: boolean;
 // Settings: wrong ones stop the app here, with one error that names them all.
 const settings = readSettings(process.env);
 
-// Clients
+// Clients: made when they are first needed
 const credential = lazyCredential();
-const counters = new CounterTable(tableClient(settings.tables, 'analytics', credential));
-const calls = new CallsTable(tableClient(settings.tables, 'calls', credential));
-const acs = connectToAcs(settings.acs.connection, credential);
+const counters = new CounterTable(lazily(() => tableClient(settings.tables, 'analytics', credential)));
+const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', credential)));
+const acs = lazily(() => connectToAcs(settings.acs.connection, credential));
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());

@@ -37,7 +37,7 @@ const audit = async (): Promise<number> => {
 
   const client = tableClient(storage, 'analytics', lazyCredential());
   tableName = client.tableName;
-  const table = new CounterTable(client, { makesTable: false });
+  const table = new CounterTable(() => client, { makesTable: false });
   // How many shards a new day would get is for those who write.
   const report = await auditDay(table, new DayShards(table, 1), day);
   console.log(reportText(report, tableName));

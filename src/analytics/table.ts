@@ -130,13 +130,16 @@ const toStoredRow = (entity: Readonly<Record<string, unknown>>): StoredRow => {
  * the errors are the three kinds above. Writes are never repeated here: whoever writes decides after reading again.
  */
 export class CounterTable {
-  readonly #client: TableClient;
+  readonly #client: () => TableClient;
   readonly #makesTable: boolean;
   readonly #deadlineMs: number;
   #created: Promise<void> | undefined;
 
   /** @param client made without retries of its own (`retryOptions: { maxRetries: 0 }`) */
-  constructor(client: TableClient, { makesTable = true, deadlineMs = REQUEST_DEADLINE_MS }: CounterTableOptions = {}) {
+  constructor(
+    client: () => TableClient,
+    { makesTable = true, deadlineMs = REQUEST_DEADLINE_MS }: CounterTableOptions = {},
+  ) {
     this.#client = client;
     this.#makesTable = makesTable;
     this.#deadlineMs = deadlineMs;
@@ -151,7 +154,7 @@ export class CounterTable {
   async get(partitionKey: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
     return this.#reading(async () => {
       try {
-        const entity = await this.#client.getEntity(partitionKey, rowKey, {
+        const entity = await this.#client().getEntity(partitionKey, rowKey, {
           abortSignal: AbortSignal.timeout(this.#deadlineMs),
           ...(select && { queryOptions: { select: ['RowKey', ...select] } }),
         });
@@ -176,7 +179,7 @@ export class CounterTable {
     let continuation: string | undefined;
     do {
       const page = await this.#reading(async () => {
-        const pages = this.#client
+        const pages = this.#client()
           .listEntities({
             queryOptions: { filter, ...(options.select && { select: ['RowKey', ...options.select] }) },
             abortSignal: AbortSignal.timeout(this.#deadlineMs),
@@ -216,7 +219,7 @@ export class CounterTable {
     });
     await this.#create();
     try {
-      const answer = await this.#client.submitTransaction(actions, {
+      const answer = await this.#client().submitTransaction(actions, {
         abortSignal: AbortSignal.timeout(this.#deadlineMs),
       });
       const etags = answer.subResponses.map((response) => response.etag);
@@ -253,7 +256,7 @@ export class CounterTable {
   async answers(): Promise<boolean> {
     try {
       await this.#create();
-      await this.#client
+      await this.#client()
         .listEntities({
           queryOptions: { filter: odata`PartitionKey eq ${'-'} and RowKey eq ${'-'}` },
           abortSignal: AbortSignal.timeout(this.#deadlineMs),
@@ -286,7 +289,7 @@ export class CounterTable {
   /** Makes the table, once a process; creating one that is there does not fail. */
   async #create(): Promise<void> {
     if (!this.#makesTable) return;
-    this.#created ??= this.#client.createTable({ abortSignal: AbortSignal.timeout(this.#deadlineMs) });
+    this.#created ??= this.#client().createTable({ abortSignal: AbortSignal.timeout(this.#deadlineMs) });
     try {
       await this.#created;
     } catch (error) {

@@ -61,10 +61,10 @@ export interface AcsLineOptions {
  * sent; a play has none, so it is sent again only where the first surely had no effect.
  */
 export class AcsPhoneLine implements PhoneLine {
-  readonly #client: CallAutomationClient;
+  readonly #client: () => CallAutomationClient;
   readonly #options: AcsLineOptions;
 
-  constructor(client: CallAutomationClient, options: AcsLineOptions) {
+  constructor(client: () => CallAutomationClient, options: AcsLineOptions) {
     this.#client = client;
     this.#options = options;
   }
@@ -73,7 +73,7 @@ export class AcsPhoneLine implements PhoneLine {
     const { sourcePhoneNumber, cognitiveServicesEndpoint, callbackBaseUrl } = this.#options;
     const requestOptions = repeatable();
     const { callConnectionProperties } = await attempt(isSafeToRepeat, { ...CALL_ATTEMPT, withinMs }, (abortSignal) =>
-      this.#client.createCall(
+      this.#client().createCall(
         { targetParticipant: { phoneNumber: number }, sourceCallIdNumber: { phoneNumber: sourcePhoneNumber } },
         `${callbackBaseUrl}/api/${alertType.callbackPath}`,
         {
@@ -91,13 +91,13 @@ export class AcsPhoneLine implements PhoneLine {
 
   async speak(callId: CallId, text: string, context?: CallContext): Promise<void> {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
-    const media = this.#client.getCallConnection(callId).getCallMedia();
+    const media = this.#client().getCallConnection(callId).getCallMedia();
     const options = { loop: false, ...(context === undefined ? {} : { operationContext: formatCallContext(context) }) };
     await attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal }));
   }
 
   async hangUp(callId: CallId): Promise<void> {
-    const connection = this.#client.getCallConnection(callId);
+    const connection = this.#client().getCallConnection(callId);
     const requestOptions = repeatable();
     try {
       await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));

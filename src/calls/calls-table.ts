@@ -35,18 +35,18 @@ const REST_AFTER_DEADLINE_MS = 5_000;
 
 /** Rows with compare-and-swap: what claims are made of. Every method throws {@link CallsTableUnavailable} and nothing else. */
 export class CallsTable {
-  readonly #client: TableClient;
+  readonly #client: () => TableClient;
   #restsUntil = 0;
 
   /** @param client made without retries of its own: a call cannot wait for them */
-  constructor(client: TableClient) {
+  constructor(client: () => TableClient) {
     this.#client = client;
   }
 
   /** The row; undefined where there is none. */
   async read({ partitionKey, rowKey }: RowAddress): Promise<StoredRow | undefined> {
     const row = await this.#request<TableEntityResult<Record<string, unknown>> | undefined>(
-      (abortSignal) => this.#client.getEntity(partitionKey, rowKey, { abortSignal }),
+      (abortSignal) => this.#client().getEntity(partitionKey, rowKey, { abortSignal }),
       (failure) => (failure.status === 404 ? { answer: undefined } : undefined),
     );
     return row === undefined ? undefined : { values: row, etag: row.etag };
@@ -64,8 +64,8 @@ export class CallsTable {
         const row = { ...address, ...values };
         const { etag } =
           readEtag === undefined
-            ? await this.#client.createEntity(row, { abortSignal })
-            : await this.#client.updateEntity(row, 'Replace', { etag: readEtag, abortSignal });
+            ? await this.#client().createEntity(row, { abortSignal })
+            : await this.#client().updateEntity(row, 'Replace', { etag: readEtag, abortSignal });
         return etag;
       },
       ({ status }) => (status === 409 || status === 412 || status === 404 ? { answer: undefined } : undefined),
@@ -101,7 +101,7 @@ export class CallsTable {
   // The SDK's createTable does not throw where the table exists.
   async #create(abortSignal: AbortSignal): Promise<void> {
     try {
-      await this.#client.createTable({ abortSignal });
+      await this.#client().createTable({ abortSignal });
     } catch (error) {
       const failure = tableFailure(error);
       throw new CallsTableUnavailable(failure.code ?? String(failure.status ?? 'unknown'));

@@ -25,7 +25,7 @@ export class CountingProcess {
   readonly reader: Reader;
 
   constructor(client: TableClient, counterShards: number) {
-    this.table = new CounterTable(client);
+    this.table = new CounterTable(() => client);
     this.shards = new DayShards(this.table, counterShards);
     this.recorder = new Recorder(this.table, this.shards, SILENT);
     this.reader = new Reader(this.table, this.shards);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EMPTY_CAMERA_LIST, withCameras } from '../../src/analytics/camera-list.ts';
 import { CounterTable } from '../../src/analytics/table.ts';
 import { EMPTY_TALLY, type Tally } from '../../src/analytics/tally.ts';
+import { lazily } from '../../src/lazily.ts';
 import {
   addToTotal,
   EMPTY_TOTAL,
@@ -45,11 +46,11 @@ describe("a shard's total", () => {
   });
 
   it('is none where there are no events', async () => {
-    expect(await readTotal(new CounterTable(new CountingStorage().client()), PARTITION)).toBeUndefined();
+    expect(await readTotal(new CounterTable(lazily(() => new CountingStorage().client())), PARTITION)).toBeUndefined();
   });
 
   it('is one row, read back as it was, while its cameras fit', async () => {
-    const table = new CounterTable(new CountingStorage().client());
+    const table = new CounterTable(lazily(() => new CountingStorage().client()));
     const total = totalOf(1_300, 12);
     expect(await write(table, undefined, total)).toBe(1);
     const stored = await readTotal(table, PARTITION);
@@ -59,7 +60,7 @@ describe("a shard's total", () => {
   });
 
   it('goes on in further rows where they do not, and writes only those of them that changed', async () => {
-    const table = new CounterTable(new CountingStorage().client());
+    const table = new CounterTable(lazily(() => new CountingStorage().client()));
     const total = totalOf(6_000, 128);
     // A transaction takes 4 MiB and a row 1 MiB: the service adds a hundred cameras at a time at most.
     let stored: StoredTotal | undefined;
@@ -87,7 +88,7 @@ describe("a shard's total", () => {
 
   it('has the cameras of its own moment where the list went on since', async () => {
     const storage = new CountingStorage();
-    const table = new CounterTable(storage.client());
+    const table = new CounterTable(lazily(() => storage.client()));
     const total = totalOf(4_000, 128);
     await write(table, undefined, {
       ...total,
@@ -105,7 +106,7 @@ describe("a shard's total", () => {
 
   it('that is damaged is refused and not half read', async () => {
     const storage = new CountingStorage();
-    const table = new CounterTable(storage.client());
+    const table = new CounterTable(lazily(() => storage.client()));
     await write(table, undefined, totalOf(3, 8));
     const damaged = { partitionKey: PARTITION, rowKey: 'total', active_cameras: 4 };
     await storage.client().updateEntity(damaged, 'Merge', { etag: '*' });

@@ -14,7 +14,7 @@ export const countersOn = (
   connectionString: string,
   prefix: string,
   shards = 1,
-  makeTable: (client: TableClient) => CounterTable = (client) => new CounterTable(client),
+  makeTable: (client: TableClient) => CounterTable = (client) => new CounterTable(() => client),
 ): { client: TableClient; table: CounterTable; dayShards: DayShards; recorder: Recorder; reader: Reader } => {
   const client = TableClient.fromConnectionString(connectionString, `${prefix}analytics`, {
     allowInsecureConnection: true,

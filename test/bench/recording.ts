@@ -125,7 +125,7 @@ export const recordingBench = async (): Promise<void> => {
     for (const producers of [1, 8, 16]) {
       const kept: KeepingTable[] = [];
       const { recorder, table, dayShards } = countersOn(connectionString, `rec${producers}`, 1, (client) => {
-        const keeping = new KeepingTable(client);
+        const keeping = new KeepingTable(() => client);
         kept.push(keeping);
         return keeping;
       });

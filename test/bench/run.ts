@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** `npm run bench`: all benchmarks; `npm run bench -- recording ranges`: those. Each prints ratios to a baseline of the same run. */
 const BENCHES: Readonly<Record<string, () => Promise<unknown>>> = {
   recording: async () => (await import('./recording.ts')).recordingBench(),

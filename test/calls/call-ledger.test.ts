@@ -16,6 +16,7 @@ import {
   playConfirmed,
 } from '../../src/calls/call-record.ts';
 import { CallsTable } from '../../src/calls/calls-table.ts';
+import { lazily } from '../../src/lazily.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 
@@ -24,7 +25,9 @@ const details = { alertType: 'BurnJob' } as const;
 
 const ledgerOn = (prefix: string, connectionString = inject('tablesConnectionString')): CallLedger => {
   const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
-  return new CallLedger(new CallsTable(TableClient.fromConnectionString(connectionString, `${prefix}calls`, options)));
+  return new CallLedger(
+    new CallsTable(lazily(() => TableClient.fromConnectionString(connectionString, `${prefix}calls`, options))),
+  );
 };
 
 const newCall = (): CallId => {
@@ -134,7 +137,7 @@ describe('the ledger of calls', () => {
       ],
     });
     let down = false;
-    const ledger = new CallLedger(new CallsTable(broken));
+    const ledger = new CallLedger(new CallsTable(() => broken));
     await ledger.step(callId, steps.placed, SILENT);
     down = true;
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'claimed', shared: false });

@@ -23,7 +23,7 @@ it('health is 503 when it does not, and says no more than when to come again', a
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
-  const answer = await ask(health(new CounterTable(client)), '/api/health');
+  const answer = await ask(health(new CounterTable(() => client)), '/api/health');
   expect(problemOf(answer)).toEqual({
     status: 503,
     detail: 'The service cannot work now.',

@@ -3,6 +3,7 @@ import { TableClient } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
+import { lazily } from '../../src/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs-phone-line.ts';
 import { AnswerBook } from '../../src/calls/answer-book.ts';
 import { CallFlow } from '../../src/calls/call-flow.ts';
@@ -25,14 +26,16 @@ const problemSchema = z.object({
 // The real parts, on a network where nobody answers: what is refused here never gets that far.
 const nowhere = 'DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:9/a';
 const table = new CallsTable(
-  TableClient.fromConnectionString(nowhere, 'calls', {
-    allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
-  }),
+  lazily(() =>
+    TableClient.fromConnectionString(nowhere, 'calls', {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+    }),
+  ),
 );
 const credential = { getToken: () => Promise.resolve(null) };
 const line = new AcsPhoneLine(
-  connectToAcs({ connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==' }, credential),
+  lazily(() => connectToAcs({ connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==' }, credential)),
   {
     sourcePhoneNumber: '+12065550199',
     cognitiveServicesEndpoint: 'https://speech.invalid/',

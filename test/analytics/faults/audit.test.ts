@@ -35,7 +35,7 @@ describe('an audit', () => {
 
   const audit = async (): Promise<AuditReport> => {
     const client = TableClient.fromConnectionString(proxy.connectionString, table, OPTIONS);
-    const rows = new CounterTable(client, { makesTable: false });
+    const rows = new CounterTable(() => client, { makesTable: false });
     return auditDay(rows, new DayShards(rows, 1), DAY_OF_MESSAGES);
   };
 

@@ -102,6 +102,6 @@ export class Ledger {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },
     });
-    return new CounterTable(client, { makesTable: false });
+    return new CounterTable(() => client, { makesTable: false });
   }
 }

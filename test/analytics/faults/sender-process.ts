@@ -22,7 +22,7 @@ const send = async (job: Job): Promise<void> => {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
-  const table = new CounterTable(client, { deadlineMs: job.deadlineMs });
+  const table = new CounterTable(() => client, { deadlineMs: job.deadlineMs });
   const recorder = new Recorder(table, new DayShards(table, job.counterShards), SILENT);
   await pLimit(PRODUCERS).map(job.batches, async (messages, batch) => {
     for (let attempt = 1; attempt <= job.attempts; attempt += 1) {
