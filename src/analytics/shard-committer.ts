@@ -87,6 +87,8 @@ export class ShardCommitter {
   #expectsKnown = false;
   /** When another process last got ahead of this one, in milliseconds since 1970. */
   #contended = 0;
+  /** Storage failed the last batch to the end: is it down, or was it that batch? One try of the next one tells. */
+  #doubtful = false;
 
   /** @param limit bounds how many committers of the process write at the same time */
   constructor(table: CounterTable, partition: string, rows: ShardRows, limit: LimitFunction) {
@@ -141,6 +143,7 @@ export class ShardCommitter {
       next = await this.#limit(async () => this.#commit(prepared?.batch ?? this.#take().batch, prepared, true));
     }
     this.#running = undefined;
+    this.#doubtful = false;
   }
 
   /** As many from the queue's front as surely fit into a transaction, and whether more were waiting. */
@@ -184,7 +187,12 @@ export class ShardCommitter {
           this.#contended = Date.now();
           await setTimeout(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MOST_MS));
           await this.#untilQuiet();
-        } else if (error instanceof StorageTrouble && troubles < TROUBLE_TRIES && elapsed < TROUBLE_BUDGET_MS) {
+        } else if (
+          error instanceof StorageTrouble &&
+          !this.#doubtful &&
+          troubles < TROUBLE_TRIES &&
+          elapsed < TROUBLE_BUDGET_MS
+        ) {
           troubles += 1;
           await setTimeout(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
         } else {
@@ -247,6 +255,7 @@ export class ShardCommitter {
     }
     this.#answered = new Map(writes.map((write, at) => [write.rowKey, result.value[at] ?? '']));
     this.#rows.adopt(plan, view, (rowKey) => this.#answered.get(rowKey) ?? '');
+    this.#doubtful = false;
     this.#settle(prepared);
     return next;
   }
@@ -281,18 +290,53 @@ export class ShardCommitter {
 
   /** The last word on a batch. What is wrong with one message must not fail the others: it is found by halving. */
   async #giveUp(batch: readonly Pending[], error: unknown): Promise<void> {
-    if (error instanceof StorageTrouble || error instanceof WriteConflict) {
-      const failure = new NotCommitted('storage did not take the change', { cause: error });
-      // Storage is down, or far too busy: whoever waits behind is told now and not one bounded wait after the other.
-      const behind = error instanceof StorageTrouble ? this.#queue.splice(0) : [];
-      for (const pending of [...batch, ...behind]) pending.reject(failure);
+    if (error instanceof StorageTrouble) {
+      if (!this.#doubtful && (await this.#commitWithoutTrouble(batch))) return;
+      // Storage is down: whoever waits behind is told now and not one bounded wait after the other.
+      const behind = this.#doubtful ? this.#queue.splice(0) : [];
+      this.#doubtful = true;
+      reject([...batch, ...behind], 'storage did not take the change', error);
+    } else if (error instanceof WriteConflict) {
+      reject(batch, 'storage did not take the change', error);
     } else if (batch.length > 1) {
       await this.#commitHalves(batch);
     } else if (error instanceof RequestRefused) {
       for (const pending of batch) pending.resolve({ refused: 'storage does not take the event in this form' });
     } else {
-      const failure = new NotCommitted('what is stored is damaged', { cause: error });
-      for (const pending of batch) pending.reject(failure);
+      reject(batch, 'what is stored is damaged', error);
     }
   }
+
+  /**
+   * Halves a batch that storage fails again and again, each half with one try: where storage takes one of them, the trouble
+   * is with something in the other one, which is halved in turn.
+   *
+   * @returns whether all is settled; false: storage took nothing
+   */
+  async #commitWithoutTrouble(batch: readonly Pending[]): Promise<boolean> {
+    if (batch.length === 1) return false;
+    const middle = Math.ceil(batch.length / 2);
+    const failed: { half: readonly Pending[]; error: unknown }[] = [];
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+      try {
+        const ready = await this.#prepare(half);
+        if (ready.plan.writes.length === 0) this.#settle(ready);
+        else await this.#write(ready, false);
+      } catch (error) {
+        this.#rows.forget(half);
+        failed.push({ half, error });
+      }
+    }
+    if (failed.length === 2 && failed.every(({ error }) => error instanceof StorageTrouble)) return false;
+    for (const { half, error } of failed) {
+      if (!(error instanceof StorageTrouble)) await this.#commit(half);
+      else if (!(await this.#commitWithoutTrouble(half))) reject(half, 'storage did not take the change', error);
+    }
+    return true;
+  }
 }
+
+const reject = (batch: readonly Pending[], reason: string, cause: unknown): void => {
+  const failure = new NotCommitted(reason, { cause });
+  for (const pending of batch) pending.reject(failure);
+};

@@ -3,11 +3,12 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { Outcome } from '../../../src/analytics/commit-plan.ts';
+import { RecorderUnavailable } from '../../../src/analytics/recorder.ts';
 import { CountingProcess } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
-import { crowdedMessages } from './messages.ts';
+import { crowdedMessages, MIDNIGHT } from './messages.ts';
 
 /** Frames of which some are refused, among others that arrive at the same time. */
 const withPoison = (poison: readonly string[]): readonly PlainMessage[] => {
@@ -18,6 +19,13 @@ const withPoison = (poison: readonly string[]): readonly PlainMessage[] => {
   const middle = good.length >> 1;
   return [...good.slice(0, middle), ...bad, ...good.slice(middle)];
 };
+
+/** Frames of other events. */
+const moreFrames = (count: number): readonly PlainMessage[] =>
+  Array.from({ length: count }, (_, at) => {
+    const ts = MIDNIGHT + BigInt(at);
+    return { eventId: `more-${at}`, cameraId: 'ridge-0', ts, time: ts, detections: { smoke: 1 } };
+  });
 
 const isRefusal = (outcome: Outcome | undefined): boolean => typeof outcome === 'object';
 
@@ -71,5 +79,24 @@ describe('one message that storage refuses for good', () => {
     proxy.rule = () => NO_FAULT;
     expect(await process.record(messages.filter(({ eventId }) => eventId === 'poison-1'))).toEqual(['recorded']);
     expect(await ledger.count()).toEqual(countOf(messages));
+  });
+
+  it.each<readonly [string, Fault]>([
+    ['500', { kind: 'refused', status: 500, code: 'InternalError' }],
+    ['no answer', { kind: 'connection reset' }],
+  ])('with %s each time fails alone, and all others are recorded', async (_, fault) => {
+    refusing(['poison-1'], fault);
+    const messages = withPoison(['poison-1']);
+    const settled = await Promise.allSettled(messages.map(async (message) => process.record([message])));
+
+    const failed = messages.filter((__, at) => settled[at]?.status === 'rejected');
+    expect(failed.map(({ eventId }) => eventId)).toEqual(['poison-1']);
+    expect(await ledger.count()).toEqual(countOf(messages.filter(({ eventId }) => eventId !== 'poison-1')));
+
+    // Alone in its batch it fails as well, and those that come right behind it do not.
+    const alone = process.record(messages.filter(({ eventId }) => eventId === 'poison-1'));
+    const behind = process.record(moreFrames(20));
+    await expect(alone).rejects.toThrow(RecorderUnavailable);
+    expect(await behind).toEqual(Array.from({ length: 20 }, () => 'recorded'));
   });
 });
