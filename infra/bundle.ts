@@ -17,7 +17,7 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /**
  * Makes the one CommonJS file that Azure loads. CommonJS because it loads in a fifth of the time that ECMAScript
- * modules take; not minified so that names stay readable; the source map without the sources, which a stack trace
+ * modules take; with all its names, so that a stack trace can be read; the source map without the sources, which a stack trace
  * does not need.
  *
  * @throws where a source does not compile or an import does not resolve
@@ -35,6 +35,9 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
     define: { DEBUG: String(debug) },
     // Without it, what `if (DEBUG)` guards would stay in a release bundle as `if (false)`.
     minifySyntax: true,
+    // A third less to read at every cold start. Names stay as they are, and lines short enough for a stack trace.
+    minifyWhitespace: true,
+    lineLimit: 160,
     // The Functions worker provides it.
     external: ['@azure/functions-core'],
     logLevel: 'warning',

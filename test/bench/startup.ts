@@ -41,10 +41,10 @@ const ENVIRONMENT = {
   CALLBACK_BASE_URL: 'http://127.0.0.1:9',
 };
 
-const readSdks = async (): Promise<readonly string[]> => {
+const readPackages = async (): Promise<readonly string[]> => {
   const manifest: unknown = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   const { dependencies } = z.object({ dependencies: z.record(z.string(), z.string()) }).parse(manifest);
-  return Object.keys(dependencies).filter((name) => name.startsWith('@azure/'));
+  return Object.keys(dependencies);
 };
 
 /** A bundle of SDKs and one registration, which makes @azure/functions ask for the worker as the service's own do. */
@@ -69,7 +69,8 @@ const bootMilliseconds = async (loader: string, path: string): Promise<number> =
 };
 
 const bench = async (): Promise<void> => {
-  const sdks = await readSdks();
+  const packages = await readPackages();
+  const sdks = packages.filter((name) => name.startsWith('@azure/'));
   // Inside the repository, so that the SDKs are found from there.
   await mkdir(join(ROOT, 'dist'), { recursive: true });
   const directory = await mkdtemp(join(ROOT, 'dist', 'startup-'));
@@ -81,6 +82,7 @@ const bench = async (): Promise<void> => {
     const atStart = sdks.filter((name) => name !== LOADED_LATER);
     const measured: readonly { readonly name: string; readonly path: string; readonly times: number[] }[] = [
       { name: 'the service', path: service, times: [] },
+      { name: 'all its packages', path: await bundleSdks(directory, 'packages', packages), times: [] },
       { name: 'all its SDKs', path: await bundleSdks(directory, 'all', sdks), times: [] },
       { name: 'the SDKs it loads at the start', path: await bundleSdks(directory, 'at-start', atStart), times: [] },
     ];
