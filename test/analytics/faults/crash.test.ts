@@ -10,7 +10,7 @@ import { Sender } from './sender.ts';
 /** The process is killed at its next transaction after so many of its batches were acknowledged. */
 const BATCHES_BEFORE = 3;
 
-describe('a process that is killed in the middle of its messages', () => {
+describe('a process that is killed in the middle of its messages', { timeout: 60_000 }, () => {
   let senders: Sender[] = [];
   let proxy: FaultProxy;
 

@@ -79,7 +79,7 @@ const REFUSALS: readonly (readonly [string, Fault])[] = [
   ['500', { kind: 'refused', status: 500, code: 'InternalError' }],
 ];
 
-describe('four processes on the same events of one shard: every message is counted once', () => {
+describe('four processes on the same events of one shard: every message is counted once', { timeout: 60_000 }, () => {
   it('where nothing goes wrong', async () => {
     const { given, wanted } = await sendCrowd(FEW, () => NO_FAULT);
     expect(given).toEqual(wanted);
@@ -155,7 +155,7 @@ describe('four processes with everything going wrong in turn: every message is c
   it.each([
     { shards: 1, crowd: MANY },
     { shards: 4, crowd: SOME },
-  ])('of $crowd.messages messages on $shards shards', { timeout: 90_000 }, async ({ shards, crowd }) => {
+  ])('of $crowd.messages messages on $shards shards', { timeout: 180_000 }, async ({ shards, crowd }) => {
     const random = randomFrom(`mixed ${shards}`);
     const toWrites = anyOf(random, WRITES_GO_WRONG);
     const toReads = anyOf(random, READS_GO_WRONG);

@@ -12,7 +12,7 @@ import { countOf, Ledger } from './ledger.ts';
 import { crowdedMessages } from './messages.ts';
 import { Sender } from './sender.ts';
 
-describe('a storage that stops and comes back with its data', () => {
+describe('a storage that stops and comes back with its data', { timeout: 60_000 }, () => {
   let dataDir = '';
   let azurite: Azurite;
   let proxy: FaultProxy;
