@@ -34,6 +34,7 @@ export class Recorder {
   readonly #cache = new RowCache();
   readonly #committers = new Map<string, ShardCommitter>();
   readonly #commits = pLimit(PARALLEL_COMMITS);
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(table: CounterTable, shards: DayShards, log: Log) {
     this.#table = table;
@@ -52,15 +53,25 @@ export class Recorder {
       this.#log.warn('too much waits to be recorded', { waiting: this.#waiting() });
       throw new RecorderUnavailable('too much is waiting to be recorded');
     }
+    const recording = this.#record(messages);
+    this.#underWay.add(recording);
+    try {
+      return await recording;
+    } finally {
+      this.#underWay.delete(recording);
+    }
+  }
+
+  /** Until everything that was given to the recorder is settled, whatever comes of it. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
     const settled = await Promise.allSettled(await this.#submitAll(messages));
     const failure = settled.find((result) => result.status === 'rejected');
     if (failure !== undefined) throw this.#unavailable(failure.reason);
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  }
-
-  /** Until everything that was given to the recorder is settled. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#committers.values()].map(async (committer) => committer.settled()));
   }
 
   async #submitAll(messages: readonly EventMessage[]): Promise<readonly Promise<Outcome>[]> {

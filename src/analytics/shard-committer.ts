@@ -108,11 +108,6 @@ export class ShardCommitter {
     return this.#running === undefined;
   }
 
-  /** Until everything that was submitted is settled. */
-  async settled(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
-  }
-
   /**
    * Commits a message together with others.
    *

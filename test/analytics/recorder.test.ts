@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../src/analytics/day.ts';
 import { instantFrom } from '../../src/analytics/instant.ts';
-import { CountingStorage } from './counting.ts';
+import { RecorderUnavailable } from '../../src/analytics/recorder.ts';
+import { CountingStorage, toEventMessage } from './counting.ts';
 import { DAY, Oracle, type PlainMessage } from './oracle.ts';
 
 const START = 20_778n * DAY;
@@ -42,5 +43,58 @@ describe('a process that starts in the middle of the day', () => {
     expect(await restarted.answer({ ...wholeDay, cameraId: 'b' })).toEqual(
       oracle.answer({ ...wholeDay, cameraId: 'b' }),
     );
+  });
+});
+
+describe('processes that record at the same time on one shard', () => {
+  it("plan ahead, come in one another's way, and count each event once", async () => {
+    const storage = new CountingStorage();
+    const oracle = new Oracle();
+    const cameras = Array.from({ length: 30 }, (_, index) => `ridge-${index}`);
+    const messages = Array.from({ length: 900 }, (_, index): PlainMessage => {
+      const first = frame(cameras[index % 30] ?? '', `f-${index % 600}`, START + BigInt(index % 600) * 143_999_999n);
+      return index < 600 ? first : { ...first, time: first.time + 1n, detections: { fire: 2 }, reviewed: true };
+    });
+    for (const message of messages) oracle.tell(message);
+
+    // Every message twice: the one in order, the other from the end.
+    const [forward, backward] = [storage.process(), storage.process()];
+    const outcomes = await Promise.all([forward.record(messages), backward.record([...messages].reverse())]);
+
+    expect(outcomes.flat().filter((outcome) => typeof outcome === 'object')).toEqual([]);
+    expect(await forward.differences(dayOf(instantFrom(START)))).toEqual([]);
+    for (const cameraId of [undefined, ...cameras]) {
+      const question = cameraId === undefined ? wholeDay : { ...wholeDay, cameraId };
+      expect(await backward.answer(question)).toEqual(oracle.answer(question));
+    }
+  }, 60_000);
+});
+
+describe('a recorder with more to do than it should keep in memory', () => {
+  it('refuses what would be too much, and records what it has taken', async () => {
+    const process = new CountingStorage().process();
+    const message = toEventMessage(frame('a', '1', START));
+    await expect(process.recorder.record(Array.from({ length: 50_001 }, () => message))).rejects.toThrow(
+      RecorderUnavailable,
+    );
+    expect(await process.recorder.record([message])).toEqual(['recorded']);
+  });
+});
+
+describe('a recorder that is told to finish', () => {
+  it('is settled when all it was given is stored, also what it has only just been given', async () => {
+    const storage = new CountingStorage();
+    const process = storage.process();
+    let answered = false;
+    const recording = process.record([frame('a', '1', START), frame('b', '2', START)]).then(() => {
+      answered = true;
+    });
+    expect(answered).toBe(false);
+
+    await process.recorder.settled();
+
+    expect(await storage.process().answer(wholeDay)).toMatchObject({ total_events: 2 });
+    await recording;
+    await process.recorder.settled();
   });
 });

@@ -99,7 +99,7 @@ export const wrongEvents: readonly (readonly [string, unknown, string])[] = [
   [
     '65 categories in both together',
     cloudEvent({ data: { detections: named(40), annotations: named(25, 'd') } }),
-    'more than 64 categories',
+    'data has more than 64 categories',
   ],
 ];
 
@@ -187,7 +187,7 @@ function wrongCounts(facet: 'detections' | 'annotations') {
       withCounts({ fire: 1, 'sm oke': 1 }),
       `data.${facet}.sm oke is no category`,
     ] as const,
-    [`${facet} of 65 categories`, withCounts(named(65)), 'more than 64 categories'] as const,
+    [`${facet} of 65 categories`, withCounts(named(65)), 'data has more than 64 categories'] as const,
     [`${facet} of __proto__`, withCounts(raw('{"fire":1,"__proto__":1}')), '__proto__'] as const,
     [`${facet} of __proto__ alone`, withCounts(raw('{"__proto__":{"fire":1}}')), '__proto__'] as const,
   ];

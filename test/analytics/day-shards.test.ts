@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+
+import { dayOf } from '../../src/analytics/day.ts';
+import { MAX_SHARDS, shardOf } from '../../src/analytics/day-shards.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../src/analytics/keys.ts';
+import { CountingStorage } from './counting.ts';
+import { DAY } from './oracle.ts';
+
+const START = 20_778n * DAY;
+const day = dayOf(instantFrom(START));
+const tomorrow = dayOf(instantFrom(START + DAY));
+
+const frames = (from: bigint, cameras: number) =>
+  Array.from({ length: cameras }, (_, index) => ({ cameraId: `ridge-${index}`, eventId: 'f', ts: from, time: from }));
+
+describe('the shard of a camera', () => {
+  it('never changes: what is stored is found by it', () => {
+    expect(['ridge-04', 'ridge-05', '見張り台', "o'brien's 🔥"].map((id) => shardOf(id, 64))).toEqual([26, 7, 13, 39]);
+  });
+
+  it.each([1, 2, 7, MAX_SHARDS])('is one of %i, and each has its share', (shards) => {
+    const cameras = Array.from({ length: 100 * shards }, (_, index) => shardOf(`ridge-${index}`, shards));
+    const sizes = Array.from({ length: shards }, (_, shard) => cameras.filter((of) => of === shard).length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(cameras.length);
+    expect(Math.min(...sizes)).toBeGreaterThan(50);
+  });
+});
+
+describe('the shards of a day', () => {
+  it('are as many as COUNTER_SHARDS says when its first event comes; each has rows of its own', async () => {
+    const storage = new CountingStorage();
+    const process = storage.process(4);
+    expect(await process.shards.find(day)).toBeUndefined();
+
+    await process.record(frames(START, 40));
+
+    expect(await storage.process(1).shards.find(day)).toBe(4);
+    for (let shard = 0; shard < 5; shard += 1) {
+      const total = await process.table.get(shardPartition(day, shard), TOTAL_KEY);
+      expect(total !== undefined).toBe(shard < 4);
+    }
+  });
+
+  it('stay as many whatever COUNTER_SHARDS says later; a new day has the new number', async () => {
+    const storage = new CountingStorage();
+    await storage.process(1).record(frames(START, 3));
+    const changed = storage.process(5);
+    await changed.record([...frames(START, 30), ...frames(START + DAY, 30)]);
+    expect([await changed.shards.find(day), await changed.shards.find(tomorrow)]).toEqual([1, 5]);
+    expect(await changed.answer({ start: START, end: START + 2n * DAY })).toMatchObject({ total_events: 60 });
+  });
+
+  it('are the same for all processes, also where each would have another number and all begin at once', async () => {
+    const storage = new CountingStorage();
+    const processes = [1, 2, 3, 64].map((shards) => storage.process(shards));
+    const claimed = await Promise.all(processes.map(async ({ shards }) => shards.claim(day)));
+    expect(new Set(claimed).size).toBe(1);
+    expect([1, 2, 3, 64]).toContain(claimed[0]);
+    expect(await storage.process().shards.find(day)).toBe(claimed[0]);
+  });
+
+  it('that are damaged are refused: nothing is counted into a guess', async () => {
+    for (const shards of ['4', 0, 65]) {
+      const storage = new CountingStorage();
+      const process = storage.process();
+      await process.table.insert(dayPartition(day), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards } });
+      await expect(process.shards.find(day)).rejects.toThrow(TypeError);
+      await expect(process.record(frames(START, 1))).rejects.toThrow(TypeError);
+    }
+  });
+});
