@@ -98,7 +98,7 @@ describe("a camera's day", () => {
     const before = addToCamera(EMPTY_CAMERA_DAY, 480, one);
     const written = (): readonly unknown[] =>
       Object.values(cameraWrite('ridge-04', 'e', before, [7, 8]).properties).map((value) =>
-        value instanceof Uint8Array ? [...value] : value,
+        value instanceof Uint8Array ? Array.from(value) : value,
       );
     const then = written();
     addToCamera(before, 480, one);
