@@ -29,11 +29,15 @@ export const callStory = async (
   const end = performance.now() + CALL_MILLISECONDS;
   while (performance.now() < end) {
     const call = await findCall(simulatorUrl, callConnectionId);
-    if (call?.state === 'ended') return call.story.map(storyLine);
+    if (call !== undefined && isTold(call)) return call.story.map(storyLine);
     await delay(200);
   }
   return undefined;
 };
+
+// The call ends a moment before ACS tells so.
+const isTold = ({ state, story }: CallStory): boolean =>
+  state === 'ended' && story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed');
 
 const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> => {
   const response = await fetch(`${simulatorUrl}/log`);
