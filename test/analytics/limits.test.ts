@@ -215,7 +215,7 @@ describe('a transaction stays inside the limits of Table Storage', () => {
       .listEntities()) {
       expect(objectionsTo({ partitionKey, rowKey, properties })).toEqual([]);
     }
-  });
+  }, 60_000);
 
   it('with many new cameras of the longest ids, and counts them all', async () => {
     const storage = new CountingStorage();
@@ -229,5 +229,5 @@ describe('a transaction stays inside the limits of Table Storage', () => {
     expect(scales.objections()).toEqual([]);
     expect(Math.max(...scales.sizes.map(({ operations }) => operations))).toBeGreaterThan(60);
     expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
-  });
+  }, 60_000);
 });
