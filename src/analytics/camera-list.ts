@@ -1,3 +1,5 @@
+import { escapeId, unescapeId } from './keys.ts';
+
 // A string property holds 32K UTF-16 units.
 const PROPERTY_UNITS = 32_000;
 
@@ -16,7 +18,7 @@ export interface CameraList {
   readonly ids: readonly string[];
   /** Camera → its place in `ids`. */
   readonly places: ReadonlyMap<string, number>;
-  /** The ids as stored: one a line, each text a property. */
+  /** The ids as stored: one a line, escaped as in keys, each text a property. */
   readonly texts: readonly string[];
 }
 
@@ -33,16 +35,18 @@ export const withCameras = (list: CameraList, cameraIds: Iterable<string>): Came
   for (const id of more) {
     places.set(id, ids.length);
     ids.push(id);
+    const text = escapeId(id);
     const last = texts.at(-1);
-    if (last !== undefined && last.length + 1 + id.length <= PROPERTY_UNITS) texts[texts.length - 1] = `${last}\n${id}`;
-    else texts.push(id);
+    if (last !== undefined && last.length + 1 + text.length <= PROPERTY_UNITS)
+      texts[texts.length - 1] = `${last}\n${text}`;
+    else texts.push(text);
   }
   return { ids, places, texts };
 };
 
 /** The list that texts hold. */
 export const cameraListFrom = (texts: readonly string[]): CameraList => {
-  const ids = texts.flatMap((text) => text.split('\n'));
+  const ids = texts.flatMap((text) => text.split('\n').map(unescapeId));
   return { ids, places: new Map(ids.map((id, place) => [id, place])), texts };
 };
 

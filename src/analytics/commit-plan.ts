@@ -144,30 +144,35 @@ export const planCommit = (view: ShardView, messages: readonly EventMessage[]): 
   }
 
   const list = withCameras(stored.cameras, byCamera.keys());
-  let total: ShardTotal = { ...stored, cameras: list };
-  for (const differences of byCamera.values()) {
-    for (const [minute, difference] of differences) {
-      total = addToTotal(total, difference, 1 << Math.floor(minute / 60));
-    }
-  }
-  const categories = [...total.tally.categories.keys()];
-
   const cameras = new Map<string, CameraDay>();
-  const hours = new Map<number, ShardHour>();
-  const minutes = new Map<number, Set<number>>();
   const cameraWrites: RowWrite[] = [];
+  const byMinute = new Map<number, { difference: Tally; places: number[] }>();
   for (const [cameraId, differences] of byCamera) {
     const before = view.cameras.get(cameraId);
     let camera = before?.value ?? EMPTY_CAMERA_DAY;
     for (const [minute, difference] of differences) {
-      const hour = Math.floor(minute / 60);
-      const ofHour = hours.get(hour) ?? view.hours.get(hour)?.value ?? EMPTY_HOUR;
-      hours.set(hour, addToHour(ofHour, minute % 60, difference, list.places.get(cameraId) ?? 0, categories));
-      minutes.set(hour, (minutes.get(hour) ?? new Set<number>()).add(minute % 60));
       camera = addToCamera(camera, minute, difference);
+      const ofMinute = byMinute.get(minute) ?? { difference: EMPTY_TALLY, places: [] };
+      ofMinute.difference = plus(ofMinute.difference, difference);
+      ofMinute.places.push(list.places.get(cameraId) ?? 0);
+      byMinute.set(minute, ofMinute);
     }
     cameras.set(cameraId, camera);
     cameraWrites.push(cameraWrite(cameraId, before?.etag, camera, hoursOf(differences)));
+  }
+
+  let total: ShardTotal = { ...stored, cameras: list };
+  for (const [minute, { difference }] of byMinute) {
+    total = addToTotal(total, difference, 1 << Math.floor(minute / 60));
+  }
+  const categories = [...total.tally.categories.keys()];
+  const hours = new Map<number, ShardHour>();
+  const minutes = new Map<number, number[]>();
+  for (const [minute, { difference, places }] of byMinute) {
+    const hour = Math.floor(minute / 60);
+    const ofHour = hours.get(hour) ?? view.hours.get(hour)?.value ?? EMPTY_HOUR;
+    hours.set(hour, addToHour(ofHour, minute % 60, difference, places, categories));
+    minutes.set(hour, [...(minutes.get(hour) ?? []), minute % 60]);
   }
 
   return {

@@ -75,7 +75,7 @@ export const eventsOf = ({ bytes }: ShardMinute): number => new ByteReader(bytes
  * The hour with a difference added.
  *
  * @param minute minute of the hour, 0 to 59
- * @param place the camera's place in the shard's list
+ * @param cameras the places of its cameras in the shard's list
  * @param categories the shard's list of categories with those of the difference in it
  * @throws {WriteConflict} where the list is older than the hour
  */
@@ -83,7 +83,7 @@ export const addToHour = (
   hour: ShardHour,
   minute: number,
   difference: Tally,
-  place: number,
+  cameras: readonly number[],
   categories: readonly string[],
 ): ShardHour => {
   const before = hour.minutes.get(minute);
@@ -91,10 +91,10 @@ export const addToHour = (
   if (tally === undefined) throw new WriteConflict('the hour was read after another writer changed the total');
   const writer = new ByteWriter();
   writeTally(writer, plus(tally, difference), new Map(categories.map((category, at) => [category, at])));
-  const active = withBits(before?.active ?? new Uint8Array(), [place]);
+  const active = withBits(before?.active ?? new Uint8Array(), cameras);
   return {
     tally: plus(hour.tally, difference),
-    active: withBits(hour.active, [place]),
+    active: withBits(hour.active, cameras),
     minutes: new Map(hour.minutes).set(minute, { bytes: writer.bytes(), active }),
   };
 };

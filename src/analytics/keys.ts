@@ -16,15 +16,19 @@ const ESCAPES: readonly (readonly [plain: string, escaped: string])[] = [
   ['\uFF1F', '\uFDD3'],
   ['\uFF05', '\uFDD4'],
   ['\uFF5C', '\uFDD5'],
+  ['\u2028', '\uFDD6'],
+  ['\u2029', '\uFDD7'],
 ];
 const ESCAPED = new Map(ESCAPES);
 const PLAIN = new Map(ESCAPES.map(([plain, escaped]) => [escaped, plain]));
 
-const escapeId = (id: string): string =>
-  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C]/g, (plain) => ESCAPED.get(plain) ?? plain);
+/** An id as keys and lists of ids keep it. */
+export const escapeId = (id: string): string =>
+  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) => ESCAPED.get(plain) ?? plain);
 
-const unescapeId = (text: string): string =>
-  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD5]/g, (escaped) => PLAIN.get(escaped) ?? escaped);
+/** What {@link escapeId} made → the id. */
+export const unescapeId = (text: string): string =>
+  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) => PLAIN.get(escaped) ?? escaped);
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 

@@ -77,7 +77,10 @@ export class AnswerBook {
   ): Promise<Answer> {
     const address = answerRowAddress(key);
     const claim = await this.#claim(key, fingerprint, log);
-    if ('answer' in claim) return claim.answer;
+    if ('answer' in claim) {
+      this.#holdFor(key, claim.holdsMs);
+      return claim.answer;
+    }
     const outcomes = await carryOut();
     if (claim.etag === undefined) return outcomes;
     const values = { ...claim.values, state: 'done', outcomes: JSON.stringify(outcomes) };
@@ -89,8 +92,14 @@ export class AnswerBook {
     return outcomes;
   }
 
+  /** What another instance answered holds since then, not since this one heard of it. */
+  #holdFor(key: string, holdsMs: number): void {
+    const remembered = this.#remembered.get(key);
+    if (remembered !== undefined) this.#remembered.set(key, remembered, { ttl: Math.max(1, Math.floor(holdsMs)) });
+  }
+
   /** The answer that there is, or the claim to carry the order out: with a row's tag, or without one where there is no table. */
-  async #claim(key: string, fingerprint: string, log: Log): Promise<{ readonly answer: Answer } | Claim> {
+  async #claim(key: string, fingerprint: string, log: Log): Promise<Known | Claim> {
     const address = answerRowAddress(key);
     const values = { fingerprint, state: 'in_progress', orderedAt: new Date() };
     try {
@@ -99,8 +108,9 @@ export class AnswerBook {
         const known = row === undefined ? undefined : answerRowSchema.parse(row.values);
         const age = known === undefined ? Infinity : Date.now() - known.orderedAt.getTime();
         if (known !== undefined && age < ANSWER_HOLDS_MS) {
-          if (known.fingerprint !== fingerprint) return { answer: KEY_OF_ANOTHER_ORDER };
-          if (known.state === 'done') return { answer: known.outcomes };
+          const holdsMs = ANSWER_HOLDS_MS - age;
+          if (known.fingerprint !== fingerprint) return { answer: KEY_OF_ANOTHER_ORDER, holdsMs };
+          if (known.state === 'done') return { answer: known.outcomes, holdsMs };
           if (age < LOST_AFTER_MS) {
             await sleep(LOOK_AGAIN_MS);
             continue;
@@ -117,6 +127,12 @@ export class AnswerBook {
 }
 
 type Answer = readonly CallOutcome[] | typeof KEY_OF_ANOTHER_ORDER;
+
+/** An answer that was given before, and for how much longer it holds, in milliseconds. */
+interface Known {
+  readonly answer: Answer;
+  readonly holdsMs: number;
+}
 
 interface Claim {
   readonly etag: string | undefined;

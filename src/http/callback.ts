@@ -12,6 +12,9 @@ import { answering, Problem } from './problem.ts';
 /** The most a callback's body may have, in bytes; ACS's have about one KiB. */
 const MAX_CALLBACK_BYTES = 4 * 1024 * 1024;
 
+/** ACS sends one. More is the work of somebody else, and must not cost much. */
+const MOST_EVENTS = 10_000;
+
 /** An array of thousands of wrong elements is not worth thousands of lines. */
 const MOST_ERRORS = 50;
 
@@ -33,6 +36,9 @@ export const callbackHandler = (alertType: AlertType, { flow, verifyToken }: Cal
     if (verifyToken !== undefined) await demandToken(verifyToken, request.headers.get('authorization'));
     const body = await readJson(request, MAX_CALLBACK_BYTES);
     if (!Array.isArray(body)) throw new Problem(400, { detail: 'The body is not a JSON array of CloudEvents.' });
+    if (body.length > MOST_EVENTS) {
+      throw new Problem(413, { detail: `There are ${body.length} events; a callback takes ${MOST_EVENTS} at most.` });
+    }
     const parsed = await parseCallEvents(body);
     if (!('events' in parsed)) {
       throw new Problem(400, {

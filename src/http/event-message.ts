@@ -5,6 +5,7 @@ import { MAX_CAMERA_CATEGORIES } from '../analytics/camera-row.ts';
 import { MICROSECONDS } from '../analytics/day.ts';
 import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../analytics/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/instant.ts';
+import { quotable } from './problem.ts';
 
 /** The CloudEvents type of a message about a camera's event. */
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
@@ -97,7 +98,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   const parsed = cameraEventSchema.safeParse(element);
   if (!parsed.success) {
     const details = parsed.error.issues.map(({ path, message }) =>
-      [path.map(String).join('.'), message].join(' ').trim(),
+      [path.map((step) => quotable(String(step))).join('.'), message].join(' ').trim(),
     );
     return { detail: details.slice(0, MOST_ISSUES).join('; ') };
   }

@@ -68,7 +68,7 @@ const record =
     invocationLog(context).info('events recorded', { ...counts, wrong: wrong.length });
     if (wrong.length === 0) return { status: 200, jsonBody: counts };
     throw new Problem(400, {
-      detail: `${wrong.length} of ${elements.length} events are wrong; the others are recorded.`,
+      detail: `${wrong.length} of ${elements.length} events are wrong${wrong.length < elements.length ? '; the others are recorded' : ''}.`,
       errors: wrong,
       extensions: counts,
     });

@@ -31,6 +31,15 @@ const TITLES = {
 /** The statuses a problem may have. */
 export type ProblemStatus = keyof typeof TITLES;
 
+const MOST_QUOTED = 64;
+
+/** A name that a caller made up, fit to be answered: it may be very long, or a phone number. */
+export const quotable = (name: string): string => {
+  const safe = name.replace(/\d{7,}/g, '…');
+  if (safe === '') return '(no name)';
+  return safe.length > MOST_QUOTED ? `${safe.slice(0, MOST_QUOTED)}…` : safe;
+};
+
 /** An error with an HTTP status, thrown anywhere in `http/` and answered by {@link answering}. */
 export class Problem extends Error {
   override readonly name = 'Problem';

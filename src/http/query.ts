@@ -1,9 +1,9 @@
 import type { HttpRequest } from '@azure/functions';
 import type { z } from 'zod';
 
-import { Problem, type ProblemError } from './problem.ts';
+import { Problem, quotable, type ProblemError } from './problem.ts';
 
-/** Query parameters that belong to the Functions host: the key and its name. Every endpoint tolerates them. */
+/** Query parameters that belong to the Functions host: the key and its name. Whoever checks parameters tolerates them. */
 const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
 
 /**
@@ -23,7 +23,7 @@ export const readQuery = <Shape extends z.ZodRawShape>(
   for (const name of new Set(sent.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [value = '', ...more] = sent.getAll(name);
-    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: name, detail: unknownParameter(schema) });
+    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: quotable(name), detail: unknownParameter(schema) });
     else if (value === '') errors.push({ field: name, detail: 'is empty' });
     else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });
     else given[name] = value;

@@ -43,7 +43,7 @@ describe("a shard's hour", () => {
         let hour: ShardHour = EMPTY_HOUR;
         for (const [index, { minute, place, difference }] of added.entries()) {
           for (const name of difference.categories.keys()) if (!categories.includes(name)) categories.push(name);
-          hour = addToHour(hour, minute, difference, place, categories);
+          hour = addToHour(hour, minute, difference, [place], categories);
           Object.assign(properties, hourWrite(8, 'e', hour, [minute]).properties);
           if (rereads[index] === true) hour = shardHourFrom(properties);
         }
@@ -63,7 +63,7 @@ describe("a shard's hour", () => {
   });
 
   it('can be read in part: the hour, or some minutes', () => {
-    const hour = addToHour(addToHour(EMPTY_HOUR, 0, one, 3, ['smoke']), 7, one, 12, ['smoke']);
+    const hour = addToHour(addToHour(EMPTY_HOUR, 0, one, [3], ['smoke']), 7, one, [12], ['smoke']);
     const { properties } = hourWrite(8, undefined, hour, [0, 7]);
     const select = (names: readonly string[]) =>
       shardHourFrom(Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name))));
@@ -78,15 +78,15 @@ describe("a shard's hour", () => {
       EMPTY_HOUR,
       0,
       { ...one, categories: new Map([['fog', { detections: 1, reviewed: 0, annotations: 0 }]]) },
-      0,
+      [0],
       ['smoke', 'fog'],
     );
-    expect(() => addToHour(hour, 0, one, 0, ['smoke'])).toThrow(WriteConflict);
+    expect(() => addToHour(hour, 0, one, [0], ['smoke'])).toThrow(WriteConflict);
     expect(minuteTally(hour.minutes.get(0), ['smoke'])).toBeUndefined();
   });
 
   it('is inserted where there is no row, else merged at the version that was read, with the minutes that changed only', () => {
-    const hour = addToHour(addToHour(EMPTY_HOUR, 0, one, 3, ['smoke']), 7, one, 12, ['smoke']);
+    const hour = addToHour(addToHour(EMPTY_HOUR, 0, one, [3], ['smoke']), 7, one, [12], ['smoke']);
     expect(hourWrite(8, undefined, hour, [0, 7])).toMatchObject({ kind: 'insert', rowKey: 'hour|08' });
     const write = hourWrite(8, 'W/"1"', hour, [7]);
     expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });
@@ -101,7 +101,7 @@ describe("a shard's hour", () => {
   it.each([{ m00: 'AAA=' }, { active: 5 }, { hour: 5 }])(
     'that is damaged is refused and not half read: %j',
     (damage) => {
-      const { properties } = hourWrite(8, undefined, addToHour(EMPTY_HOUR, 0, one, 0, ['smoke']), [0]);
+      const { properties } = hourWrite(8, undefined, addToHour(EMPTY_HOUR, 0, one, [0], ['smoke']), [0]);
       expect(() => shardHourFrom({ ...properties, ...damage })).toThrow(TypeError);
     },
   );

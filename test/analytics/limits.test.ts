@@ -63,7 +63,7 @@ const busiestHour = (cameras: number): ShardHour => {
   const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * FRAMES_A_MINUTE;
   const minute = most(cameras * FRAMES_A_MINUTE, framesOfCategory, CATEGORIES);
   let hour = EMPTY_HOUR;
-  for (let at = 0; at < 60; at += 1) hour = addToHour(hour, at, minute, cameras - 1, CATEGORIES);
+  for (let at = 0; at < 60; at += 1) hour = addToHour(hour, at, minute, [cameras - 1], CATEGORIES);
   return hour;
 };
 

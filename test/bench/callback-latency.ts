@@ -8,48 +8,28 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
 import { TableClient } from '@azure/data-tables';
 
 import { bundle } from '../../infra/bundle.ts';
 import { startAcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { freePort } from '../../infra/local/free-port.ts';
-import { ServiceProcess } from '../../infra/local/service-process.ts';
 import { percentile, report, rounded, timed } from './measure.ts';
+import { serve } from './serve.ts';
 
 const WARM_UP = 30;
 const ROUNDS = 150;
-const HOST = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
-const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
 
 const directory = await mkdtemp(join(tmpdir(), 'callback-latency-'));
 const outfile = join(directory, 'main.cjs');
 await bundle({ outfile, debug: false });
 const azurite = await startAzurite();
 const acs = await startAcsSimulator({ pace: { ringMs: 0, eventMs: 1, speakMs: 1 } });
-const port = await freePort();
-const app = await ServiceProcess.start({
-  name: 'The app',
-  args: [
-    `--import=${import.meta.resolve('tsx')}`,
-    HOST,
-    `--bundle=${outfile}`,
-    `--host-json=${HOST_JSON}`,
-    `--port=${port}`,
-  ],
-  environment: {
-    SERVICE_NAME: 'Bench',
-    TABLES_CONNECTION_STRING: azurite.connectionString,
-    ACS_CONNECTION_STRING: acs.connectionString,
-    ACS_SOURCE_PHONE_NUMBER: '+12065550199',
-    ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
-    ACS_RESOURCE_ID: acs.resourceId,
-    ACS_TOKEN_ISSUER: acs.issuer,
-    CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
-  },
-  ready: /^Functions host ready/,
+const app = await serve(outfile, {
+  TABLES_CONNECTION_STRING: azurite.connectionString,
+  ACS_CONNECTION_STRING: acs.connectionString,
+  ACS_RESOURCE_ID: acs.resourceId,
+  ACS_TOKEN_ISSUER: acs.issuer,
 });
 const table = TableClient.fromConnectionString(azurite.connectionString, 'baseline', {
   allowInsecureConnection: true,
@@ -58,7 +38,7 @@ const table = TableClient.fromConnectionString(azurite.connectionString, 'baseli
 await table.createTable();
 
 const post = (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`http://127.0.0.1:${port}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  fetch(`${app.url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 
 /** Calls a number whose CallConnected is lost, posts that event itself, and sees when the request to speak arrives. */
 const callbackToPlay = async (round: number): Promise<number> => {

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { bundle } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { instantFrom, instantFromMilliseconds, sortableInstant } from '../../src/analytics/instant.ts';
-import { startApp } from '../harness/app.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
+import { serve } from './serve.ts';
 import { frames } from './workload.ts';
 
 const CAMERAS = 200;
@@ -67,17 +67,7 @@ export const httpBench = async (): Promise<void> => {
   const azurite = await startAzurite();
   const outfile = path.join(directory, 'main.cjs');
   await bundle({ outfile, debug: false });
-  const app = await startApp({
-    bundle: { path: outfile },
-    environment: {
-      SERVICE_NAME: 'Bench',
-      TABLES_CONNECTION_STRING: azurite.connectionString,
-      ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
-      ACS_SOURCE_PHONE_NUMBER: '+12065550199',
-      ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
-      CALLBACK_BASE_URL: 'http://127.0.0.1:9',
-    },
-  });
+  const app = await serve(outfile, { TABLES_CONNECTION_STRING: azurite.connectionString });
   try {
     for (const warm of chunks(cloudEvents(2_000, 'warm'), 100)) await post(app.url, warm);
     const rows: ResultRow[] = [];

@@ -34,7 +34,7 @@ describe('POST /api/events refuses a request as a whole', () => {
 
   it.each(['batch=1', 'camera_id=a', 'x=', '=1'])('with a parameter in its address: %s', async (query) => {
     const problem = problemOf(await post(JSON.stringify([cloudEvent()]), `?${query}`));
-    expect(problem).toMatchObject({ status: 400, fields: [query.split('=')[0]] });
+    expect(problem).toMatchObject({ status: 400, fields: [query.split('=')[0] || '(no name)'] });
   });
 });
 

@@ -119,7 +119,7 @@ export const WRONG_RANGES: readonly WrongQuery[] = [
     '__proto__=1&constructor=2&toString=3',
     ['__proto__', 'constructor', 'toString'],
   ],
-  ['a parameter without a name', '=5', ['']],
+  ['a parameter without a name', '=5', ['(no name)']],
   ['a name with a space at its end', 'camera_id%20=a', ['camera_id ']],
   ['something like the key of the host', 'codes=1', ['codes']],
   ['an empty start', `ts_utc_start=&${END}`, ['ts_utc_start']],
