@@ -44,10 +44,18 @@ export const withCameras = (list: CameraList, cameraIds: Iterable<string>): Came
   return { ids, places, texts };
 };
 
-/** The list that texts hold. */
+/** The list that texts hold. Its places are worked out when they are first asked for: readers need few of them, or none. */
 export const cameraListFrom = (texts: readonly string[]): CameraList => {
-  const ids = texts.flatMap((text) => text.split('\n').map(unescapeId));
-  return { ids, places: new Map(ids.map((id, place) => [id, place])), texts };
+  // No escape stands for a line's end, so a text is unescaped as a whole.
+  const ids = texts.flatMap((text) => unescapeId(text).split('\n'));
+  let places: ReadonlyMap<string, number> | undefined;
+  return {
+    ids,
+    get places() {
+      return (places ??= new Map(ids.map((id, place) => [id, place])));
+    },
+    texts,
+  };
 };
 
 /** Where text `at` of the list is: in the `total` row (row 0) or in row 1 to n that continues it, under a property. */
