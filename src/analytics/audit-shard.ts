@@ -8,6 +8,7 @@ import { shardPartition } from './keys.ts';
 import type { CounterTable } from './table.ts';
 import { bitsOf } from './tally-bytes.ts';
 import { plus, sumOf, type Tally } from './tally.ts';
+import { twoDigits } from './two-digits.ts';
 
 /** What an audit of one shard of a day found. */
 export interface ShardReport {
@@ -22,7 +23,6 @@ export interface ShardReport {
 /** By camera and minute of the day, what the events of one hour count. */
 type HourEvents = Map<string, Map<number, Tally>>;
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 const clock = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
 const hoursText = (hours: Iterable<number>): string => [...hours].map(twoDigits).join(', ');
 const unionOf = <Item>(left: Iterable<Item>, right: Iterable<Item>): ReadonlySet<Item> => new Set([...left, ...right]);

@@ -3,6 +3,7 @@ import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts'
 import { tallyFromProperties, tallyProperties } from './tally-text.ts';
 import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
 import { writeOf, type PropertyValue, type RowWrite } from './table.ts';
+import { twoDigits } from './two-digits.ts';
 
 /** Most categories of one camera in one day. */
 export const MAX_CAMERA_CATEGORIES = 64;
@@ -25,7 +26,6 @@ export interface CameraDay {
 /** The day of a camera that sent nothing yet. */
 export const EMPTY_CAMERA_DAY: CameraDay = { tally: EMPTY_TALLY, hours: new Map() };
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 const hourProperty = (hour: number): string => `h${twoDigits(hour)}`;
 const minutesProperty = (hour: number): string => `m${twoDigits(hour)}`;
 

@@ -3,6 +3,7 @@ import { ByteReader, ByteWriter, readTally, withBits, writeTally } from './tally
 import { tallyFromProperties, tallyProperties, tallyPropertyNames } from './tally-text.ts';
 import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
 import { WriteConflict, writeOf, type PropertyValue, type RowWrite } from './table.ts';
+import { twoDigits } from './two-digits.ts';
 
 /** One minute of a shard. */
 export interface ShardMinute {
@@ -23,7 +24,6 @@ export interface ShardHour {
 /** An hour in which nothing was sent yet. */
 export const EMPTY_HOUR: ShardHour = { tally: EMPTY_TALLY, active: new Uint8Array(), minutes: new Map() };
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 const minuteProperty = (minute: number): string => `m${twoDigits(minute)}`;
 const activeProperty = (minute: number): string => `a${twoDigits(minute)}`;
 

@@ -1,4 +1,5 @@
 import type { Day } from './day.ts';
+import { twoDigits } from './two-digits.ts';
 
 // A key may not have / \ # ? and had better not have %; | is our own separator. Each has a full-width twin that may be in a
 // key and reads alike. Where an id has the twin itself, a noncharacter stands for it, which no id has. So it is one
@@ -29,8 +30,6 @@ export const escapeId = (id: string): string =>
 /** What {@link escapeId} made → the id. */
 export const unescapeId = (text: string): string =>
   text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) => PLAIN.get(escaped) ?? escaped);
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 /** From the first key of a range to just before the key after its last. */
 export interface KeyRange {
