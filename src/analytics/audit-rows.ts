@@ -1,32 +1,60 @@
 import { DAMAGED, readable, type Stored } from './audit-findings.ts';
+import { bucketsFrom, type Buckets } from './bucket-row.ts';
 import { contributionOf } from './camera-event.ts';
 import { cameraDayFrom, type CameraDay } from './camera-row.ts';
-import { dayOf, minuteOfDay, type Day } from './day.ts';
+import { dayOf, intoMinute, minuteOfDay, type Day } from './day.ts';
 import { eventFromRow } from './event-row.ts';
-import { shardHourFrom, type ShardHour } from './hour-row.ts';
-import { ALL_CAMERAS, ALL_EVENTS, ALL_HOURS, parseCameraKey, parseEventKey, TOTAL_KEY } from './keys.ts';
+import {
+  ALL_CAMERAS,
+  ALL_EVENTS,
+  ALL_HOURS,
+  HOURS_KEY,
+  minutesOfHour,
+  parseCameraKey,
+  parseEventKey,
+  parseHourKey,
+  parseMinuteKey,
+  TOTAL_KEY,
+  type KeyRange,
+} from './keys.ts';
+import { momentsFrom, type Moments } from './moment-row.ts';
 import type { CounterTable, StoredRow } from './table.ts';
 import type { Tally } from './tally.ts';
 import { readTotal, type StoredTotal } from './total-row.ts';
 
-/** The counter rows of a shard, as they are; minutes are still in their compact form. */
+/** The counter rows of a shard but those of its minutes, as they are: in their compact form. */
 export interface CounterRows {
   readonly total: Stored<StoredTotal>;
   /** How many active cameras the `total` row says there are. */
   readonly activeCameras: unknown;
-  readonly hours: ReadonlyMap<number, Stored<ShardHour>>;
+  /** The hours of the day. */
+  readonly hours: Stored<Buckets>;
+  /** By hour: its minutes. */
+  readonly minutes: ReadonlyMap<number, Stored<Buckets>>;
   readonly cameras: ReadonlyMap<string, Stored<CameraDay>>;
   /** Keys of rows among them that are no such row's. */
   readonly strays: readonly string[];
 }
 
-/** An event row: what it counts, or why it cannot be counted. */
-export type AuditedEvent =
-  { readonly cameraId: string; readonly minute: number; readonly contribution: Tally } | { readonly damaged: string };
+/** The rows of a key range by what their keys name. */
+interface KeyedRows<Key, Value> {
+  readonly rows: ReadonlyMap<Key, Stored<Value>>;
+  /** Keys that name nothing. */
+  readonly strays: readonly string[];
+}
 
-/** The version of a shard: every commit writes its `total` row. */
-export const versionOf = async (table: CounterTable, partition: string): Promise<string | undefined> =>
-  (await table.get(partition, TOTAL_KEY, ['hours']))?.etag;
+/** An event as an audit needs it. */
+export interface CountedEvent {
+  readonly cameraId: string;
+  /** Minute of the day, 0 to 1439. */
+  readonly minute: number;
+  /** Microseconds into the minute. */
+  readonly at: number;
+  readonly contribution: Tally;
+}
+
+/** An event row: what it counts, or why it cannot be counted. */
+export type AuditedEvent = CountedEvent | { readonly damaged: string };
 
 const storedTotal = async (table: CounterTable, partition: string): Promise<Stored<StoredTotal>> => {
   try {
@@ -38,47 +66,67 @@ const storedTotal = async (table: CounterTable, partition: string): Promise<Stor
   }
 };
 
+const keyedRows = async <Key, Value>(
+  table: CounterTable,
+  partition: string,
+  range: KeyRange,
+  parseKey: (rowKey: string) => Key,
+  parse: (properties: StoredRow['properties']) => Value,
+): Promise<KeyedRows<Key, Value>> => {
+  const rows = new Map<Key, Stored<Value>>();
+  const strays: string[] = [];
+  for await (const page of table.pages(partition, range)) {
+    for (const { rowKey, properties } of page) {
+      const key = readable(() => parseKey(rowKey));
+      if (key === DAMAGED) strays.push(rowKey);
+      else
+        rows.set(
+          key,
+          readable(() => parse(properties)),
+        );
+    }
+  }
+  return { rows, strays };
+};
+
 /**
- * Reads the counter rows of a shard.
+ * Reads the counter rows of a shard but those of its minutes.
  *
  * @throws {StorageTrouble} where a part of them could not be read
  */
 export const readCounterRows = async (table: CounterTable, partition: string): Promise<CounterRows> => {
   const total = await storedTotal(table, partition);
   const activeCameras = (await table.get(partition, TOTAL_KEY, ['active_cameras']))?.properties['active_cameras'];
-  const hours = new Map<number, Stored<ShardHour>>();
-  const cameras = new Map<string, Stored<CameraDay>>();
-  const strays: string[] = [];
-  for await (const page of table.pages(partition, ALL_HOURS)) {
-    for (const { rowKey, properties } of page) {
-      const hour = /^hour\|([01]\d|2[0-3])$/.exec(rowKey)?.[1];
-      if (hour === undefined) strays.push(rowKey);
-      else
-        hours.set(
-          Number(hour),
-          readable(() => shardHourFrom(properties)),
-        );
-    }
-  }
-  for await (const page of table.pages(partition, ALL_CAMERAS)) {
-    for (const { rowKey, properties } of page) {
-      const cameraId = readable(() => parseCameraKey(rowKey));
-      if (cameraId === DAMAGED) strays.push(rowKey);
-      else
-        cameras.set(
-          cameraId,
-          readable(() => cameraDayFrom(properties)),
-        );
-    }
-  }
-  return { total, activeCameras, hours, cameras, strays };
+  const hours = await table.get(partition, HOURS_KEY);
+  const minutes = await keyedRows(table, partition, ALL_HOURS, parseHourKey, bucketsFrom);
+  const cameras = await keyedRows(table, partition, ALL_CAMERAS, parseCameraKey, cameraDayFrom);
+  return {
+    total,
+    activeCameras,
+    hours: hours && readable(() => bucketsFrom(hours.properties)),
+    minutes: minutes.rows,
+    cameras: cameras.rows,
+    strays: [...minutes.strays, ...cameras.strays],
+  };
 };
+
+/**
+ * Reads the minute rows of an hour (0 to 23) of a shard.
+ *
+ * @returns by minute of the day
+ * @throws {StorageTrouble} where a part of them could not be read
+ */
+export const readMinuteRows = async (
+  table: CounterTable,
+  partition: string,
+  hour: number,
+): Promise<KeyedRows<number, Moments>> => keyedRows(table, partition, minutesOfHour(hour), parseMinuteKey, momentsFrom);
 
 const auditedEvent = (day: Day, row: StoredRow): AuditedEvent => {
   const { cameraId, minute } = parseEventKey(row.rowKey);
   const { ts, facets } = eventFromRow(row);
   if (dayOf(ts) !== day || minuteOfDay(ts) !== minute) return { damaged: 'its ts_utc is not in the minute of its key' };
-  return { cameraId, minute, contribution: contributionOf(facets) };
+  return { cameraId, minute, at: intoMinute(ts), contribution: contributionOf(facets) };
 };
 
 /**

@@ -2,11 +2,11 @@ import pLimit from 'p-limit';
 
 import { DAMAGED, type Difference } from './audit-findings.ts';
 import { auditShard, type ShardReport } from './audit-shard.ts';
-import { versionOf } from './audit-rows.ts';
 import type { Day } from './day.ts';
 import { MAX_SHARDS, type DayShards } from './day-shards.ts';
 import { shardPartition } from './keys.ts';
 import type { CounterTable } from './table.ts';
+import { readVersion } from './total-row.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {
@@ -46,7 +46,7 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
   const shards = await shardsOf(dayShards, day);
   const own = typeof shards === 'number' ? ALL_SHARDS.slice(0, shards) : [];
   const others = await pLimit(PARALLEL_READS).map(ALL_SHARDS.slice(own.length), async (shard) =>
-    (await versionOf(table, shardPartition(day, shard))) === undefined ? [] : [shard],
+    (await readVersion(table, shardPartition(day, shard))) === undefined ? [] : [shard],
   );
   const byShard: ShardReport[] = [];
   for (const shard of [...own, ...others.flat()]) {

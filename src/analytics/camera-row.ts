@@ -1,5 +1,6 @@
 import { cameraKey } from './keys.ts';
-import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts';
+import { ByteReader, ByteWriter } from './byte-stream.ts';
+import { placesOf, readTally, writeTally } from './tally-bytes.ts';
 import { tallyFromProperties, tallyProperties } from './tally-text.ts';
 import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
 import { writeOf, type PropertyValue, type RowWrite } from './table.ts';
@@ -18,19 +19,21 @@ export interface CameraHour {
 
 /** A camera's day, or what was read of it. */
 export interface CameraDay {
+  /** Its place in the shard's list of active cameras. */
+  readonly place: number;
   readonly tally: Tally;
   /** The hours (0 to 23) that have events, of those that were read. */
   readonly hours: ReadonlyMap<number, CameraHour>;
 }
 
-/** The day of a camera that sent nothing yet. */
-export const EMPTY_CAMERA_DAY: CameraDay = { tally: EMPTY_TALLY, hours: new Map() };
+/** The day of a camera that sent nothing yet, and its place in the shard's list. */
+export const emptyCameraDay = (place: number): CameraDay => ({ place, tally: EMPTY_TALLY, hours: new Map() });
 
 const hourProperty = (hour: number): string => `h${twoDigits(hour)}`;
 const minutesProperty = (hour: number): string => `m${twoDigits(hour)}`;
 
-/** The properties to read for the day's tally alone. */
-export const CAMERA_DAY_PROPERTIES: readonly string[] = ['day'];
+/** The properties to read for the day's tally alone, and the camera's place. */
+export const CAMERA_DAY_PROPERTIES: readonly string[] = ['day', 'place'];
 
 /** The properties to read for the day's tally, some hours' tallies, and the minutes of some hours. */
 export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
@@ -38,9 +41,6 @@ export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterab
   ...[...hours].map(hourProperty),
   ...[...minutesOfHours].map(minutesProperty),
 ];
-
-const placesOf = (tally: Tally): ReadonlyMap<string, number> =>
-  new Map([...tally.categories.keys()].map((category, place) => [category, place]));
 
 const minutesBytes = (
   before: Uint8Array,
@@ -86,7 +86,8 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
  */
 export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): CameraDay => {
   const tally = tallyFromProperties('day', properties);
-  if (tally === undefined) throw new TypeError('a stored camera is damaged');
+  const { place } = properties;
+  if (tally === undefined || typeof place !== 'number') throw new TypeError('a stored camera is damaged');
   const hours = new Map<number, CameraHour>();
   for (let hour = 0; hour < 24; hour += 1) {
     const ofHour = tallyFromProperties(hourProperty(hour), properties);
@@ -94,7 +95,7 @@ export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): Ca
     if (!(minutes instanceof Uint8Array)) throw new TypeError('a stored camera is damaged');
     if (ofHour !== undefined || minutes.length > 0) hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes });
   }
-  return { tally, hours };
+  return { place, tally, hours };
 };
 
 /**
@@ -113,12 +114,12 @@ export const addToCamera = (day: CameraDay, minute: number, difference: Tally): 
   minutes.set(minute % 60, plus(minutes.get(minute % 60) ?? EMPTY_TALLY, difference));
   const ofHour: CameraHour = {
     tally: plus(before?.tally ?? EMPTY_TALLY, difference),
-    ...minutesBytes(bytes.subarray(0, from), minutes, placesOf(tally)),
+    ...minutesBytes(bytes.subarray(0, from), minutes, placesOf(tally.categories.keys())),
   };
-  return { tally, hours: new Map(day.hours).set(hour, ofHour) };
+  return { place: day.place, tally, hours: new Map(day.hours).set(hour, ofHour) };
 };
 
-/** Writes the day's tally and the hours named of a camera's day; `etag` undefined: there is no row yet. */
+/** Writes the day's tally, the place, and the hours named of a camera's day; `etag` undefined: there is no row yet. */
 export const cameraWrite = (
   cameraId: string,
   etag: string | undefined,
@@ -126,7 +127,7 @@ export const cameraWrite = (
   hours: Iterable<number>,
 ): RowWrite => {
   const rowKey = cameraKey(cameraId);
-  const properties: Record<string, PropertyValue> = tallyProperties('day', day.tally);
+  const properties: Record<string, PropertyValue> = { ...tallyProperties('day', day.tally), place: day.place };
   for (const hour of hours) {
     const ofHour = day.hours.get(hour);
     if (ofHour === undefined) continue;

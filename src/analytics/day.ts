@@ -22,8 +22,7 @@ export const isDay = (text: string): text is Day =>
 /** Days by their number since 1970: a stream of events is in few of them, and working one out takes a while. */
 const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
 
-const dayNumber = (instant: Instant): bigint =>
-  (instant - (((instant % MICROSECONDS.day) + MICROSECONDS.day) % MICROSECONDS.day)) / MICROSECONDS.day;
+const dayNumber = (instant: Instant): bigint => (instant - into(instant, MICROSECONDS.day)) / MICROSECONDS.day;
 
 /** The UTC day that an instant is in. */
 export const dayOf = (instant: Instant): Day => {
@@ -46,8 +45,11 @@ export const startOfDay = (day: Day): Instant => {
 /** The last microsecond of a day, `23:59:59.999999`. */
 export const endOfDay = (day: Day): Instant => instantFrom(startOfDay(day) + MICROSECONDS.day - 1n);
 
+/** How far an instant is into the span of a length that it is in, counted from 1970; microseconds. */
+const into = (instant: Instant, length: bigint): bigint => ((instant % length) + length) % length;
+
 /** The minute of its UTC day that an instant is in, 0 to 1439. */
-export const minuteOfDay = (instant: Instant): number => {
-  const intoDay = ((instant % MICROSECONDS.day) + MICROSECONDS.day) % MICROSECONDS.day;
-  return Number(intoDay / MICROSECONDS.minute);
-};
+export const minuteOfDay = (instant: Instant): number => Number(into(instant, MICROSECONDS.day) / MICROSECONDS.minute);
+
+/** How far an instant is into its minute, in microseconds: 0 to 59,999,999. */
+export const intoMinute = (instant: Instant): number => Number(into(instant, MICROSECONDS.minute));

@@ -55,8 +55,17 @@ export const TOTAL_KEY = 'total';
 /** Row that continues the list of active cameras, 1 to n. */
 export const camerasKey = (part: number): string => `cameras|${String(part).padStart(4, '0')}`;
 
-/** Row of one hour of the shard, 0 to 23. */
+/** Row of the hours of the shard's day. */
+export const HOURS_KEY = 'hours';
+
+/** Row of one hour of the shard (0 to 23), minute by minute. */
 export const hourKey = (hour: number): string => `hour|${twoDigits(hour)}`;
+
+/** A minute of the day, 0 to 1439 → `0815`. */
+const clockOf = (minute: number): string => twoDigits(Math.floor(minute / 60)) + twoDigits(minute % 60);
+
+/** Row of one minute of the shard (0 to 1439), moment by moment. */
+export const minuteKey = (minute: number): string => `minute|${clockOf(minute)}`;
 
 /** Row of one camera's day. */
 export const cameraKey = (cameraId: string): string => `camera|${escapeId(cameraId)}`;
@@ -65,8 +74,7 @@ export const cameraKey = (cameraId: string): string => `camera|${escapeId(camera
 export const eventKey = (minute: number, cameraId: string, eventId: string): string =>
   `${minutePrefix(minute)}${escapeId(cameraId)}|${escapeId(eventId)}`;
 
-const minutePrefix = (minute: number): `event|${string}|` =>
-  `event|${twoDigits(Math.floor(minute / 60))}${twoDigits(minute % 60)}|`;
+const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(minute)}|`;
 
 /** All camera rows. */
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
@@ -74,12 +82,48 @@ export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
 /** All hour rows. */
 export const ALL_HOURS: KeyRange = keysUnder('hour|');
 
+const ALL_MINUTES: KeyRange = keysUnder('minute|');
+
+/** The minute rows of an hour of the day, 0 to 23; together these ranges have every key that looks like one of a minute row. */
+export const minutesOfHour = (hour: number): KeyRange => ({
+  from: hour === 0 ? ALL_MINUTES.from : minuteKey(hour * 60),
+  before: hour === 23 ? ALL_MINUTES.before : minuteKey((hour + 1) * 60),
+});
+
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
 /** The event rows of a minute of the day, of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
   cameraId === undefined ? keysUnder(minutePrefix(minute)) : keysUnder(`${minutePrefix(minute)}${escapeId(cameraId)}|`);
+
+/** Two digits each of an hour and a minute that exist → the minute of the day, 0 to 1439. */
+const minuteOfClock = (clock: string): number | undefined =>
+  /^([01]\d|2[0-3])[0-5]\d$/.test(clock) ? Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2)) : undefined;
+
+/**
+ * The hour (0 to 23) that an hour row's key names.
+ *
+ * @throws {RangeError} where the key is not one of an hour row
+ */
+export const parseHourKey = (key: string): number => {
+  const [kind, hour = '', ...rest] = key.split('|');
+  const minute = minuteOfClock(`${hour}00`);
+  if (kind !== 'hour' || minute === undefined || rest.length > 0) throw new RangeError('not the key of an hour row');
+  return minute / 60;
+};
+
+/**
+ * The minute of the day (0 to 1439) that a minute row's key names.
+ *
+ * @throws {RangeError} where the key is not one of a minute row
+ */
+export const parseMinuteKey = (key: string): number => {
+  const [kind, clock = '', ...rest] = key.split('|');
+  const minute = minuteOfClock(clock);
+  if (kind !== 'minute' || minute === undefined || rest.length > 0) throw new RangeError('not the key of a minute row');
+  return minute;
+};
 
 /**
  * The camera that a camera row's key names.
@@ -99,11 +143,12 @@ export const parseCameraKey = (key: string): string => {
  */
 export const parseEventKey = (key: string): { minute: number; cameraId: string; eventId: string } => {
   const [kind, clock = '', camera, event, ...rest] = key.split('|');
-  if (kind !== 'event' || !/^\d{4}$/.test(clock) || camera === undefined || event === undefined || rest.length > 0) {
+  const minute = minuteOfClock(clock);
+  if (kind !== 'event' || minute === undefined || camera === undefined || event === undefined || rest.length > 0) {
     throw new RangeError('not the key of an event row');
   }
   return {
-    minute: Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2)),
+    minute,
     cameraId: unescapeId(camera),
     eventId: unescapeId(event),
   };

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import type { EventMessage } from './camera-event.ts';
-import type { Outcome } from './commit-plan.ts';
+import type { Outcome } from './commit-draft.ts';
 import { dayOf, type Day } from './day.ts';
 import { shardOf, type DayShards } from './day-shards.ts';
 import { shardPartition } from './keys.ts';

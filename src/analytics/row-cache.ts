@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import type { KnownCamera, KnownEvent, Versioned } from './commit-plan.ts';
+import type { Moments } from './moment-row.ts';
+import type { KnownCamera, KnownEvent, Versioned } from './shard-view.ts';
 
 const MEBIBYTE = 1_048_576;
 
@@ -14,8 +15,14 @@ const sizeOfCamera = ({ value: day }: KnownCamera): number => {
 const sizeOfEvent = ({ value: { facets } }: Versioned<KnownEvent>): number =>
   700 + 100 * ((facets.detections?.value.size ?? 0) + (facets.annotations?.value.size ?? 0));
 
+const sizeOfMinute = ({ value: moments }: Versioned<Moments>): number => {
+  let size = 500;
+  for (const bytes of moments.values()) size += 150 + bytes.length;
+  return size;
+};
+
 /**
- * The camera and event rows that the process committed or read last, over all shards, in bounded memory: a steady stream
+ * The camera, minute and event rows that the process committed or read last, over all shards, in bounded memory: a steady stream
  * needs no reads. Whatever is here may be stale; each write carries the row's version and finds out.
  */
 export class RowCache {
@@ -23,6 +30,10 @@ export class RowCache {
   readonly #events = new LRUCache<string, Versioned<KnownEvent>>({
     maxSize: 48 * MEBIBYTE,
     sizeCalculation: sizeOfEvent,
+  });
+  readonly #minutes = new LRUCache<string, Versioned<Moments>>({
+    maxSize: 32 * MEBIBYTE,
+    sizeCalculation: sizeOfMinute,
   });
 
   camera(partition: string, cameraId: string): KnownCamera | undefined {
@@ -47,5 +58,17 @@ export class RowCache {
 
   forgetEvent(partition: string, rowKey: string): void {
     this.#events.delete(`${partition}|${rowKey}`);
+  }
+
+  minute(partition: string, minute: number): Versioned<Moments> | undefined {
+    return this.#minutes.get(`${partition}|${minute}`);
+  }
+
+  setMinute(partition: string, minute: number, moments: Versioned<Moments>): void {
+    this.#minutes.set(`${partition}|${minute}`, moments);
+  }
+
+  forgetMinute(partition: string, minute: number): void {
+    this.#minutes.delete(`${partition}|${minute}`);
   }
 }

@@ -3,21 +3,25 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { LimitFunction } from 'p-limit';
 
 import { applyFacets, type EventMessage } from './camera-event.ts';
-import { planCommit, type CommitPlan, type Outcome, type ShardView } from './commit-plan.ts';
+import type { Outcome } from './commit-draft.ts';
+import { planCommit, type CommitPlan } from './commit-plan.ts';
+import { minuteOfDay } from './day.ts';
 import { eventKeyOf } from './event-row.ts';
-import { TOTAL_KEY } from './keys.ts';
+import { cameraKey, hourKey, minuteKey } from './keys.ts';
 import { PENDING, type ShardRows } from './shard-rows.ts';
+import type { ShardView } from './shard-view.ts';
 import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable, type RowWrite } from './table.ts';
+import { readVersion } from './total-row.ts';
 
 /** The change could not be committed now; nothing of it is half done, and sending it again is safe. */
 export class NotCommitted extends Error {
   override readonly name = 'NotCommitted';
 }
 
-// An entity group transaction takes 100 operations and 4 MiB. Of the operations, the total and the rows that go on with its
-// camera list take up to 4 (100 new cameras of 128 characters fill one text); of the bytes, the envelope takes some.
+// An entity group transaction takes 100 operations and 4 MiB. Of the operations, the day's hours, the total and the rows that go
+// on with its camera list take up to 5 (100 new cameras of 128 characters fill one text); of the bytes, the envelope takes some.
 const MOST_OPERATIONS = 100;
-const TOTAL_OPERATIONS = 4;
+const DAY_OPERATIONS = 5;
 const MOST_BYTES = 3_400_000;
 const ENVELOPE_BYTES = 900;
 
@@ -146,8 +150,10 @@ export class ShardCommitter {
     const rows = new Set<string>();
     let taken = 0;
     for (const { message, key } of this.#queue) {
-      const more = [key, `camera|${message.cameraId}`, key.slice(0, 'event|00'.length)].filter((row) => !rows.has(row));
-      if (rows.size + more.length > MOST_OPERATIONS - TOTAL_OPERATIONS) break;
+      const minute = minuteOfDay(message.ts);
+      const own = [key, cameraKey(message.cameraId), minuteKey(minute), hourKey(Math.floor(minute / 60))];
+      const more = own.filter((row) => !rows.has(row));
+      if (rows.size + more.length > MOST_OPERATIONS - DAY_OPERATIONS) break;
       for (const row of more) rows.add(row);
       taken += 1;
     }
@@ -204,9 +210,9 @@ export class ShardCommitter {
     let seen: string | undefined;
     try {
       do {
-        const total = await this.#table.get(this.#partition, TOTAL_KEY, ['hours']);
-        if (total === undefined || total.etag === seen) return;
-        seen = total.etag;
+        const version = await readVersion(this.#table, this.#partition);
+        if (version === undefined || version === seen) return;
+        seen = version;
         await setTimeout(QUIET_MS * (1 + Math.random() / 2));
       } while (Date.now() < end);
     } catch {

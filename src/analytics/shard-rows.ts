@@ -1,13 +1,15 @@
 import pLimit from 'p-limit';
 
+import { bucketsFrom, eventsOf, type Buckets } from './bucket-row.ts';
 import type { EventMessage } from './camera-event.ts';
 import { cameraDayFrom, cameraProperties } from './camera-row.ts';
-import type { CommitPlan, KnownCamera, KnownEvent, ShardView, Versioned } from './commit-plan.ts';
+import type { CommitPlan } from './commit-plan.ts';
 import { minuteOfDay } from './day.ts';
 import { eventFromRow } from './event-row.ts';
-import { eventsOf, shardHourFrom, type ShardHour } from './hour-row.ts';
-import { cameraKey, hourKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './keys.ts';
+import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './keys.ts';
+import { momentsFrom, type Moments } from './moment-row.ts';
 import type { RowCache } from './row-cache.ts';
+import type { KnownCamera, KnownEvent, ShardView, Versioned } from './shard-view.ts';
 import type { CounterTable, StoredRow } from './table.ts';
 import { readTotal, type StoredTotal } from './total-row.ts';
 
@@ -30,6 +32,8 @@ const ROWS_A_KEY_FOR_RANGE = 20;
 
 const hourOf = ({ ts }: EventMessage): number => Math.floor(minuteOfDay(ts) / 60);
 
+const bucketsOf = ({ etag, properties }: StoredRow): Versioned<Buckets> => ({ etag, value: bucketsFrom(properties) });
+
 const rangeOver = (keys: readonly string[]): KeyRange => {
   const sorted = [...keys].sort();
   return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''}\u0000` };
@@ -44,8 +48,9 @@ export class ShardRows {
   readonly #partition: string;
   readonly #cache: RowCache;
   readonly #onEmpty: () => Promise<void>;
-  #total: { readonly stored: StoredTotal | undefined } | undefined;
-  readonly #hours = new Map<number, Versioned<ShardHour>>();
+  #day: DayRows | undefined;
+  /** By hour. */
+  readonly #minutes = new Map<number, Versioned<Buckets>>();
 
   /** @param onEmpty called before the first event of the shard is written */
   constructor(table: CounterTable, partition: string, cache: RowCache, onEmpty: () => Promise<void>) {
@@ -67,13 +72,17 @@ export class ShardRows {
    * @throws {StorageTrouble} where storage does not answer
    */
   async view(candidates: readonly Candidate[]): Promise<ShardView> {
-    const total = await this.#readTotal();
+    const { total, hours } = await this.#readDay();
     const limit = pLimit(PARALLEL_READS);
-    const [hours, cameras] = await Promise.all([
-      this.#readHours(candidates, total, limit),
+    const [minutes, cameras] = await Promise.all([
+      this.#readMinutes(candidates, hours, limit),
       this.#readCameras(candidates, total, limit),
     ]);
-    return { total, hours, cameras, events: await this.#readEvents(candidates, total, limit) };
+    const [moments, events] = await Promise.all([
+      this.#readMoments(candidates, minutes, limit),
+      this.#readEvents(candidates, total, limit),
+    ]);
+    return { total, hours, minutes, moments, cameras, events };
   }
 
   /**
@@ -81,13 +90,19 @@ export class ShardRows {
    * planned meanwhile.
    */
   adopt(plan: CommitPlan, view: ShardView, etagOf: (rowKey: string) => string = () => PENDING): void {
-    const listEtags = [...(this.#total?.stored?.listEtags ?? [])];
+    const listEtags = [...(this.#day?.total?.listEtags ?? [])];
     for (const { rowKey } of plan.writes) {
       const part = /^cameras\|(\d+)$/.exec(rowKey)?.[1];
       if (part !== undefined) listEtags[Number(part) - 1] = etagOf(rowKey);
     }
-    this.#total = { stored: { ...plan.total, etag: etagOf(TOTAL_KEY), listEtags } };
-    for (const [hour, value] of plan.hours) this.#hours.set(hour, { etag: etagOf(hourKey(hour)), value });
+    this.#day = {
+      total: { ...plan.total, etag: etagOf(TOTAL_KEY), listEtags },
+      hours: { value: plan.hours, etag: etagOf(HOURS_KEY) },
+    };
+    for (const [hour, value] of plan.minutes) this.#minutes.set(hour, { etag: etagOf(hourKey(hour)), value });
+    for (const [minute, value] of plan.moments) {
+      this.#cache.setMinute(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
+    }
     for (const [cameraId, value] of plan.cameras) {
       // A camera that had no row has no hours but those that the plan writes.
       const known = view.cameras.get(cameraId)?.known ?? ALL_DAY;
@@ -98,36 +113,62 @@ export class ShardRows {
 
   /** Forgets all that a failed transaction took for granted. */
   forget(candidates: readonly Candidate[]): void {
-    this.#total = undefined;
-    this.#hours.clear();
+    this.#day = undefined;
+    this.#minutes.clear();
     for (const { message, key } of candidates) {
       this.#cache.forgetCamera(this.#partition, message.cameraId);
       this.#cache.forgetEvent(this.#partition, key);
+      this.#cache.forgetMinute(this.#partition, minuteOfDay(message.ts));
     }
   }
 
-  async #readTotal(): Promise<StoredTotal | undefined> {
-    if (this.#total === undefined) {
-      const stored = await readTotal(this.#table, this.#partition);
-      if (stored === undefined) await this.#onEmpty();
-      this.#total = { stored };
+  async #readDay(): Promise<DayRows> {
+    if (this.#day === undefined) {
+      const [total, hours] = await Promise.all([
+        readTotal(this.#table, this.#partition),
+        this.#table.get(this.#partition, HOURS_KEY),
+      ]);
+      if (total === undefined) await this.#onEmpty();
+      this.#day = { total, hours: hours && bucketsOf(hours) };
     }
-    return this.#total.stored;
+    return this.#day;
   }
 
-  async #readHours(
+  async #readMinutes(
     candidates: readonly Candidate[],
-    total: StoredTotal | undefined,
+    hours: Versioned<Buckets> | undefined,
     limit: Limit,
-  ): Promise<ReadonlyMap<number, Versioned<ShardHour>>> {
-    // The total says which hours have a row: it is written together with them.
-    const stored = new Set(candidates.map(({ message }) => hourOf(message)));
-    const missing = [...stored].filter((hour) => ((total?.hours ?? 0) & (1 << hour)) !== 0 && !this.#hours.has(hour));
+  ): Promise<ShardView['minutes']> {
+    // An hour that has no events has no row of minutes: they are written together.
+    const wanted = new Set(candidates.map(({ message }) => hourOf(message)).filter((hour) => hours?.value.has(hour)));
+    const missing = [...wanted].filter((hour) => !this.#minutes.has(hour));
     await limit.map(missing, async (hour) => {
       const row = await this.#table.get(this.#partition, hourKey(hour));
-      if (row !== undefined) this.#hours.set(hour, { etag: row.etag, value: shardHourFrom(row.properties) });
+      if (row !== undefined) this.#minutes.set(hour, bucketsOf(row));
     });
-    return new Map([...this.#hours].filter(([hour]) => stored.has(hour)));
+    return new Map([...this.#minutes].filter(([hour]) => wanted.has(hour)));
+  }
+
+  async #readMoments(
+    candidates: readonly Candidate[],
+    minutes: ShardView['minutes'],
+    limit: Limit,
+  ): Promise<ShardView['moments']> {
+    const view = new Map<number, Versioned<Moments>>();
+    // A minute that has no events has no row of moments: they are written together.
+    const wanted = new Set(candidates.map(({ message }) => minuteOfDay(message.ts)));
+    const stored = [...wanted].filter((minute) => minutes.get(Math.floor(minute / 60))?.value.has(minute % 60));
+    await limit.map(stored, async (minute) => {
+      let moments = this.#cache.minute(this.#partition, minute);
+      if (moments === undefined) {
+        const row = await this.#table.get(this.#partition, minuteKey(minute));
+        if (row === undefined) return;
+        moments = { etag: row.etag, value: momentsFrom(row.properties) };
+        this.#cache.setMinute(this.#partition, minute, moments);
+      }
+      view.set(minute, moments);
+    });
+    return view;
   }
 
   async #readCameras(
@@ -219,10 +260,16 @@ export class ShardRows {
 
   /** Whether a range over a minute's events costs less than a read for each key; the hour's row knows how many there are. */
   #isCheapRange(minute: number, keys: number): boolean {
-    const ofMinute = this.#hours.get(Math.floor(minute / 60))?.value.minutes.get(minute % 60);
+    const ofMinute = this.#minutes.get(Math.floor(minute / 60))?.value.get(minute % 60);
     const rows = ofMinute === undefined ? 0 : eventsOf(ofMinute);
     return keys >= KEYS_FOR_RANGE && rows <= ROWS_A_KEY_FOR_RANGE * keys;
   }
+}
+
+/** The rows of the whole day. */
+interface DayRows {
+  readonly total: StoredTotal | undefined;
+  readonly hours: Versioned<Buckets> | undefined;
 }
 
 type Limit = ReturnType<typeof pLimit>;

@@ -1,101 +1,19 @@
+import type { ByteReader, ByteWriter } from './byte-stream.ts';
+import { placesIn, withPlaces } from './place-set.ts';
 import type { CategoryTally, Tally } from './tally.ts';
 
-// A whole day of minutes at the limits (1,440 minutes of 64 categories) fits a row of 1 MiB only in a compact form: counts
-// as varints (7 bits a byte, low bits first), categories as bits of their places in the row's list of categories.
+// A whole day of minutes at the limits (1,440 minutes of 64 categories) fits a row of 1 MiB only in a compact form: events,
+// reviewed, annotated; which categories, as a set of places in a list that is kept elsewhere; and three counts of each.
+const COUNTS_OF_CATEGORY = 3;
 
-/** Collects bytes. */
-export class ByteWriter {
-  readonly #bytes: number[] = [];
-
-  /** Adds a count: a whole number from 0 to 2^53 - 1. */
-  count(value: number): void {
-    let rest = value;
-    while (rest >= 0x80) {
-      this.#bytes.push((rest % 0x80) | 0x80);
-      rest = Math.floor(rest / 0x80);
-    }
-    this.#bytes.push(rest);
-  }
-
-  /** Adds bytes as they are. */
-  raw(bytes: Iterable<number>): void {
-    for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  /** How many bytes were added. */
-  get length(): number {
-    return this.#bytes.length;
-  }
-
-  /** What was added. */
-  bytes(): Uint8Array {
-    return new Uint8Array(this.#bytes);
-  }
-}
-
-/** Reads what {@link ByteWriter} wrote. */
-export class ByteReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  /** Whether everything has been read. */
-  get done(): boolean {
-    return this.#at >= this.#bytes.length;
-  }
-
-  /** @throws {TypeError} where the bytes end in the middle */
-  count(): number {
-    let value = 0;
-    for (let scale = 1; ; scale *= 0x80) {
-      const byte = this.#next();
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  /** @throws {TypeError} where there are fewer bytes left */
-  raw(length: number): Uint8Array {
-    const end = this.#at + length;
-    if (end > this.#bytes.length) throw new TypeError('stored counts are damaged');
-    const bytes = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return bytes;
-  }
-
-  #next(): number {
-    const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw new TypeError('stored counts are damaged');
-    return byte;
-  }
-}
-
-/** Sets of small whole numbers as bits, number 0 the lowest bit of the first byte. */
-export const withBits = (bits: Uint8Array, numbers: Iterable<number>): Uint8Array => {
-  const wanted = [...numbers];
-  const length = wanted.reduce((most, number) => Math.max(most, (number >> 3) + 1), bits.length);
-  const result = new Uint8Array(length);
-  result.set(bits);
-  for (const number of wanted) result[number >> 3] = (result[number >> 3] ?? 0) | (1 << (number & 7));
-  return result;
-};
-
-/** The numbers in the set, ascending. */
-export const bitsOf = (bits: Uint8Array): readonly number[] => {
-  const numbers: number[] = [];
-  for (const [at, byte] of bits.entries()) {
-    for (let bit = 0; bit < 8; bit += 1) if ((byte & (1 << bit)) !== 0) numbers.push(at * 8 + bit);
-  }
-  return numbers;
-};
+/** Category → its place in the list. */
+export const placesOf = (categories: Iterable<string>): ReadonlyMap<string, number> =>
+  new Map(Array.from(categories, (category, place) => [category, place]));
 
 /**
  * Writes a tally.
  *
- * @param places category → its place in the row's list of categories
+ * @param places category → its place in the list of categories
  */
 export const writeTally = (writer: ByteWriter, tally: Tally, places: ReadonlyMap<string, number>): void => {
   writer.count(tally.events);
@@ -104,16 +22,16 @@ export const writeTally = (writer: ByteWriter, tally: Tally, places: ReadonlyMap
   const present = [...tally.categories]
     .map(([category, counts]): [number, CategoryTally] => {
       const place = places.get(category);
-      if (place === undefined) throw new RangeError('a category has no place in its row');
+      if (place === undefined) throw new RangeError('a category has no place in its list');
       return [place, counts];
     })
     .sort(([left], [right]) => left - right);
-  const bits = withBits(
+  const set = withPlaces(
     new Uint8Array(),
     present.map(([place]) => place),
   );
-  writer.count(bits.length);
-  writer.raw(bits);
+  writer.count(set.length);
+  writer.raw(set);
   for (const [, counts] of present) {
     writer.count(counts.detections);
     writer.count(counts.reviewed);
@@ -121,22 +39,70 @@ export const writeTally = (writer: ByteWriter, tally: Tally, places: ReadonlyMap
   }
 };
 
+/** Adds up tallies as they are stored; the categories get their names last. */
+export class TallySum {
+  #events = 0;
+  #reviewed = 0;
+  #annotated = 0;
+  /** By place of the category: the three counts, one after the other; holes where no tally had the category. */
+  readonly #counts: (number | undefined)[] = [];
+
+  /** @throws {TypeError} where the bytes are not what {@link writeTally} writes */
+  add(reader: ByteReader): void {
+    this.#events += reader.count();
+    this.#reviewed += reader.count();
+    this.#annotated += reader.count();
+    for (const place of placesIn(reader.raw(reader.count()))) {
+      const from = COUNTS_OF_CATEGORY * place;
+      for (let at = from; at < from + COUNTS_OF_CATEGORY; at += 1) {
+        this.#counts[at] = (this.#counts[at] ?? 0) + reader.count();
+      }
+    }
+  }
+
+  /**
+   * The sum.
+   *
+   * @param categories the list of categories
+   * @returns undefined where the list lacks a category: it was read before the tallies were written
+   */
+  named(categories: readonly string[]): Tally | undefined {
+    if (this.#counts.length > COUNTS_OF_CATEGORY * categories.length) return undefined;
+    const named = new Map<string, CategoryTally>();
+    for (const [place, category] of categories.entries()) {
+      const [detections, reviewed, annotations] = this.#counts.slice(
+        COUNTS_OF_CATEGORY * place,
+        COUNTS_OF_CATEGORY * (place + 1),
+      );
+      if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
+      named.set(category, { detections, reviewed, annotations });
+    }
+    return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
+  }
+}
+
 /**
  * Reads a tally.
  *
- * @param categories the row's list of categories
+ * @param categories the list of categories
  * @returns undefined where the list lacks a category: it was read before the tally was written
  * @throws {TypeError} where the bytes are not what {@link writeTally} writes
  */
 export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
-  const [events, reviewed, annotated] = [reader.count(), reader.count(), reader.count()];
-  const tallies = new Map<string, CategoryTally>();
-  let complete = true;
-  for (const place of bitsOf(reader.raw(reader.count()))) {
-    const counts = { detections: reader.count(), reviewed: reader.count(), annotations: reader.count() };
-    const category = categories[place];
-    if (category === undefined) complete = false;
-    else tallies.set(category, counts);
-  }
-  return complete ? { events, reviewed, annotated, categories: tallies } : undefined;
+  const sum = new TallySum();
+  sum.add(reader);
+  return sum.named(categories);
 };
+
+/**
+ * Passes over a tally.
+ *
+ * @returns its bytes
+ * @throws {TypeError} where they end in the middle
+ */
+export const passTally = (reader: ByteReader): Uint8Array =>
+  reader.over(() => {
+    for (let count = 0; count < 3; count += 1) reader.count();
+    const categories = placesIn(reader.raw(reader.count())).length;
+    for (let count = 0; count < COUNTS_OF_CATEGORY * categories; count += 1) reader.count();
+  });

@@ -6,17 +6,15 @@ import {
   withCameras,
   type CameraList,
 } from './camera-list.ts';
-import { camerasKey, TOTAL_KEY, type KeyRange } from './keys.ts';
-import { tallyFromProperties, tallyProperties } from './tally-text.ts';
-import { EMPTY_TALLY, plus, type Tally } from './tally.ts';
+import { camerasKey, TOTAL_KEY } from './keys.ts';
+import { tallyFromProperties, tallyProperties, tallyPropertyNames } from './tally-text.ts';
+import { EMPTY_TALLY, type Tally } from './tally.ts';
 import { writeOf, type CounterTable, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
 
-/** A shard's day: its tally, the cameras that sent events, and which hours have a row. */
+/** A shard's day: its tally, and the cameras that sent events. */
 export interface ShardTotal {
   readonly tally: Tally;
   readonly cameras: CameraList;
-  /** The hours (0 to 23) that have a row, as bits. */
-  readonly hours: number;
 }
 
 /** A shard's total together with the versions of the rows that hold it. */
@@ -27,12 +25,12 @@ export interface StoredTotal extends ShardTotal {
 }
 
 /** The total of a shard that has no events yet. */
-export const EMPTY_TOTAL: ShardTotal = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, hours: 0 };
+export const EMPTY_TOTAL: ShardTotal = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST };
 
-const ALL_LIST_ROWS: KeyRange = { from: 'cameras|', before: 'cameras}' };
+const ACTIVE_CAMERAS = 'active_cameras';
 
-const countIn = (row: StoredRow, property: string): number => {
-  const value = row.properties[property];
+const activeCamerasIn = (row: StoredRow): number => {
+  const value = row.properties[ACTIVE_CAMERAS];
   if (typeof value !== 'number') throw new TypeError('a stored total is damaged');
   return value;
 };
@@ -47,32 +45,42 @@ const countIn = (row: StoredRow, property: string): number => {
 export const readTotal = async (table: CounterTable, partition: string): Promise<StoredTotal | undefined> => {
   const row = await table.get(partition, TOTAL_KEY);
   if (row === undefined) return undefined;
-  const active = countIn(row, 'active_cameras');
+  const active = activeCamerasIn(row);
   let cameras = cameraListFrom(textsOfRow(row.properties));
-  let listEtags: readonly string[] = [];
-  if (cameras.ids.length < active) {
-    const more = await table.all(partition, ALL_LIST_ROWS);
-    const texts = [...cameras.texts, ...more.flatMap((part) => textsOfRow(part.properties))];
-    const whole = cameraListFrom(texts);
-    cameras = whole.ids.length === active ? whole : withCameras(EMPTY_CAMERA_LIST, whole.ids.slice(0, active));
-    listEtags = more.map((part) => part.etag);
-    if (cameras.ids.length !== active) throw new TypeError('a stored total is damaged');
+  const listEtags: string[] = [];
+  while (cameras.ids.length < active) {
+    const more = await table.get(partition, camerasKey(listEtags.length + 1));
+    if (more === undefined) throw new TypeError('a stored total is damaged');
+    cameras = cameraListFrom([...cameras.texts, ...textsOfRow(more.properties)]);
+    listEtags.push(more.etag);
   }
+  if (cameras.ids.length > active) cameras = withCameras(EMPTY_CAMERA_LIST, cameras.ids.slice(0, active));
   return {
     etag: row.etag,
     tally: tallyFromProperties('day', row.properties) ?? EMPTY_TALLY,
     cameras,
-    hours: countIn(row, 'hours'),
     listEtags,
   };
 };
 
-/** The total with a difference added that came from cameras in an hour of the day. */
-export const addToTotal = (total: ShardTotal, difference: Tally, hours: number): ShardTotal => ({
-  tally: plus(total.tally, difference),
-  cameras: total.cameras,
-  hours: total.hours | hours,
-});
+/**
+ * The version of a shard: every commit writes its `total` row.
+ *
+ * @returns undefined where the shard has no events
+ * @throws {StorageTrouble} where storage does not answer
+ */
+export const readVersion = async (table: CounterTable, partition: string): Promise<string | undefined> =>
+  (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.etag;
+
+/**
+ * A shard's list of categories, without the rest of its total.
+ *
+ * @throws {StorageTrouble} where storage does not answer
+ */
+export const readCategories = async (table: CounterTable, partition: string): Promise<readonly string[]> => {
+  const row = await table.get(partition, TOTAL_KEY, tallyPropertyNames('day'));
+  return [...(tallyFromProperties('day', row?.properties ?? {})?.categories.keys() ?? [])];
+};
 
 /**
  * Writes what changed of a shard's total: the `total` row first, then the rows that continue the camera list.
@@ -89,8 +97,7 @@ export const totalWrites = (stored: StoredTotal | undefined, total: ShardTotal):
   const own: Record<string, PropertyValue> = {
     ...tallyProperties('day', total.tally),
     ...rows.get(0),
-    active_cameras: total.cameras.ids.length,
-    hours: total.hours,
+    [ACTIVE_CAMERAS]: total.cameras.ids.length,
   };
   rows.delete(0);
   return [

@@ -2,7 +2,7 @@ import type { HttpHandler, HttpRequest, HttpResponseInit } from '@azure/function
 import * as z from 'zod';
 
 import type { EventMessage } from '../analytics/camera-event.ts';
-import type { Outcome } from '../analytics/commit-plan.ts';
+import type { Outcome } from '../analytics/commit-draft.ts';
 import type { Instant } from '../analytics/instant.ts';
 import type { Recorder } from '../analytics/recorder.ts';
 import { invocationLog } from '../log.ts';

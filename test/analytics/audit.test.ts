@@ -101,29 +101,49 @@ describe('the audit names the counter', () => {
       ['active cameras of total', 'active cameras of minute 08:00'],
     ],
     ['active_cameras', set('active_cameras', 1), ['number of active cameras of total']],
-    ['hours', set('hours', 1 << 8), ['hours of total']],
     ['whole row', deleted, ['total']],
   ])('of a total whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'total', damage)).toEqual(expect.arrayContaining([...counters]));
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
-    ['hour', replaced('hour', /"events":\d+/, '"events":7'), ['hour 08']],
-    ['hour', set('hour', 'x'), ['hour 08']],
-    ['active', flipped('active'), ['active cameras of hour 08']],
-    ['m00', flipped('m00'), ['minute 08:00']],
-    ['m00', cut('m00'), ['minute 08:00']],
-    ['m00', without('m00'), ['minute 08:00']],
+    ['t08', flipped('t08'), ['hour 08']],
+    ['t08', cut('t08'), ['hour 08']],
+    ['t08', without('t08'), ['hours']],
+    ['t08', set('t08', 'x'), ['hours']],
+    ['a08', flipped('a08'), ['active cameras of hour 08']],
+    ['t31', (row) => ({ ...row, t31: row['t08'], a31: row['a08'] }), ['hour 31']],
+    ['whole row', deleted, ['hour 08', 'hour 09', 'active cameras of hour 08']],
+  ])('of hours whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, 'hours', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['t00', flipped('t00'), ['minute 08:00']],
+    ['t00', cut('t00'), ['minute 08:00']],
+    ['t00', without('t00'), ['minutes of hour 08']],
     ['a00', flipped('a00'), ['active cameras of minute 08:00']],
-    ['whole row', deleted, ['hour 08', 'minute 08:00']],
+    ['whole row', deleted, ['minute 08:00', 'active cameras of minute 08:00']],
   ])('of an hour whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'hour|08', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it.each<readonly [string, Damage, readonly string[]]>([
+    ['s00', flipped('s00'), ['moments of second 08:00:00']],
+    ['s00', cut('s00'), ['moments of second 08:00:00']],
+    ['s00', without('s00'), ['moments of second 08:00:00']],
+    ['s00', set('s00', 'x'), ['moments of minute 08:00']],
+    ['s01', (row) => ({ ...row, s01: row['s00'] }), ['moments of second 08:00:01']],
+    ['whole row', deleted, ['moments of second 08:00:00']],
+  ])('of a minute whose %s is wrong', async (_, damage, counters) => {
+    expect(await differing(SHARD, 'minute|0800', damage)).toEqual(counters);
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
     ['day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
     ['day', set('day', 1), ['camera ridge-0']],
     ['h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
+    ['place', set('place', 9), ['place of camera ridge-0']],
     ['m08', cut('m08'), ['camera ridge-0 minutes of hour 08']],
     ['m08', set('m08', new Uint8Array()), ['camera ridge-0 minute 08:00']],
     ['m08', without('m08'), ['camera ridge-0 minute 08:08']],
@@ -136,6 +156,7 @@ describe('the audit names the counter', () => {
     'total',
     'hour 08',
     'minute 08:00',
+    'moments of second 08:00:00',
     'camera ridge-0',
     'camera ridge-0 hour 08',
     'camera ridge-0 minute 08:00',
@@ -163,7 +184,9 @@ describe('the audit names the counter', () => {
   });
 
   it.each([
-    ['hour|24', { hour: '{}' }],
+    ['hour|24', {}],
+    ['minute|0860', {}],
+    ['minute|9', {}],
     ['camera|a|b', { day: '{}' }],
     ['event|9959|ridge-0|f-0', { ts_utc: '2026-03-14T08:00:00.000000Z' }],
   ])('or the row, where %s is no row of the service', async (rowKey, properties) => {
@@ -178,9 +201,14 @@ describe('the audit names the counter', () => {
     await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
     const { differences } = await auditDay(process.table, process.shards, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual(
-      expect.arrayContaining(['hour 23', 'minute 23:00', 'active cameras of hour 23']),
+      expect.arrayContaining(['minute 23:00', 'active cameras of minute 23:00']),
     );
     await client.deleteEntity(SHARD, 'hour|23');
+    const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800');
+    await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301' });
+    const report = await auditDay(process.table, process.shards, DAY);
+    expect(report.differences.map(({ counter }) => counter)).toEqual(['moments of second 23:01:00']);
+    await client.deleteEntity(SHARD, 'minute|2301');
   });
 });
 

@@ -7,12 +7,14 @@ import {
   cameraDayFrom,
   cameraProperties,
   cameraWrite,
-  EMPTY_CAMERA_DAY,
+  emptyCameraDay,
   minutesOf,
   type CameraDay,
 } from '../../src/analytics/camera-row.ts';
 import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
 import { tallies } from './arbitraries.ts';
+
+const PLACE = 12;
 
 /** Tallies added to minutes of the day: often the same minute again, often the next one, sometimes any. */
 const changes = fc.array(
@@ -39,7 +41,7 @@ const applied = (
   rereads: readonly boolean[],
 ): { day: CameraDay; properties: Record<string, unknown> } => {
   const properties: Record<string, unknown> = {};
-  let day: CameraDay = EMPTY_CAMERA_DAY;
+  let day: CameraDay = emptyCameraDay(PLACE);
   for (const [index, { minute, difference }] of given.entries()) {
     day = addToCamera(day, minute, difference);
     Object.assign(properties, cameraWrite('ridge-04', 'e', day, [Math.floor(minute / 60)]).properties);
@@ -56,6 +58,7 @@ describe("a camera's day", () => {
       fc.property(given, ([added, rereads]) => {
         const result = applied(added, rereads);
         for (const day of [result.day, cameraDayFrom(result.properties)]) {
+          expect(day.place).toBe(PLACE);
           expect(sameTally(day.tally, sumOf(added.map(({ difference }) => difference)))).toBe(true);
           for (let hour = 0; hour < 24; hour += 1) {
             const ofHour = added.filter(({ minute }) => Math.floor(minute / 60) === hour);
@@ -95,7 +98,7 @@ describe("a camera's day", () => {
   });
 
   it('is left alone by what is added to another', () => {
-    const before = addToCamera(EMPTY_CAMERA_DAY, 480, one);
+    const before = addToCamera(emptyCameraDay(PLACE), 480, one);
     const written = (): readonly unknown[] =>
       Object.values(cameraWrite('ridge-04', 'e', before, [7, 8]).properties).map((value) =>
         value instanceof Uint8Array ? Array.from(value) : value,
@@ -125,17 +128,18 @@ describe("a camera's day", () => {
   });
 
   it('is inserted where there is no row, else merged at the version that was read, with the hours that changed only', () => {
-    const day = addToCamera(addToCamera(EMPTY_CAMERA_DAY, 480, one), 540, one);
+    const day = addToCamera(addToCamera(emptyCameraDay(PLACE), 480, one), 540, one);
     expect(cameraWrite('a/b', undefined, day, [8, 9])).toMatchObject({ kind: 'insert', rowKey: 'camera|a／b' });
     const write = cameraWrite('a/b', 'W/"1"', day, [9]);
     expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });
-    expect(Object.keys(write.properties).sort()).toEqual(['day', 'h09', 'm09']);
+    expect(Object.keys(write.properties).sort()).toEqual(['day', 'h09', 'm09', 'place']);
   });
 
   it.each<[string, Record<string, unknown>]>([
     ['no tally', {}],
     ['a tally that is no text', { day: 5 }],
     ['minutes that are no bytes', { m08: 'AAA=' }],
+    ['a place that is no number', { place: '12' }],
   ])('that is damaged is refused and not half read: %s', (_damage, damage) => {
     const { properties } = applied([{ minute: 480, difference: one }], []);
     const row = { ...(Object.keys(damage).length === 0 ? {} : properties), ...damage };

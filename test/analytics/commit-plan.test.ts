@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { EventMessage } from '../../src/analytics/camera-event.ts';
 import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/camera-list.ts';
 import { MAX_CAMERA_CATEGORIES, minutesOf } from '../../src/analytics/camera-row.ts';
-import { planCommit, type CommitPlan, type ShardView } from '../../src/analytics/commit-plan.ts';
-import { minuteTally } from '../../src/analytics/hour-row.ts';
-import { eventKey } from '../../src/analytics/keys.ts';
+import { planCommit, type CommitPlan } from '../../src/analytics/commit-plan.ts';
+import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../src/analytics/keys.ts';
+import { momentsOf } from '../../src/analytics/moment-row.ts';
+import { ShardSum } from '../../src/analytics/shard-sum.ts';
+import type { ShardView } from '../../src/analytics/shard-view.ts';
 import { MAX_TALLY_CATEGORIES } from '../../src/analytics/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../src/analytics/tally.ts';
 import { EMPTY_TOTAL } from '../../src/analytics/total-row.ts';
@@ -15,7 +17,14 @@ import { DAY, Oracle, type PlainMessage } from './oracle.ts';
 
 const START = 20_778n * DAY;
 const ALL_HOURS: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
-const NOTHING: ShardView = { total: undefined, hours: new Map(), cameras: new Map(), events: new Map() };
+const NOTHING: ShardView = {
+  total: undefined,
+  hours: undefined,
+  minutes: new Map(),
+  moments: new Map(),
+  cameras: new Map(),
+  events: new Map(),
+};
 
 /** What a process knows once a plan is applied; `round` tells versions apart. */
 const applied = (view: ShardView, plan: CommitPlan, round: number): ShardView => {
@@ -23,7 +32,9 @@ const applied = (view: ShardView, plan: CommitPlan, round: number): ShardView =>
   const etag = `W/"${round}"`;
   return {
     total: { ...plan.total, etag, listEtags: [] },
-    hours: new Map([...view.hours, ...[...plan.hours].map(([hour, value]) => [hour, { etag, value }] as const)]),
+    hours: { etag, value: plan.hours },
+    minutes: new Map([...view.minutes, ...[...plan.minutes].map(([hour, value]) => [hour, { etag, value }] as const)]),
+    moments: new Map([...view.moments, ...[...plan.moments].map(([at, value]) => [at, { etag, value }] as const)]),
     cameras: new Map([
       ...view.cameras,
       ...[...plan.cameras].map(([id, value]) => [id, { etag, value, known: ALL_HOURS }] as const),
@@ -47,12 +58,14 @@ const named = (count: number, prefix = 'c'): Record<string, number> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
 
 describe('a first message about an event', () => {
-  it('inserts the event, its camera, its hour and the total, the total first', () => {
+  it('inserts the event, its camera, its minute and hour, and the total, the total first', () => {
     const { outcomes, writes } = plan(NOTHING, message({ detections: { smoke: 1 } }));
     expect(outcomes).toEqual(['recorded']);
     expect(writes.map(({ kind, rowKey }) => [kind, rowKey])).toEqual([
       ['insert', 'total'],
+      ['insert', 'hours'],
       ['insert', 'hour|08'],
+      ['insert', 'minute|0815'],
       ['insert', 'camera|ridge-04'],
       ['insert', 'event|0815|ridge-04|f-1'],
     ]);
@@ -73,7 +86,9 @@ describe('an edit', () => {
     const { writes } = plan(before, message({ time: START + 1n, reviewed: true }));
     expect(writes.map((write) => [write.rowKey, write.kind, write.kind === 'insert' ? '' : write.etag])).toEqual([
       ['total', 'merge', 'W/"1"'],
+      ['hours', 'merge', 'W/"1"'],
       ['hour|08', 'merge', 'W/"1"'],
+      ['minute|0815', 'merge', 'W/"1"'],
       ['camera|ridge-04', 'merge', 'W/"1"'],
       ['event|0815|ridge-04|f-1', 'replace', 'W/"1"'],
     ]);
@@ -124,7 +139,7 @@ describe('messages of one transaction', () => {
       message({ time: START + 2n, annotations: { fire: 1 } }),
     );
     expect(outcomes).toEqual(['recorded', 'unchanged', 'recorded', 'unchanged']);
-    expect(writes).toHaveLength(4);
+    expect(writes).toHaveLength(6);
     expect(total.tally).toMatchObject({ events: 1, annotated: 1 });
   });
 
@@ -178,11 +193,17 @@ describe('messages of one transaction', () => {
         expect(plainAnswer(total.tally, [...total.cameras.ids].sort())).toEqual(
           oracle.answer({ start: START, end: START + DAY - 1n }),
         );
-        const names = [...total.tally.categories.keys()];
-        const minutes = [...view.hours.values()].flatMap(({ value }) =>
-          [...value.minutes.values()].map((minute) => minuteTally(minute, names) ?? EMPTY_TALLY),
-        );
-        expect(sameTally(sumOf(minutes), total.tally)).toBe(true);
+        const [hours, minutes, moments] = [new ShardSum(), new ShardSum(), new ShardSum()];
+        for (const bucket of view.hours?.value.values() ?? []) hours.addBucket(bucket);
+        for (const { value } of view.minutes.values()) for (const bucket of value.values()) minutes.addBucket(bucket);
+        for (const { value } of view.moments.values()) {
+          for (const moment of momentsOf(value, 0, 59_999_999) ?? []) moments.addMoment(moment);
+        }
+        for (const sum of [hours, minutes, moments]) {
+          const tally = sum.tally([...total.tally.categories.keys()]);
+          expect(tally !== undefined && sameTally(tally, total.tally)).toBe(true);
+          expect(sum.cameras(total.cameras.ids)?.toSorted()).toEqual(total.cameras.ids.toSorted());
+        }
         for (const [cameraId, { value }] of view.cameras) {
           const question = { start: START, end: START + DAY - 1n, cameraId };
           expect(plainAnswer(value.tally, [cameraId])).toEqual(oracle.answer(question));
@@ -202,7 +223,9 @@ describe('messages of one transaction', () => {
     const { writes } = plan(before, message({ cameraId: 'ridge-05', eventId: 'f-2' }));
     expect(writes.map(({ rowKey }) => rowKey)).toEqual([
       'total',
-      'hour|08',
+      HOURS_KEY,
+      hourKey(8),
+      minuteKey(495),
       'camera|ridge-05',
       'event|0815|ridge-05|f-2',
     ]);

@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/camera-event.ts';
-import type { Outcome } from '../../src/analytics/commit-plan.ts';
+import type { Outcome } from '../../src/analytics/commit-draft.ts';
 import { dayOf, type Day } from '../../src/analytics/day.ts';
 import { DayShards } from '../../src/analytics/day-shards.ts';
 import { instantFrom } from '../../src/analytics/instant.ts';

@@ -13,8 +13,13 @@ import {
   eventKey,
   eventsOfMinute,
   hourKey,
+  HOURS_KEY,
+  minuteKey,
+  minutesOfHour,
   parseCameraKey,
   parseEventKey,
+  parseHourKey,
+  parseMinuteKey,
   shardPartition,
   SHARDS_KEY,
   TOTAL_KEY,
@@ -88,19 +93,44 @@ describe('the key of a camera or an event', () => {
     },
   );
 
-  it.each(['total', 'event|815|a|b', 'event|0815|a', 'event|0815|a|b|c', 'camera|a', 'event|08:5|a|b', ''])(
-    '%j is not one of an event row',
+  it.each(['total', 'hour|8', 'hour|24', 'hour|08|x', 'minute|08', ''])('%j is not one of an hour row', (key) => {
+    expect(() => parseHourKey(key)).toThrow(RangeError);
+  });
+
+  it.each(['total', 'minute|815', 'minute|2400', 'minute|0860', 'minute|0815|x', 'hour|0815', ''])(
+    '%j is not one of a minute row',
     (key) => {
-      expect(() => parseEventKey(key)).toThrow(RangeError);
+      expect(() => parseMinuteKey(key)).toThrow(RangeError);
     },
   );
+
+  it('names each hour and each minute of a day', () => {
+    const day = Array.from({ length: 1_440 }, (_, minute) => minute);
+    expect(day.map((minute) => parseMinuteKey(minuteKey(minute)))).toEqual(day);
+    expect(day.slice(0, 24).map((hour) => parseHourKey(hourKey(hour)))).toEqual(day.slice(0, 24));
+    expect([minuteKey(495), hourKey(8)]).toEqual(['minute|0815', 'hour|08']);
+  });
+
+  it.each([
+    'total',
+    'event|9959|a|b',
+    'event|815|a|b',
+    'event|0815|a',
+    'event|0815|a|b|c',
+    'camera|a',
+    'event|08:5|a|b',
+    '',
+  ])('%j is not one of an event row', (key) => {
+    expect(() => parseEventKey(key)).toThrow(RangeError);
+  });
 });
 
 describe('a range of keys', () => {
   const everyKey = fc.oneof(
-    fc.constantFrom(SHARDS_KEY, TOTAL_KEY),
+    fc.constantFrom(SHARDS_KEY, TOTAL_KEY, HOURS_KEY),
     fc.integer({ min: 1, max: 9_999 }).map(camerasKey),
     fc.integer({ min: 0, max: 23 }).map(hourKey),
+    minutes.map(minuteKey),
     ids.map(cameraKey),
     fc.tuple(minutes, ids, ids).map(([minute, cameraId, eventId]) => eventKey(minute, cameraId, eventId)),
   );
@@ -115,6 +145,20 @@ describe('a range of keys', () => {
         expect(has(range, key)).toBe(key.startsWith(prefix));
       }),
     );
+  });
+
+  it('of an hour has its minute rows; those of all hours have whatever looks like one, each once', () => {
+    const hours = Array.from({ length: 24 }, (_, hour) => hour);
+    const odd = fc.constantFrom('minute|', 'minute|0', 'minute|0860', 'minute|2400', 'minute|9999', 'minute|x');
+    fc.assert(
+      fc.property(fc.oneof(everyKey, minutes.map(minuteKey), odd), (key) => {
+        const found = hours.filter((hour) => has(minutesOfHour(hour), key));
+        expect(found).toHaveLength(key.startsWith('minute|') ? 1 : 0);
+      }),
+    );
+    for (const minute of [0, 59, 60, 495, 1_439]) {
+      expect(has(minutesOfHour(Math.floor(minute / 60)), minuteKey(minute))).toBe(true);
+    }
   });
 
   it('of a minute has the events of that minute and no others', () => {

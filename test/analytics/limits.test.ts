@@ -1,19 +1,27 @@
 import type { TableServiceClientOptions } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 
+import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from '../../src/analytics/bucket-row.ts';
 import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/camera-list.ts';
 import {
   addToCamera,
   cameraWrite,
-  EMPTY_CAMERA_DAY,
+  emptyCameraDay,
   MAX_CAMERA_CATEGORIES,
   type CameraDay,
 } from '../../src/analytics/camera-row.ts';
 import { eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
-import { addToHour, EMPTY_HOUR, hourWrite, type ShardHour } from '../../src/analytics/hour-row.ts';
-import { dayPartition, shardPartition, SHARDS_KEY } from '../../src/analytics/keys.ts';
+import { dayPartition, hourKey, HOURS_KEY, minuteKey, shardPartition, SHARDS_KEY } from '../../src/analytics/keys.ts';
 import { dayOf } from '../../src/analytics/day.ts';
 import { instantFrom } from '../../src/analytics/instant.ts';
+import {
+  addMoments,
+  momentsOf,
+  momentsWrite,
+  NO_MOMENTS,
+  type Moment,
+  type Moments,
+} from '../../src/analytics/moment-row.ts';
 import type { RowWrite } from '../../src/analytics/table.ts';
 import { MAX_TALLY_CATEGORIES } from '../../src/analytics/tally-text.ts';
 import type { Tally } from '../../src/analytics/tally.ts';
@@ -53,18 +61,29 @@ const most = (frames: number, framesOfCategory: number, categories: readonly str
 /** A camera that sends ten frames a minute for a day, with the most of everything in each. */
 const busiestCamera = (): CameraDay => {
   const minute = most(FRAMES_A_MINUTE, FRAMES_A_MINUTE, CAMERA_CATEGORIES);
-  let day = EMPTY_CAMERA_DAY;
+  let day = emptyCameraDay(0);
   for (let at = 0; at < 1_440; at += 1) day = addToCamera(day, at, minute);
   return day;
 };
 
-/** An hour of so many such cameras; each has 64 of the shard's categories. */
-const busiestHour = (cameras: number): ShardHour => {
-  const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * FRAMES_A_MINUTE;
-  const minute = most(cameras * FRAMES_A_MINUTE, framesOfCategory, CATEGORIES);
-  let hour = EMPTY_HOUR;
-  for (let at = 0; at < 60; at += 1) hour = addToHour(hour, at, minute, [cameras - 1], CATEGORIES);
-  return hour;
+/** So many buckets of so many such cameras, each of some minutes; each camera has 64 of the shard's categories. */
+const busiestBuckets = (buckets: number, minutes: number, cameras: number): Buckets => {
+  const frames = FRAMES_A_MINUTE * minutes;
+  const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * frames;
+  const tally = most(cameras * frames, framesOfCategory, CATEGORIES);
+  return all(buckets).reduce((row, at) => addToBucket(row, at, tally, [cameras - 1], CATEGORIES), NO_BUCKETS);
+};
+const busiestHour = (cameras: number): Buckets => busiestBuckets(60, 1, cameras);
+
+/** A minute in which every microsecond counts: so many frames a second, each with the most of so many categories. */
+const busiestMinute = (framesASecond: number, categories: number): { moments: Moments; frames: readonly Moment[] } => {
+  const frame = most(1, 1, CATEGORIES.slice(0, categories));
+  const frames = all(60 * framesASecond).map((index) => ({
+    at: Math.floor((index * 1_000_000) / framesASecond),
+    place: MAX_CAMERAS_PER_SHARD - 1,
+    tally: frame,
+  }));
+  return { moments: addMoments(NO_MOMENTS, frames, CATEGORIES), frames };
 };
 
 const wholeRow = ({ rowKey, properties }: RowWrite): WholeRow => ({ partitionKey: PARTITION, rowKey, properties });
@@ -80,11 +99,32 @@ describe('a row stays inside the limits of Table Storage', () => {
   it.each([25_000, MAX_CAMERAS_PER_SHARD])(
     'of an hour of %i cameras and as many categories as a shard takes',
     (cameras) => {
-      const row = wholeRow(hourWrite(8, undefined, busiestHour(cameras), all(60)));
+      const row = wholeRow(bucketsWrite(hourKey(8), undefined, busiestHour(cameras), all(60)));
       expect(objectionsTo(row)).toEqual([]);
-      expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(0.7 * LIMITS.rowBytes);
+      expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(0.5 * LIMITS.rowBytes);
     },
   );
+
+  it('of the hours of a day with as many cameras and categories as a shard takes', () => {
+    const hours = busiestBuckets(24, 60, MAX_CAMERAS_PER_SHARD);
+    const row = wholeRow(bucketsWrite(HOURS_KEY, undefined, hours, all(24)));
+    expect(objectionsTo(row)).toEqual([]);
+    expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(0.25 * LIMITS.rowBytes);
+  });
+
+  it.each([
+    ['as many frames as its seconds take', 1_050, 1, 0.8],
+    ['frames with all their categories, as many as its seconds take', 46, 64, 0.8],
+    ['more frames than its seconds take', 2_000, 1, 0],
+    ['more frames with all their categories than its seconds take', 210, 64, 0],
+  ])('of a minute with %s', (_frames, framesASecond, categories, share) => {
+    const { moments, frames } = busiestMinute(framesASecond, categories);
+    const row = wholeRow(momentsWrite(495, undefined, moments, frames));
+    expect(row.rowKey).toBe(minuteKey(495));
+    expect(objectionsTo(row)).toEqual([]);
+    expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(share * LIMITS.rowBytes);
+    expect(momentsOf(moments, 0, 59_999_999)?.length).toBe(share > 0 ? frames.length : undefined);
+  });
 
   it.each([
     [25_000, 'ids of 12 characters', (index: number) => `ridge-${String(index).padStart(6, '0')}`],
@@ -93,7 +133,7 @@ describe('a row stays inside the limits of Table Storage', () => {
   ])('of a total with %i cameras, %s, and those that continue its list', (cameras, _ids, idOf) => {
     const tally = most(cameras * 14_400, cameras * 14_400, CATEGORIES);
     const list = withCameras(EMPTY_CAMERA_LIST, all(cameras).map(idOf));
-    const writes = totalWrites(undefined, { tally, cameras: list, hours: 2 ** 24 - 1 });
+    const writes = totalWrites(undefined, { tally, cameras: list });
     expect(writes.flatMap((write) => objectionsTo(wholeRow(write)))).toEqual([]);
     expect(writes[0]?.rowKey).toBe('total');
   });
@@ -168,17 +208,19 @@ const fullShard = async (storage: CountingStorage, cameraIds: readonly string[])
     properties: { shards: 1 },
   });
   const hour = busiestHour(25_000);
+  const minute = busiestMinute(46, 64);
   const camera = busiestCamera();
   // A camera's list of categories is in its own order, as is the shard's.
   const [total, ...more] = totalWrites(undefined, {
     tally: most(1, 1, CATEGORIES),
     cameras: withCameras(EMPTY_CAMERA_LIST, cameraIds),
-    hours: 2 ** HOURS - 1,
   });
   expect([total?.rowKey, more]).toEqual(['total', []]);
   for (const write of [
     ...(total === undefined ? [] : [total]),
-    ...all(HOURS).map((at) => hourWrite(at, undefined, hour, all(60))),
+    bucketsWrite(HOURS_KEY, undefined, busiestBuckets(HOURS, 60, 25_000), all(HOURS)),
+    ...all(HOURS).map((at) => bucketsWrite(hourKey(at), undefined, hour, all(60))),
+    ...all(HOURS).map((at) => momentsWrite(at * 60 + 59, undefined, minute.moments, minute.frames)),
     ...cameraIds.map((id) => cameraWrite(id, undefined, camera, all(24))),
   ]) {
     await table.insert(PARTITION, write);

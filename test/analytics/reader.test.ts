@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+
+import { dayOf } from '../../src/analytics/day.ts';
+import { DayShards } from '../../src/analytics/day-shards.ts';
+import { instantFrom } from '../../src/analytics/instant.ts';
+import type { KeyRange } from '../../src/analytics/keys.ts';
+import { Reader } from '../../src/analytics/reader.ts';
+import { CounterTable, type ReadOptions, type StoredRow } from '../../src/analytics/table.ts';
+import { CountingStorage } from './counting.ts';
+import { DAY, Oracle, type PlainMessage, type Question } from './oracle.ts';
+
+const START = 20_778n * DAY;
+const SECOND = 1_000_000n;
+const MINUTE = 60n * SECOND;
+const HOUR = 60n * MINUTE;
+
+/** Counts what is asked of storage. */
+class WatchedTable extends CounterTable {
+  rows = 0;
+  queries = 0;
+
+  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+    this.rows += 1;
+    return super.get(partition, rowKey, select);
+  }
+
+  override pages(
+    partition: string,
+    range: KeyRange,
+    options?: ReadOptions,
+  ): AsyncGenerator<readonly StoredRow[], void, unknown> {
+    this.queries += 1;
+    return super.pages(partition, range, options);
+  }
+}
+
+/** So many frames a minute over two days, of so many cameras in turn. */
+const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>
+  Array.from({ length: Number((2n * DAY) / everyMicroseconds) }, (_, index): PlainMessage => {
+    const ts = START + BigInt(index) * everyMicroseconds;
+    return { cameraId: `ridge-${index % cameras}`, eventId: `f-${index}`, ts, time: ts, detections: { smoke: 1 } };
+  });
+
+const RAGGED = 20n * MINUTE + 12_345_678n;
+const lasting = (length: bigint): Question => ({ start: START + RAGGED, end: START + RAGGED + length });
+
+const QUESTIONS: readonly (readonly [string, Question, number])[] = [
+  ['an hour', lasting(HOUR), 6],
+  ['24 hours', lasting(DAY), 9],
+  ['36 hours', lasting(36n * HOUR), 10],
+  ['a camera, for 36 hours', { ...lasting(36n * HOUR), cameraId: 'ridge-7' }, 8],
+  ['half a second', lasting(SECOND / 2n), 3],
+  ['a whole day', { start: START, end: START + DAY - 1n }, 2],
+];
+
+describe('what a question costs', () => {
+  it('is so many rows read by their keys, however many events and cameras there are', async () => {
+    const networks = [network(10, 30n * MINUTE), network(300, MINUTE)];
+    for (const messages of networks) {
+      const storage = new CountingStorage();
+      const oracle = new Oracle();
+      for (const message of messages) oracle.tell(message);
+      await storage.process().record(messages);
+      for (const [name, question, rows] of QUESTIONS) {
+        const table = new WatchedTable(() => storage.client());
+        const reader = new Reader(table, new DayShards(table, 1));
+        const period = { start: instantFrom(question.start), end: instantFrom(question.end) };
+        const { tally, activeCameras } = await reader.activity(period, question.cameraId);
+        const { total_events, active_camera_ids } = oracle.answer(question);
+        expect([name, tally.events, activeCameras]).toEqual([name, total_events, active_camera_ids]);
+        expect([name, table.queries, table.rows]).toEqual([name, 0, rows]);
+      }
+    }
+  });
+});
+
+describe('a second with more frames than its row takes', () => {
+  const crowd = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
+  const messages = Array.from({ length: 2_400 }, (_, index): PlainMessage => {
+    const ts = crowd - 100_000n + BigInt(index) * 500n;
+    return { cameraId: `ridge-${index % 3}`, eventId: `f-${index}`, ts, time: ts, detections: { smoke: 1 } };
+  });
+  const questions = [
+    { start: crowd, end: crowd },
+    { start: crowd + 1n, end: crowd + 499_999n },
+    { start: crowd - 50_000n, end: crowd + 250_000n },
+    { start: crowd + 999_999n, end: crowd + 1_049_999n },
+    { start: crowd + 1_000_000n, end: crowd + HOUR },
+    { start: crowd - HOUR, end: crowd - 1n },
+    { start: crowd - HOUR, end: crowd + 500_000n },
+  ].flatMap((period) => [period, { ...period, cameraId: 'ridge-1' }, { ...period, cameraId: 'ridge-9' }]);
+
+  it('is answered to the microsecond all the same, also after edits, by whichever process', async () => {
+    const storage = new CountingStorage();
+    const oracle = new Oracle();
+    const edits = [0, 201, 1_500, 2_399].flatMap((index): readonly PlainMessage[] => {
+      const edited = messages[index];
+      return edited === undefined
+        ? []
+        : [{ ...edited, time: edited.time + 1n, reviewed: true, annotations: { fire: 2 } }];
+    });
+    for (const told of [messages, edits]) {
+      for (const message of told) oracle.tell(message);
+      await storage.process().record(told);
+      const process = storage.process();
+      for (const question of questions) expect(await process.answer(question)).toEqual(oracle.answer(question));
+      expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
+    }
+    const table = new WatchedTable(() => storage.client());
+    const crowded = { start: instantFrom(crowd), end: instantFrom(crowd + 10n) };
+    await new Reader(table, new DayShards(table, 1)).activity(crowded);
+    expect(table.queries, 'it is crowded').toBe(1);
+  });
+});
