@@ -54,9 +54,16 @@ const fill = async (recorder: Recorder, messages: readonly EventMessage[], budge
   return Math.min(at, messages.length);
 };
 
-/** So many frames over 31 days. */
-const month = (count: number): EventMessage[] =>
-  frames({ cameras: CAMERAS, frames: count, step: (DAYS * MICROSECONDS.day) / BigInt(count) });
+/** So many frames over 31 days, camera after camera within each hour: two thirds of the time that their own order takes. */
+const month = (count: number): EventMessage[] => {
+  const step = (DAYS * MICROSECONDS.day) / BigInt(count);
+  const all = frames({ cameras: CAMERAS, frames: count, step });
+  const keyed = all.map((message, at) => ({ message, hour: Number((BigInt(at) * step) / MICROSECONDS.hour) }));
+  keyed.sort((left, right) =>
+    left.hour === right.hour ? left.message.cameraId.localeCompare(right.message.cameraId) : left.hour - right.hour,
+  );
+  return keyed.map(({ message }) => message);
+};
 
 const measure = async (reader: Reader, { period, camera }: Range, rounds: number): Promise<number[]> => {
   const measured: number[] = [];
