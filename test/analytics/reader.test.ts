@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../src/analytics/day.ts';
 import { DayShards } from '../../src/analytics/day-shards.ts';
 import { instantFrom } from '../../src/analytics/instant.ts';
-import type { KeyRange } from '../../src/analytics/keys.ts';
+import { shardPartition, TOTAL_KEY, type KeyRange } from '../../src/analytics/keys.ts';
 import { Reader } from '../../src/analytics/reader.ts';
 import { CounterTable, type ReadOptions, type StoredRow } from '../../src/analytics/table.ts';
-import { CountingStorage } from './counting.ts';
+import { CountingStorage, plainAnswer } from './counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from './oracle.ts';
 
 const START = 20_778n * DAY;
@@ -70,6 +70,59 @@ describe('what a question costs', () => {
         expect([name, tally.events, activeCameras]).toEqual([name, total_events, active_camera_ids]);
         expect([name, table.queries, table.rows]).toEqual([name, 0, rows]);
       }
+    }
+  });
+});
+
+/** Answers the first read of the total with what it was before. */
+class LaggingTable extends CounterTable {
+  #before: StoredRow | undefined;
+
+  lagBehind(before: StoredRow | undefined): void {
+    this.#before = before;
+  }
+
+  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const before = rowKey === TOTAL_KEY ? this.#before : undefined;
+    if (before === undefined) return super.get(partition, rowKey, select);
+    this.#before = undefined;
+    return before;
+  }
+}
+
+/** A frame at eight o'clock and a bit. */
+const told = (cameraId: string, into: bigint, category: string): PlainMessage => {
+  const ts = START + 8n * HOUR + into;
+  return { cameraId, eventId: `f-${into}`, ts, time: ts, detections: { [category]: 1 } };
+};
+
+describe('a total that was read before something joined it, and other rows after', () => {
+  it.each<[string, string, string, Pick<Question, 'cameraId'>]>([
+    ['camera', 'all cameras', 'ridge-2', {}],
+    ['category', 'all cameras', 'ridge-1', {}],
+    ['category', 'one camera', 'ridge-1', { cameraId: 'ridge-1' }],
+  ])('is read again where it lacks the %s, for %s', async (what, _, cameraId, whose) => {
+    const storage = new CountingStorage();
+    const process = storage.process();
+    const oracle = new Oracle();
+    const table = new LaggingTable(() => storage.client());
+    const reader = new Reader(table, new DayShards(table, 1));
+    const partition = shardPartition(dayOf(instantFrom(START)), 0);
+    const first = [told('ridge-1', 0n, 'smoke')];
+    const category = what === 'category' ? 'fog' : 'smoke';
+    const later = [5n, MINUTE, HOUR].map((into) => told(cameraId, into, category));
+    await process.record(first);
+    const before = await table.get(partition, TOTAL_KEY);
+    await process.record(later);
+    for (const message of [...first, ...later]) oracle.tell(message);
+    for (const length of [0n, 10n, MINUTE, HOUR, 3n * HOUR]) {
+      table.lagBehind(before);
+      const start = START + 8n * HOUR + 5n;
+      const { tally, activeCameras } = await reader.activity(
+        { start: instantFrom(start), end: instantFrom(start + length) },
+        whose.cameraId,
+      );
+      expect(plainAnswer(tally, activeCameras)).toEqual(oracle.answer({ start, end: start + length, ...whose }));
     }
   });
 });
