@@ -20,7 +20,7 @@ import {
 import { momentsFrom, type Moments } from './moment-row.ts';
 import type { CounterTable, StoredRow } from './table.ts';
 import type { Tally } from './tally.ts';
-import { readTotal, type StoredTotal } from './total-row.ts';
+import { ACTIVE_CAMERAS, readTotal, type StoredTotal } from './total-row.ts';
 
 /** The counter rows of a shard but those of its minutes, as they are: in their compact form. */
 export interface CounterRows {
@@ -96,7 +96,7 @@ const keyedRows = async <Key, Value>(
  */
 export const readCounterRows = async (table: CounterTable, partition: string): Promise<CounterRows> => {
   const total = await storedTotal(table, partition);
-  const activeCameras = (await table.get(partition, TOTAL_KEY, ['active_cameras']))?.properties['active_cameras'];
+  const activeCameras = (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.properties[ACTIVE_CAMERAS];
   const hours = await table.get(partition, HOURS_KEY);
   const minutes = await keyedRows(table, partition, ALL_HOURS, parseHourKey, bucketsFrom);
   const cameras = await keyedRows(table, partition, ALL_CAMERAS, parseCameraKey, cameraDayFrom);

@@ -29,13 +29,13 @@ export const SECOND = 1_000_000;
 const SECONDS = 60;
 
 /**
- * Most bytes of a second: 60 of them stay within a row's 1 MiB. A frame takes about 10, so that is more than a thousand
- * frames a second in one shard. A second that has more is crowded: its event rows say what was in it.
+ * Most bytes of a second: 60 of them stay within a row's 1 MiB. A frame takes about 10 where the shard has few
+ * categories, so that is more than a thousand frames a second in one shard; with 750 categories some 150. A second that has more is crowded: its event rows say what was in it.
  */
 const MOST_SECOND_BYTES = 16_000;
 // No moment is so short.
 const CROWDED = Uint8Array.of(0);
-const isCrowded = (bytes: Uint8Array): boolean => bytes.length === CROWDED.length;
+const isCrowded = (bytes: Uint8Array): boolean => bytes.length === CROWDED.length && bytes[0] === CROWDED[0];
 
 const secondProperty = (second: number): string => `s${twoDigits(second)}`;
 const secondOf = (at: number): number => Math.floor(at / SECOND);
@@ -63,12 +63,19 @@ export const momentsFrom = (properties: Readonly<Record<string, unknown>>): Mome
   return moments;
 };
 
+/** In this order moments are stored, each once. */
+const numberOf = ({ at, place }: { at: number; place: number }): number => at * MAX_CAMERAS_PER_SHARD + place;
+
 const readSecond = (second: number, bytes: Uint8Array): readonly StoredMoment[] => {
   const moments: StoredMoment[] = [];
   const reader = new ByteReader(bytes);
+  let before = -1;
   for (let at = second * SECOND; !reader.done;) {
     at += reader.count();
-    moments.push({ at, place: reader.count(), tally: passTally(reader) });
+    const moment = { at, place: reader.count(), tally: passTally(reader) };
+    if (secondOf(at) !== second || numberOf(moment) <= before) throw new TypeError('a stored minute is damaged');
+    before = numberOf(moment);
+    moments.push(moment);
   }
   return moments;
 };
@@ -103,8 +110,6 @@ export const momentsOf = (moments: Moments, from: number, to: number): readonly 
   }
   return found;
 };
-
-const numberOf = ({ at, place }: { at: number; place: number }): number => at * MAX_CAMERAS_PER_SHARD + place;
 
 /**
  * The moments with differences added.

@@ -7,7 +7,7 @@ export interface Period {
   readonly end: Instant;
 }
 
-/** A part of one minute, both ends included: its events are looked at one by one. */
+/** A part of one minute, both ends included. */
 export interface MinutePart extends Period {
   /** Minute of the day, 0 to 1439. */
   readonly minute: number;

@@ -15,7 +15,7 @@ const sizeOfCamera = ({ value: day }: KnownCamera): number => {
 const sizeOfEvent = ({ value: { facets } }: Versioned<KnownEvent>): number =>
   700 + 100 * ((facets.detections?.value.size ?? 0) + (facets.annotations?.value.size ?? 0));
 
-const sizeOfMinute = ({ value: moments }: Versioned<Moments>): number => {
+const sizeOfMoments = ({ value: moments }: Versioned<Moments>): number => {
   let size = 500;
   for (const bytes of moments.values()) size += 150 + bytes.length;
   return size;
@@ -31,9 +31,9 @@ export class RowCache {
     maxSize: 48 * MEBIBYTE,
     sizeCalculation: sizeOfEvent,
   });
-  readonly #minutes = new LRUCache<string, Versioned<Moments>>({
+  readonly #moments = new LRUCache<string, Versioned<Moments>>({
     maxSize: 32 * MEBIBYTE,
-    sizeCalculation: sizeOfMinute,
+    sizeCalculation: sizeOfMoments,
   });
 
   camera(partition: string, cameraId: string): KnownCamera | undefined {
@@ -60,15 +60,15 @@ export class RowCache {
     this.#events.delete(`${partition}|${rowKey}`);
   }
 
-  minute(partition: string, minute: number): Versioned<Moments> | undefined {
-    return this.#minutes.get(`${partition}|${minute}`);
+  moments(partition: string, minute: number): Versioned<Moments> | undefined {
+    return this.#moments.get(`${partition}|${minute}`);
   }
 
-  setMinute(partition: string, minute: number, moments: Versioned<Moments>): void {
-    this.#minutes.set(`${partition}|${minute}`, moments);
+  setMoments(partition: string, minute: number, moments: Versioned<Moments>): void {
+    this.#moments.set(`${partition}|${minute}`, moments);
   }
 
-  forgetMinute(partition: string, minute: number): void {
-    this.#minutes.delete(`${partition}|${minute}`);
+  forgetMoments(partition: string, minute: number): void {
+    this.#moments.delete(`${partition}|${minute}`);
   }
 }

@@ -101,7 +101,7 @@ export class ShardRows {
     };
     for (const [hour, value] of plan.minutes) this.#minutes.set(hour, { etag: etagOf(hourKey(hour)), value });
     for (const [minute, value] of plan.moments) {
-      this.#cache.setMinute(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
+      this.#cache.setMoments(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
     }
     for (const [cameraId, value] of plan.cameras) {
       // A camera that had no row has no hours but those that the plan writes.
@@ -118,7 +118,7 @@ export class ShardRows {
     for (const { message, key } of candidates) {
       this.#cache.forgetCamera(this.#partition, message.cameraId);
       this.#cache.forgetEvent(this.#partition, key);
-      this.#cache.forgetMinute(this.#partition, minuteOfDay(message.ts));
+      this.#cache.forgetMoments(this.#partition, minuteOfDay(message.ts));
     }
   }
 
@@ -159,12 +159,12 @@ export class ShardRows {
     const wanted = new Set(candidates.map(({ message }) => minuteOfDay(message.ts)));
     const stored = [...wanted].filter((minute) => minutes.get(Math.floor(minute / 60))?.value.has(minute % 60));
     await limit.map(stored, async (minute) => {
-      let moments = this.#cache.minute(this.#partition, minute);
+      let moments = this.#cache.moments(this.#partition, minute);
       if (moments === undefined) {
         const row = await this.#table.get(this.#partition, minuteKey(minute));
         if (row === undefined) return;
         moments = { etag: row.etag, value: momentsFrom(row.properties) };
-        this.#cache.setMinute(this.#partition, minute, moments);
+        this.#cache.setMoments(this.#partition, minute, moments);
       }
       view.set(minute, moments);
     });

@@ -122,7 +122,9 @@ export interface ReadOptions {
 const toStoredRow = (entity: Readonly<Record<string, unknown>>): StoredRow => {
   const { rowKey, etag } = entity;
   if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new TypeError('a row came without key or etag');
-  return { rowKey, etag, properties: entity };
+  // Table Storage answers null for each selected property that a row has not; Azurite leaves it out.
+  const properties = Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== null));
+  return { rowKey, etag, properties };
 };
 
 /**

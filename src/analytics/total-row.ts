@@ -27,7 +27,8 @@ export interface StoredTotal extends ShardTotal {
 /** The total of a shard that has no events yet. */
 export const EMPTY_TOTAL: ShardTotal = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST };
 
-const ACTIVE_CAMERAS = 'active_cameras';
+/** The property that says how many active cameras there are. */
+export const ACTIVE_CAMERAS = 'active_cameras';
 
 const activeCamerasIn = (row: StoredRow): number => {
   const value = row.properties[ACTIVE_CAMERAS];

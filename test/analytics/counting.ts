@@ -14,6 +14,7 @@ import type { CategoryTally, Tally } from '../../src/analytics/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
+import { SELECTED_NULLS } from './selected-nulls.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -62,6 +63,7 @@ export class CountingStorage {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },
       ...options,
+      additionalPolicies: [SELECTED_NULLS, ...(options.additionalPolicies ?? [])],
     });
   }
 

@@ -136,5 +136,11 @@ describe('the moments of a minute', () => {
     const bytes = momentsFrom(properties).get(0) ?? new Uint8Array();
     const cut = momentsFrom({ s00: bytes.subarray(0, -1) });
     expect(() => momentsOf(cut, 0, LAST)).toThrow(TypeError);
+    const [twice, elsewhere] = [Uint8Array.of(...bytes, 0, ...bytes.subarray(1)), Uint8Array.of(1)];
+    expect(() => momentsOf(momentsFrom({ s00: twice }), 0, LAST)).toThrow(TypeError);
+    expect(() => momentsOf(momentsFrom({ s00: elsewhere }), 0, LAST)).toThrow(TypeError);
+    const late = addMoments(NO_MOMENTS, [frame(999_999), frame(1_000_001)], ['smoke']);
+    const beyond = Uint8Array.of(...(late.get(0) ?? []), ...(late.get(1) ?? []));
+    expect(() => momentsOf(momentsFrom({ s00: beyond }), 0, LAST)).toThrow(TypeError);
   });
 });

@@ -152,9 +152,9 @@ describe('a second with more frames than its row takes', () => {
         ? []
         : [{ ...edited, time: edited.time + 1n, reviewed: true, annotations: { fire: 2 } }];
     });
-    for (const told of [messages, edits]) {
-      for (const message of told) oracle.tell(message);
-      await storage.process().record(told);
+    for (const batch of [messages, edits]) {
+      for (const message of batch) oracle.tell(message);
+      await storage.process().record(batch);
       const process = storage.process();
       for (const question of questions) expect(await process.answer(question)).toEqual(oracle.answer(question));
       expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
