@@ -1,8 +1,8 @@
 import { DAMAGED, readable, tallyText, type Findings, type Stored } from './audit-findings.ts';
 import { ByteReader } from './byte-stream.ts';
-import { momentsOf, SECOND, type Moments } from './moment-row.ts';
+import { momentsOf, SECOND, secondOf, type Moments } from './moment-row.ts';
 import { readTally } from './tally-bytes.ts';
-import { plus, type Tally } from './tally.ts';
+import { addTo, type Tally } from './tally.ts';
 import type { ShardTotal } from './total-row.ts';
 import { twoDigits } from './two-digits.ts';
 
@@ -15,8 +15,7 @@ export class ExpectedMoments {
   /** Adds an event. */
   add(at: number, cameraId: string, contribution: Tally): void {
     const byCamera = this.#tallies.get(at) ?? new Map<string, Tally>();
-    const before = byCamera.get(cameraId);
-    byCamera.set(cameraId, before === undefined ? contribution : plus(before, contribution));
+    addTo(byCamera, cameraId, contribution);
     this.#tallies.set(at, byCamera);
   }
 
@@ -24,7 +23,7 @@ export class ExpectedMoments {
   inWords(): ReadonlyMap<number, ReadonlySet<string>> {
     const seconds = new Map<number, Set<string>>();
     for (const [at, byCamera] of this.#tallies) {
-      const second = Math.floor(at / SECOND);
+      const second = secondOf(at);
       const words = seconds.get(second) ?? new Set();
       for (const [cameraId, tally] of byCamera) words.add(momentText(at, cameraId, tally));
       seconds.set(second, words);
@@ -40,15 +39,15 @@ const momentText = (at: number, cameraId: string, tally: Stored<Tally>): string 
 const storedInWords = (
   moments: Moments,
   second: number,
-  { cameras: { ids }, tally: { categories } }: ShardTotal,
+  ids: readonly string[],
+  categories: readonly string[],
 ): ReadonlySet<string> | undefined => {
-  const names = [...categories.keys()];
   const stored = momentsOf(moments, second * SECOND, (second + 1) * SECOND - 1);
   return (
     stored &&
     new Set(
       stored.map(({ at, place, tally }) =>
-        momentText(at, ids[place] ?? `(place ${place})`, readTally(new ByteReader(tally), names) ?? DAMAGED),
+        momentText(at, ids[place] ?? `(place ${place})`, readTally(new ByteReader(tally), categories) ?? DAMAGED),
       ),
     )
   );
@@ -71,10 +70,14 @@ export const compareMoments = (
     return;
   }
   const expectedInWords = expected.inWords();
+  const categories = [...total.tally.categories.keys()];
   for (const second of SECONDS) {
     const counter = `moments of second ${clock}:${twoDigits(second)}`;
     const words = expectedInWords.get(second) ?? new Set();
-    const found = stored === undefined ? new Set<string>() : readable(() => storedInWords(stored, second, total));
+    const found =
+      stored === undefined
+        ? new Set<string>()
+        : readable(() => storedInWords(stored, second, total.cameras.ids, categories));
     if (found === DAMAGED) findings.add(counter, `${words.size}`, DAMAGED);
     else if (found !== undefined && words.size + found.size > 0) findings.names(counter, words, found);
   }

@@ -9,7 +9,7 @@ import { shardPartition } from './keys.ts';
 import type { Moments } from './moment-row.ts';
 import { placesIn } from './place-set.ts';
 import type { CounterTable } from './table.ts';
-import { plus, sumOf, type Tally } from './tally.ts';
+import { addTo, sumOf, type Tally } from './tally.ts';
 import { EMPTY_TOTAL, readVersion } from './total-row.ts';
 import { twoDigits } from './two-digits.ts';
 
@@ -30,10 +30,6 @@ const MINUTES_OF_DAY = 1_440;
 
 const clock = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
 const unionOf = <Item>(left: Iterable<Item>, right: Iterable<Item>): ReadonlySet<Item> => new Set([...left, ...right]);
-const addTo = <Key>(sums: Map<Key, Tally>, key: Key, tally: Tally): void => {
-  const sum = sums.get(key);
-  sums.set(key, sum === undefined ? tally : plus(sum, tally));
-};
 
 /** What a bucket should have. */
 interface Span {

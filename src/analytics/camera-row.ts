@@ -1,3 +1,4 @@
+import { hourOfMinute } from './day.ts';
 import { cameraKey } from './keys.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { placesOf, readTally, writeTally } from './tally-bytes.ts';
@@ -104,7 +105,7 @@ export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): Ca
  * @param minute minute of the day, 0 to 1439
  */
 export const addToCamera = (day: CameraDay, minute: number, difference: Tally): CameraDay => {
-  const hour = Math.floor(minute / 60);
+  const hour = hourOfMinute(minute);
   const before = day.hours.get(hour);
   const tally = plus(day.tally, difference);
   // Only what is at or after the event's minute is written anew.

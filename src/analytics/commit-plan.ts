@@ -3,13 +3,14 @@ import type { EventMessage } from './camera-event.ts';
 import { withCameras } from './camera-list.ts';
 import { addToCamera, cameraWrite, emptyCameraDay, type CameraDay } from './camera-row.ts';
 import { Draft, type Change, type Outcome } from './commit-draft.ts';
-import { intoMinute, minuteOfDay } from './day.ts';
+import { hourOfMinute, intoMinute, minuteOfDay } from './day.ts';
 import { eventWrite } from './event-row.ts';
+import { grouped } from './grouped.ts';
 import { hourKey, HOURS_KEY } from './keys.ts';
 import { addMoments, momentsWrite, NO_MOMENTS, type Moment, type Moments } from './moment-row.ts';
 import type { KnownEvent, ShardView } from './shard-view.ts';
 import type { RowWrite } from './table.ts';
-import { EMPTY_TALLY, plus, sumOf, type Tally } from './tally.ts';
+import { addTo, EMPTY_TALLY, plus, sumOf, type Tally } from './tally.ts';
 import { EMPTY_TOTAL, totalWrites, type ShardTotal } from './total-row.ts';
 
 /** One transaction: what each message comes to, the writes, and what the rows will hold once they are applied. */
@@ -26,36 +27,12 @@ export interface CommitPlan {
   readonly events: ReadonlyMap<string, KnownEvent>;
 }
 
-/** Differences to a camera's day, by minute of the day. */
-type CameraChanges = ReadonlyMap<number, Tally>;
-
-const changesByCamera = (changes: readonly Change[]): ReadonlyMap<string, CameraChanges> => {
-  const byCamera = new Map<string, Map<number, Tally>>();
-  for (const { message, difference } of changes) {
-    const minute = minuteOfDay(message.ts);
-    const byMinute = byCamera.get(message.cameraId) ?? new Map<number, Tally>();
-    byMinute.set(minute, plus(byMinute.get(minute) ?? EMPTY_TALLY, difference));
-    byCamera.set(message.cameraId, byMinute);
-  }
-  return byCamera;
-};
-
-const momentsByMinute = (
-  changes: readonly Change[],
-  places: ReadonlyMap<string, number>,
-): ReadonlyMap<number, readonly Moment[]> => {
-  const byMinute = new Map<number, Moment[]>();
-  for (const { message, difference } of changes) {
-    const minute = minuteOfDay(message.ts);
-    const moments = byMinute.get(minute) ?? [];
-    moments.push({ at: intoMinute(message.ts), place: places.get(message.cameraId) ?? 0, tally: difference });
-    byMinute.set(minute, moments);
-  }
+/** What changes add to a camera's day, by minute of the day. */
+const byMinuteOfDay = (changes: readonly Change[]): ReadonlyMap<number, Tally> => {
+  const byMinute = new Map<number, Tally>();
+  for (const { message, difference } of changes) addTo(byMinute, minuteOfDay(message.ts), difference);
   return byMinute;
 };
-
-const hoursOf = (changes: CameraChanges): ReadonlySet<number> =>
-  new Set([...changes.keys()].map((minute) => Math.floor(minute / 60)));
 
 /**
  * What to write for messages about events of one shard and day, given what its rows hold: event rows, the counters of
@@ -72,38 +49,50 @@ export const planCommit = (view: ShardView, messages: readonly EventMessage[]): 
   const nothing = { minutes: new Map(), moments: new Map(), cameras: new Map() };
   if (events.size === 0) return { ...nothing, outcomes, writes: [], total: stored, hours: storedHours, events };
 
-  const byCamera = changesByCamera(changes);
+  const byCamera = grouped(changes, ({ message }) => message.cameraId);
   const list = withCameras(stored.cameras, byCamera.keys());
   const cameras = new Map<string, CameraDay>();
   const cameraWrites: RowWrite[] = [];
   for (const [cameraId, ofCamera] of byCamera) {
+    const differences = byMinuteOfDay(ofCamera);
     const before = view.cameras.get(cameraId);
     let camera = before?.value ?? emptyCameraDay(list.places.get(cameraId) ?? 0);
-    for (const [minute, difference] of ofCamera) camera = addToCamera(camera, minute, difference);
+    for (const [minute, difference] of differences) camera = addToCamera(camera, minute, difference);
     cameras.set(cameraId, camera);
-    cameraWrites.push(cameraWrite(cameraId, before?.etag, camera, hoursOf(ofCamera)));
+    cameraWrites.push(cameraWrite(cameraId, before?.etag, camera, new Set([...differences.keys()].map(hourOfMinute))));
   }
 
   const tally = plus(stored.tally, sumOf(changes.map(({ difference }) => difference)));
   const total: ShardTotal = { tally, cameras: list };
   const categories = [...tally.categories.keys()];
+  const placeOf = ({ message }: Change): number => list.places.get(message.cameraId) ?? 0;
+  const byMinute = grouped(changes, ({ message }) => minuteOfDay(message.ts));
   let hours = storedHours;
   const minutes = new Map<number, Buckets>();
   const moments = new Map<number, Moments>();
-  const minutesOfHours = new Map<number, number[]>();
+  const hourWrites: RowWrite[] = [];
   const momentWrites: RowWrite[] = [];
-  for (const [minute, ofMinute] of momentsByMinute(changes, list.places)) {
-    const hour = Math.floor(minute / 60);
-    const difference = sumOf(ofMinute.map((moment) => moment.tally));
-    const places = ofMinute.map(({ place }) => place);
-    const ofHour = minutes.get(hour) ?? view.minutes.get(hour)?.value ?? NO_BUCKETS;
-    hours = addToBucket(hours, hour, difference, places, categories);
-    minutes.set(hour, addToBucket(ofHour, minute % 60, difference, places, categories));
-    minutesOfHours.set(hour, [...(minutesOfHours.get(hour) ?? []), minute % 60]);
-    const before = view.moments.get(minute);
-    const after = addMoments(before?.value ?? NO_MOMENTS, ofMinute, categories);
-    moments.set(minute, after);
-    momentWrites.push(momentsWrite(minute, before?.etag, after, ofMinute));
+  for (const [hour, ofHour] of grouped(byMinute, ([minute]) => hourOfMinute(minute))) {
+    const known = view.minutes.get(hour);
+    let buckets = known?.value ?? NO_BUCKETS;
+    let sum = EMPTY_TALLY;
+    for (const [minute, ofMinute] of ofHour) {
+      const difference = sumOf(ofMinute.map((change) => change.difference));
+      sum = plus(sum, difference);
+      buckets = addToBucket(buckets, minute % 60, difference, ofMinute.map(placeOf), categories);
+      const added = ofMinute.map((change): Moment => {
+        return { at: intoMinute(change.message.ts), place: placeOf(change), tally: change.difference };
+      });
+      const before = view.moments.get(minute);
+      const after = addMoments(before?.value ?? NO_MOMENTS, added, categories);
+      moments.set(minute, after);
+      momentWrites.push(momentsWrite(minute, before?.etag, after, added));
+    }
+    const places = ofHour.flatMap(([, ofMinute]) => ofMinute.map(placeOf));
+    hours = addToBucket(hours, hour, sum, places, categories);
+    minutes.set(hour, buckets);
+    const changed = ofHour.map(([minute]) => minute % 60);
+    hourWrites.push(bucketsWrite(hourKey(hour), known?.etag, buckets, changed));
   }
 
   return {
@@ -116,10 +105,8 @@ export const planCommit = (view: ShardView, messages: readonly EventMessage[]): 
     events,
     writes: [
       ...totalWrites(view.total, total),
-      bucketsWrite(HOURS_KEY, view.hours?.etag, hours, minutesOfHours.keys()),
-      ...[...minutesOfHours].map(([hour, changed]) =>
-        bucketsWrite(hourKey(hour), view.minutes.get(hour)?.etag, minutes.get(hour) ?? NO_BUCKETS, changed),
-      ),
+      bucketsWrite(HOURS_KEY, view.hours?.etag, hours, minutes.keys()),
+      ...hourWrites,
       ...momentWrites,
       ...cameraWrites,
       ...[...events].map(([key, event]) => eventWrite(key, view.events.get(key)?.etag, event.ts, event.facets)),

@@ -51,5 +51,8 @@ const into = (instant: Instant, length: bigint): bigint => ((instant % length) +
 /** The minute of its UTC day that an instant is in, 0 to 1439. */
 export const minuteOfDay = (instant: Instant): number => Number(into(instant, MICROSECONDS.day) / MICROSECONDS.minute);
 
+/** The hour (0 to 23) that a minute of the day is in. */
+export const hourOfMinute = (minute: number): number => Math.floor(minute / 60);
+
 /** How far an instant is into its minute, in microseconds: 0 to 59,999,999. */
 export const intoMinute = (instant: Instant): number => Number(into(instant, MICROSECONDS.minute));

@@ -1,5 +1,6 @@
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
+import { grouped } from './grouped.ts';
 import { minuteKey } from './keys.ts';
 import { passTally, placesOf, readTally, writeTally } from './tally-bytes.ts';
 import { plus, type Tally } from './tally.ts';
@@ -38,7 +39,8 @@ const CROWDED = Uint8Array.of(0);
 const isCrowded = (bytes: Uint8Array): boolean => bytes.length === CROWDED.length && bytes[0] === CROWDED[0];
 
 const secondProperty = (second: number): string => `s${twoDigits(second)}`;
-const secondOf = (at: number): number => Math.floor(at / SECOND);
+/** The second (0 to 59) that a microsecond of the minute is in. */
+export const secondOf = (at: number): number => Math.floor(at / SECOND);
 
 const secondsBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: secondOf(to) - secondOf(from) + 1 }, (_, index) => secondOf(from) + index);
@@ -119,15 +121,8 @@ export const momentsOf = (moments: Moments, from: number, to: number): readonly 
  */
 export const addMoments = (before: Moments, differences: readonly Moment[], categories: readonly string[]): Moments => {
   const places = placesOf(categories);
-  const bySecond = new Map<number, Moment[]>();
-  for (const difference of differences) {
-    const second = secondOf(difference.at);
-    const more = bySecond.get(second) ?? [];
-    more.push(difference);
-    bySecond.set(second, more);
-  }
   const after = new Map(before);
-  for (const [second, more] of bySecond) {
+  for (const [second, more] of grouped(differences, ({ at }) => secondOf(at))) {
     const bytes = before.get(second);
     if (bytes !== undefined && isCrowded(bytes)) continue;
     const moments = new Map<number, StoredMoment>();

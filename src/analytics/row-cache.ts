@@ -21,54 +21,36 @@ const sizeOfMoments = ({ value: moments }: Versioned<Moments>): number => {
   return size;
 };
 
+/** Rows of one kind, over all shards, in bounded memory. */
+class RowsOfKind<Key extends string | number, Row extends object> {
+  readonly #rows: LRUCache<string, Row>;
+
+  constructor(maxSize: number, sizeCalculation: (row: Row) => number) {
+    this.#rows = new LRUCache({ maxSize, sizeCalculation });
+  }
+
+  get(partition: string, key: Key): Row | undefined {
+    return this.#rows.get(`${partition}|${key}`);
+  }
+
+  set(partition: string, key: Key, row: Row): void {
+    this.#rows.set(`${partition}|${key}`, row);
+  }
+
+  forget(partition: string, key: Key): void {
+    this.#rows.delete(`${partition}|${key}`);
+  }
+}
+
 /**
- * The camera, minute and event rows that the process committed or read last, over all shards, in bounded memory: a steady stream
- * needs no reads. Whatever is here may be stale; each write carries the row's version and finds out.
+ * The camera, minute and event rows that the process committed or read last: a steady stream needs no reads. Whatever is here
+ * may be stale; each write carries the row's version and finds out.
  */
 export class RowCache {
-  readonly #cameras = new LRUCache<string, KnownCamera>({ maxSize: 96 * MEBIBYTE, sizeCalculation: sizeOfCamera });
-  readonly #events = new LRUCache<string, Versioned<KnownEvent>>({
-    maxSize: 48 * MEBIBYTE,
-    sizeCalculation: sizeOfEvent,
-  });
-  readonly #moments = new LRUCache<string, Versioned<Moments>>({
-    maxSize: 32 * MEBIBYTE,
-    sizeCalculation: sizeOfMoments,
-  });
-
-  camera(partition: string, cameraId: string): KnownCamera | undefined {
-    return this.#cameras.get(`${partition}|${cameraId}`);
-  }
-
-  setCamera(partition: string, cameraId: string, camera: KnownCamera): void {
-    this.#cameras.set(`${partition}|${cameraId}`, camera);
-  }
-
-  forgetCamera(partition: string, cameraId: string): void {
-    this.#cameras.delete(`${partition}|${cameraId}`);
-  }
-
-  event(partition: string, rowKey: string): Versioned<KnownEvent> | undefined {
-    return this.#events.get(`${partition}|${rowKey}`);
-  }
-
-  setEvent(partition: string, rowKey: string, event: Versioned<KnownEvent>): void {
-    this.#events.set(`${partition}|${rowKey}`, event);
-  }
-
-  forgetEvent(partition: string, rowKey: string): void {
-    this.#events.delete(`${partition}|${rowKey}`);
-  }
-
-  moments(partition: string, minute: number): Versioned<Moments> | undefined {
-    return this.#moments.get(`${partition}|${minute}`);
-  }
-
-  setMoments(partition: string, minute: number, moments: Versioned<Moments>): void {
-    this.#moments.set(`${partition}|${minute}`, moments);
-  }
-
-  forgetMoments(partition: string, minute: number): void {
-    this.#moments.delete(`${partition}|${minute}`);
-  }
+  /** By camera id. */
+  readonly cameras = new RowsOfKind<string, KnownCamera>(96 * MEBIBYTE, sizeOfCamera);
+  /** By row key. */
+  readonly events = new RowsOfKind<string, Versioned<KnownEvent>>(48 * MEBIBYTE, sizeOfEvent);
+  /** By minute of the day. */
+  readonly moments = new RowsOfKind<number, Versioned<Moments>>(32 * MEBIBYTE, sizeOfMoments);
 }

@@ -5,7 +5,7 @@ import type { LimitFunction } from 'p-limit';
 import { applyFacets, type EventMessage } from './camera-event.ts';
 import type { Outcome } from './commit-draft.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
-import { minuteOfDay } from './day.ts';
+import { hourOfMinute, minuteOfDay } from './day.ts';
 import { eventKeyOf } from './event-row.ts';
 import { cameraKey, hourKey, minuteKey } from './keys.ts';
 import { PENDING, type ShardRows } from './shard-rows.ts';
@@ -151,7 +151,7 @@ export class ShardCommitter {
     let taken = 0;
     for (const { message, key } of this.#queue) {
       const minute = minuteOfDay(message.ts);
-      const own = [key, cameraKey(message.cameraId), minuteKey(minute), hourKey(Math.floor(minute / 60))];
+      const own = [key, cameraKey(message.cameraId), minuteKey(minute), hourKey(hourOfMinute(minute))];
       const more = own.filter((row) => !rows.has(row));
       if (rows.size + more.length > MOST_OPERATIONS - DAY_OPERATIONS) break;
       for (const row of more) rows.add(row);

@@ -1,7 +1,8 @@
 import { bucketProperties, bucketsFrom, type Bucket } from './bucket-row.ts';
 import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraProperties, minutesOf, type CameraDay } from './camera-row.ts';
-import { intoMinute } from './day.ts';
+import { hourOfMinute, intoMinute } from './day.ts';
 import { CONTRIBUTION_PROPERTIES, contributionFromRow } from './event-row.ts';
+import { grouped } from './grouped.ts';
 import { sortableInstant } from './instant.ts';
 import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from './keys.ts';
 import { momentProperties, momentsFrom, momentsOf, type StoredMoment } from './moment-row.ts';
@@ -40,14 +41,9 @@ type Properties = StoredRow['properties'];
 const NOTHING: Part = { tally: EMPTY_TALLY, cameras: [] };
 const LIST_TRIES = 5;
 
-const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number[]> => {
-  const hours = new Map<number, number[]>();
-  for (const minute of minutes) {
-    const hour = Math.floor(minute / 60);
-    hours.set(hour, [...(hours.get(hour) ?? []), minute % 60]);
-  }
-  return hours;
-};
+/** Minutes of the day by their hour, there as minutes of the hour. */
+const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number[]> =>
+  new Map([...grouped(minutes, hourOfMinute)].map(([hour, ofHour]) => [hour, ofHour.map((minute) => minute % 60)]));
 
 /** Hours and minutes of a camera's day. */
 const tallyOf = (day: CameraDay, hours: readonly number[], minutes: ReadonlyMap<number, readonly number[]>): Tally =>

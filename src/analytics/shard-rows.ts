@@ -4,7 +4,7 @@ import { bucketsFrom, eventsOf, type Buckets } from './bucket-row.ts';
 import type { EventMessage } from './camera-event.ts';
 import { cameraDayFrom, cameraProperties } from './camera-row.ts';
 import type { CommitPlan } from './commit-plan.ts';
-import { minuteOfDay } from './day.ts';
+import { hourOfMinute, minuteOfDay } from './day.ts';
 import { eventFromRow } from './event-row.ts';
 import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './keys.ts';
 import { momentsFrom, type Moments } from './moment-row.ts';
@@ -30,7 +30,7 @@ const KEYS_FOR_RANGE = 3;
 const CAMERAS_A_KEY_FOR_RANGE = 8;
 const ROWS_A_KEY_FOR_RANGE = 20;
 
-const hourOf = ({ ts }: EventMessage): number => Math.floor(minuteOfDay(ts) / 60);
+const hourOf = ({ ts }: EventMessage): number => hourOfMinute(minuteOfDay(ts));
 
 const bucketsOf = ({ etag, properties }: StoredRow): Versioned<Buckets> => ({ etag, value: bucketsFrom(properties) });
 
@@ -62,7 +62,7 @@ export class ShardRows {
 
   /** The event as it was last seen in storage, from memory. */
   committedEvent(key: string): KnownEvent | undefined {
-    const event = this.#cache.event(this.#partition, key);
+    const event = this.#cache.events.get(this.#partition, key);
     return event?.etag === PENDING ? undefined : event?.value;
   }
 
@@ -101,14 +101,14 @@ export class ShardRows {
     };
     for (const [hour, value] of plan.minutes) this.#minutes.set(hour, { etag: etagOf(hourKey(hour)), value });
     for (const [minute, value] of plan.moments) {
-      this.#cache.setMoments(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
+      this.#cache.moments.set(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
     }
     for (const [cameraId, value] of plan.cameras) {
       // A camera that had no row has no hours but those that the plan writes.
       const known = view.cameras.get(cameraId)?.known ?? ALL_DAY;
-      this.#cache.setCamera(this.#partition, cameraId, { etag: etagOf(cameraKey(cameraId)), value, known });
+      this.#cache.cameras.set(this.#partition, cameraId, { etag: etagOf(cameraKey(cameraId)), value, known });
     }
-    for (const [key, value] of plan.events) this.#cache.setEvent(this.#partition, key, { etag: etagOf(key), value });
+    for (const [key, value] of plan.events) this.#cache.events.set(this.#partition, key, { etag: etagOf(key), value });
   }
 
   /** Forgets all that a failed transaction took for granted. */
@@ -116,9 +116,9 @@ export class ShardRows {
     this.#day = undefined;
     this.#minutes.clear();
     for (const { message, key } of candidates) {
-      this.#cache.forgetCamera(this.#partition, message.cameraId);
-      this.#cache.forgetEvent(this.#partition, key);
-      this.#cache.forgetMoments(this.#partition, minuteOfDay(message.ts));
+      this.#cache.cameras.forget(this.#partition, message.cameraId);
+      this.#cache.events.forget(this.#partition, key);
+      this.#cache.moments.forget(this.#partition, minuteOfDay(message.ts));
     }
   }
 
@@ -157,14 +157,14 @@ export class ShardRows {
     const view = new Map<number, Versioned<Moments>>();
     // A minute that has no events has no row of moments: they are written together.
     const wanted = new Set(candidates.map(({ message }) => minuteOfDay(message.ts)));
-    const stored = [...wanted].filter((minute) => minutes.get(Math.floor(minute / 60))?.value.has(minute % 60));
+    const stored = [...wanted].filter((minute) => minutes.get(hourOfMinute(minute))?.value.has(minute % 60));
     await limit.map(stored, async (minute) => {
-      let moments = this.#cache.moments(this.#partition, minute);
+      let moments = this.#cache.moments.get(this.#partition, minute);
       if (moments === undefined) {
         const row = await this.#table.get(this.#partition, minuteKey(minute));
         if (row === undefined) return;
         moments = { etag: row.etag, value: momentsFrom(row.properties) };
-        this.#cache.setMoments(this.#partition, minute, moments);
+        this.#cache.moments.set(this.#partition, minute, moments);
       }
       view.set(minute, moments);
     });
@@ -183,7 +183,7 @@ export class ShardRows {
       wanted.set(message.cameraId, (wanted.get(message.cameraId) ?? new Set()).add(hourOf(message)));
     }
     const missing = [...wanted].filter(([cameraId, hours]) => {
-      const cached = this.#cache.camera(this.#partition, cameraId);
+      const cached = this.#cache.cameras.get(this.#partition, cameraId);
       return cached === undefined || ![...hours].every((hour) => cached.known.has(hour));
     });
     const found = new Map<string, KnownCamera>();
@@ -200,7 +200,7 @@ export class ShardRows {
       }
     } else {
       await limit.map(missing, async ([cameraId, hours]) => {
-        const known = new Set([...hours, ...(this.#cache.camera(this.#partition, cameraId)?.known ?? [])]);
+        const known = new Set([...hours, ...(this.#cache.cameras.get(this.#partition, cameraId)?.known ?? [])]);
         const row = await this.#table.get(this.#partition, cameraKey(cameraId), cameraProperties(known, known));
         if (row !== undefined) found.set(cameraId, { etag: row.etag, value: cameraDayFrom(row.properties), known });
       });
@@ -208,9 +208,9 @@ export class ShardRows {
     const view = new Map<string, KnownCamera>();
     for (const cameraId of wanted.keys()) {
       // One that was looked for and not found is not taken from memory: what is known of it lacks the hours that are wanted.
-      const camera = asked.has(cameraId) ? found.get(cameraId) : this.#cache.camera(this.#partition, cameraId);
+      const camera = asked.has(cameraId) ? found.get(cameraId) : this.#cache.cameras.get(this.#partition, cameraId);
       if (camera === undefined) continue;
-      this.#cache.setCamera(this.#partition, cameraId, camera);
+      this.#cache.cameras.set(this.#partition, cameraId, camera);
       view.set(cameraId, camera);
     }
     return view;
@@ -224,7 +224,7 @@ export class ShardRows {
     const minutes = new Map<number, Set<string>>();
     for (const { message, key, readFirst } of candidates) {
       if (!readFirst || total?.cameras.places.has(message.cameraId) !== true) continue;
-      if (this.#cache.event(this.#partition, key) !== undefined) continue;
+      if (this.#cache.events.get(this.#partition, key) !== undefined) continue;
       const minute = minuteOfDay(message.ts);
       minutes.set(minute, (minutes.get(minute) ?? new Set()).add(key));
     }
@@ -250,9 +250,9 @@ export class ShardRows {
     ]);
     const view = new Map<string, Versioned<KnownEvent>>();
     for (const { key } of candidates) {
-      const event = found.get(key) ?? this.#cache.event(this.#partition, key);
+      const event = found.get(key) ?? this.#cache.events.get(this.#partition, key);
       if (event === undefined) continue;
-      this.#cache.setEvent(this.#partition, key, event);
+      this.#cache.events.set(this.#partition, key, event);
       view.set(key, event);
     }
     return view;
@@ -260,7 +260,7 @@ export class ShardRows {
 
   /** Whether a range over a minute's events costs less than a read for each key; the hour's row knows how many there are. */
   #isCheapRange(minute: number, keys: number): boolean {
-    const ofMinute = this.#minutes.get(Math.floor(minute / 60))?.value.get(minute % 60);
+    const ofMinute = this.#minutes.get(hourOfMinute(minute))?.value.get(minute % 60);
     const rows = ofMinute === undefined ? 0 : eventsOf(ofMinute);
     return keys >= KEYS_FOR_RANGE && rows <= ROWS_A_KEY_FOR_RANGE * keys;
   }

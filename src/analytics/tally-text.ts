@@ -3,7 +3,7 @@ import type { CategoryTally, Tally } from './tally.ts';
 // 250 categories with the longest names and 15-digit counts are under the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 250;
 
-/** Most properties one tally may take. A fourth would let an hour's row outgrow its 1 MiB at the limits of counts and cameras. */
+/** Most properties one tally may take. With so many categories every row stays within its 1 MiB at the limits of counts and cameras. */
 const MAX_PROPERTIES = 3;
 
 /** Most categories of one tally. */

@@ -55,6 +55,12 @@ export const sumOf = (tallies: Iterable<Tally>): Tally => {
   return sum;
 };
 
+/** Adds a tally to the one under a key. */
+export const addTo = <Key>(sums: Map<Key, Tally>, key: Key, tally: Tally): void => {
+  const sum = sums.get(key);
+  sums.set(key, sum === undefined ? tally : plus(sum, tally));
+};
+
 const sameCategory = (left: CategoryTally = NOTHING, right: CategoryTally = NOTHING): boolean =>
   left.detections === right.detections && left.reviewed === right.reviewed && left.annotations === right.annotations;
 

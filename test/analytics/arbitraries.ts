@@ -36,6 +36,14 @@ export const categories: fc.Arbitrary<string> = fc.oneof(
 /** Tallies whose counts are from 0 up to what a whole network counts in a day. */
 export const tallies: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: 0, max: 2 ** 40 }));
 
+/** What a frame counts in which the AI saw smoke twice. */
+export const ONE_FRAME: Tally = {
+  events: 1,
+  reviewed: 0,
+  annotated: 0,
+  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
+};
+
 /** Differences between tallies: counts may be negative. */
 export const differences: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: -20_000, max: 20_000 }));
 

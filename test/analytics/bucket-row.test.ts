@@ -14,7 +14,7 @@ import {
 import { placesIn } from '../../src/analytics/place-set.ts';
 import { WriteConflict } from '../../src/analytics/table.ts';
 import { sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
-import { tallies } from './arbitraries.ts';
+import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const changes = fc.array(
   fc.record({
@@ -24,13 +24,6 @@ const changes = fc.array(
   }),
   { minLength: 1, maxLength: 10 },
 );
-
-const one: Tally = {
-  events: 1,
-  reviewed: 0,
-  annotated: 0,
-  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
-};
 
 const sorted = (places: Iterable<number>): readonly number[] => [...new Set(places)].sort((a, b) => a - b);
 

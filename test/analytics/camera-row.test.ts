@@ -12,7 +12,7 @@ import {
   type CameraDay,
 } from '../../src/analytics/camera-row.ts';
 import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
-import { tallies } from './arbitraries.ts';
+import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const PLACE = 12;
 
@@ -24,13 +24,6 @@ const changes = fc.array(
   }),
   { minLength: 1, maxLength: 12 },
 );
-
-const one: Tally = {
-  events: 1,
-  reviewed: 0,
-  annotated: 0,
-  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
-};
 
 const select = (properties: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));

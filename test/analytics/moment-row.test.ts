@@ -15,7 +15,7 @@ import {
 import { WriteConflict } from '../../src/analytics/table.ts';
 import { readTally } from '../../src/analytics/tally-bytes.ts';
 import { sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
-import { tallies } from './arbitraries.ts';
+import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const MINUTE = 495;
 const LAST = 59_999_999;
@@ -33,12 +33,6 @@ const differences: fc.Arbitrary<Moment> = fc.record({
   tally: tallies,
 });
 
-const one: Tally = {
-  events: 1,
-  reviewed: 0,
-  annotated: 0,
-  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
-};
 const frame = (at: number, place = 7): Moment => ({ at, place, tally: one });
 
 /** A part of a minute as it is read: where, whose, and what. */
