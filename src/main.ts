@@ -1,7 +1,7 @@
 import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/day-shards.ts';
-import { instantFromMilliseconds, type Instant } from './analytics/instant.ts';
+import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/reader.ts';
 import { Recorder } from './analytics/recorder.ts';
 import { CounterTable } from './analytics/table.ts';

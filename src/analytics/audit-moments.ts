@@ -2,7 +2,7 @@ import { DAMAGED, readable, tallyText, type Findings, type Stored } from './audi
 import { ByteReader } from './byte-stream.ts';
 import { momentsOf, SECOND, secondOf, type Moments } from './moment-row.ts';
 import { readTally } from './tally-bytes.ts';
-import { addTo, type Tally } from './tally.ts';
+import { addTo, type Tally } from './model/tally.ts';
 import type { ShardTotal } from './total-row.ts';
 import { twoDigits } from './two-digits.ts';
 

@@ -1,8 +1,8 @@
 import { DAMAGED, readable, type Stored } from './audit-findings.ts';
 import { bucketsFrom, type Buckets } from './bucket-row.ts';
-import { contributionOf } from './camera-event.ts';
+import { contributionOf } from './model/camera-event.ts';
 import { cameraDayFrom, type CameraDay } from './camera-row.ts';
-import { dayOf, intoMinute, minuteOfDay, type Day } from './day.ts';
+import { dayOf, intoMinute, minuteOfDay, type Day } from './model/day.ts';
 import { eventFromRow } from './event-row.ts';
 import {
   ALL_CAMERAS,
@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { momentsFrom, type Moments } from './moment-row.ts';
 import type { CounterTable, StoredRow } from './table.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './model/tally.ts';
 import { ACTIVE_CAMERAS, readTotal, type StoredTotal } from './total-row.ts';
 
 /** The counter rows of a shard but those of its minutes, as they are: in their compact form. */

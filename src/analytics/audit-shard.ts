@@ -3,13 +3,13 @@ import { compareMoments, ExpectedMoments } from './audit-moments.ts';
 import { readCounterRows, readEvents, readMinuteRows, type CountedEvent, type CounterRows } from './audit-rows.ts';
 import { bucketTally, type Bucket } from './bucket-row.ts';
 import { minutesOf, type CameraDay } from './camera-row.ts';
-import type { Day } from './day.ts';
+import type { Day } from './model/day.ts';
 import { shardOf } from './day-shards.ts';
 import { shardPartition } from './keys.ts';
 import type { Moments } from './moment-row.ts';
 import { placesIn } from './place-set.ts';
 import type { CounterTable } from './table.ts';
-import { addTo, sumOf, type Tally } from './tally.ts';
+import { addTo, sumOf, type Tally } from './model/tally.ts';
 import { EMPTY_TOTAL, readVersion } from './total-row.ts';
 import { twoDigits } from './two-digits.ts';
 

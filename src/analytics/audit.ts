@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 
 import { DAMAGED, type Difference } from './audit-findings.ts';
 import { auditShard, type ShardReport } from './audit-shard.ts';
-import type { Day } from './day.ts';
+import type { Day } from './model/day.ts';
 import { MAX_SHARDS, type DayShards } from './day-shards.ts';
 import { shardPartition } from './keys.ts';
 import type { CounterTable } from './table.ts';

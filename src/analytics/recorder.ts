@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
-import type { EventMessage } from './camera-event.ts';
+import type { EventMessage } from './model/camera-event.ts';
 import type { Outcome } from './commit-draft.ts';
-import { dayOf, type Day } from './day.ts';
+import { dayOf, type Day } from './model/day.ts';
 import { shardOf, type DayShards } from './day-shards.ts';
 import { shardPartition } from './keys.ts';
 import { RowCache } from './row-cache.ts';

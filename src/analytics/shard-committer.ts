@@ -2,10 +2,10 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { LimitFunction } from 'p-limit';
 
-import { applyFacets, type EventMessage } from './camera-event.ts';
+import { applyFacets, type EventMessage } from './model/camera-event.ts';
 import type { Outcome } from './commit-draft.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
-import { hourOfMinute, minuteOfDay } from './day.ts';
+import { hourOfMinute, minuteOfDay } from './model/day.ts';
 import { eventKeyOf } from './event-row.ts';
 import { cameraKey, hourKey, minuteKey } from './keys.ts';
 import { PENDING, type ShardRows } from './shard-rows.ts';

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 
 import { bucketsFrom, eventsOf, type Buckets } from './bucket-row.ts';
-import type { EventMessage } from './camera-event.ts';
+import type { EventMessage } from './model/camera-event.ts';
 import { cameraDayFrom, cameraProperties } from './camera-row.ts';
 import type { CommitPlan } from './commit-plan.ts';
-import { hourOfMinute, minuteOfDay } from './day.ts';
+import { hourOfMinute, minuteOfDay } from './model/day.ts';
 import { eventFromRow } from './event-row.ts';
 import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './keys.ts';
 import { momentsFrom, type Moments } from './moment-row.ts';

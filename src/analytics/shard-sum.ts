@@ -3,7 +3,7 @@ import { ByteReader } from './byte-stream.ts';
 import type { StoredMoment } from './moment-row.ts';
 import { placesIn, unionOfPlaces } from './place-set.ts';
 import { TallySum } from './tally-bytes.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './model/tally.ts';
 
 /**
  * Adds up what rows of a shard keep by the places of cameras and categories in the shard's lists. The names come last: the

@@ -1,7 +1,7 @@
 import type { Buckets } from './bucket-row.ts';
-import type { Facets } from './camera-event.ts';
+import type { Facets } from './model/camera-event.ts';
 import type { CameraDay } from './camera-row.ts';
-import type { Instant } from './instant.ts';
+import type { Instant } from './model/instant.ts';
 import type { Moments } from './moment-row.ts';
 import type { StoredTotal } from './total-row.ts';
 

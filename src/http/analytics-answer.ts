@@ -1,9 +1,9 @@
 import type { HttpResponseInit } from '@azure/functions';
 
-import { formatInstant } from '../analytics/instant.ts';
-import type { Period } from '../analytics/period.ts';
+import { formatInstant } from '../analytics/model/instant.ts';
+import type { Period } from '../analytics/model/period.ts';
 import type { Activity } from '../analytics/reader.ts';
-import type { CategoryTally } from '../analytics/tally.ts';
+import type { CategoryTally } from '../analytics/model/tally.ts';
 
 /**
  * What happened in a period, as both analytics endpoints answer it.

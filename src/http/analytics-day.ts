@@ -1,6 +1,6 @@
 import type { HttpHandler } from '@azure/functions';
 
-import { dayOf, endOfDay, startOfDay } from '../analytics/day.ts';
+import { dayOf, endOfDay, startOfDay } from '../analytics/model/day.ts';
 import { activityAnswer } from './analytics-answer.ts';
 import { dayQuery } from './analytics-query.ts';
 import type { AnalyticsDependencies } from './analytics-range.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-import { isDay } from '../analytics/day.ts';
-import { idProblem } from '../analytics/identifier.ts';
-import { parseInstant, type Instant } from '../analytics/instant.ts';
+import { isDay } from '../analytics/model/day.ts';
+import { idProblem } from '../analytics/model/identifier.ts';
+import { parseInstant, type Instant } from '../analytics/model/instant.ts';
 
 /** A camera's id in a query. */
 const cameraId = z.string().superRefine((id, context) => {

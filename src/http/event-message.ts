@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
-import type { Counts, EventMessage, Facet, Facets } from '../analytics/camera-event.ts';
+import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
 import { MAX_CAMERA_CATEGORIES } from '../analytics/camera-row.ts';
-import { MICROSECONDS } from '../analytics/day.ts';
-import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../analytics/identifier.ts';
-import { hasOffset, parseInstant, type Instant } from '../analytics/instant.ts';
+import { MICROSECONDS } from '../analytics/model/day.ts';
+import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
+import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import { quotable } from './problem.ts';
 
 /** The CloudEvents type of a message about a camera's event. */

@@ -1,9 +1,9 @@
 import type { HttpHandler, HttpRequest, HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
-import type { EventMessage } from '../analytics/camera-event.ts';
+import type { EventMessage } from '../analytics/model/camera-event.ts';
 import type { Outcome } from '../analytics/commit-draft.ts';
-import type { Instant } from '../analytics/instant.ts';
+import type { Instant } from '../analytics/model/instant.ts';
 import type { Recorder } from '../analytics/recorder.ts';
 import { invocationLog } from '../log.ts';
 import { readJson } from './body.ts';

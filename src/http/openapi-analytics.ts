@@ -1,4 +1,4 @@
-import { MAX_ID_LENGTH } from '../analytics/identifier.ts';
+import { MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { dayQuery, rangeQuery } from './analytics-query.ts';
 import { analyticsAnswerSchema } from './answers.ts';
 import {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 
-import { MICROSECONDS } from '../../src/analytics/day.ts';
-import { idProblem } from '../../src/analytics/identifier.ts';
-import { instantFrom, type Instant } from '../../src/analytics/instant.ts';
-import type { Period } from '../../src/analytics/period.ts';
-import type { Tally } from '../../src/analytics/tally.ts';
+import { MICROSECONDS } from '../../src/analytics/model/day.ts';
+import { idProblem } from '../../src/analytics/model/identifier.ts';
+import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts';
+import type { Period } from '../../src/analytics/model/period.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
 
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;

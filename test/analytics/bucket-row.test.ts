@@ -13,7 +13,7 @@ import {
 } from '../../src/analytics/bucket-row.ts';
 import { placesIn } from '../../src/analytics/place-set.ts';
 import { WriteConflict } from '../../src/analytics/table.ts';
-import { sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
+import { sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
 import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const changes = fc.array(

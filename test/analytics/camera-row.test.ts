@@ -11,7 +11,7 @@ import {
   minutesOf,
   type CameraDay,
 } from '../../src/analytics/camera-row.ts';
-import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
+import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
 import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const PLACE = 12;

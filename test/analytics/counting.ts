@@ -2,15 +2,15 @@ import { TableClient, type TableServiceClientOptions } from '@azure/data-tables'
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit.ts';
-import type { Counts, EventMessage, Facet } from '../../src/analytics/camera-event.ts';
+import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Outcome } from '../../src/analytics/commit-draft.ts';
-import { dayOf, type Day } from '../../src/analytics/day.ts';
+import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/day-shards.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { Reader } from '../../src/analytics/reader.ts';
 import { Recorder } from '../../src/analytics/recorder.ts';
 import { CounterTable } from '../../src/analytics/table.ts';
-import type { CategoryTally, Tally } from '../../src/analytics/tally.ts';
+import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/day.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
 import { MAX_SHARDS, shardOf } from '../../src/analytics/day-shards.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../src/analytics/keys.ts';
 import { CountingStorage } from './counting.ts';
 import { DAY } from './oracle.ts';

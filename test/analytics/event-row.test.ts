@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Facets } from '../../src/analytics/camera-event.ts';
+import type { Facets } from '../../src/analytics/model/camera-event.ts';
 import { eventFromRow, eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { categories, instants } from './arbitraries.ts';
 
 const counts = fc

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/day.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,

@@ -12,8 +12,8 @@ import {
 } from '../../src/analytics/camera-row.ts';
 import { eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
 import { dayPartition, hourKey, HOURS_KEY, minuteKey, shardPartition, SHARDS_KEY } from '../../src/analytics/keys.ts';
-import { dayOf } from '../../src/analytics/day.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import {
   addMoments,
   momentsOf,
@@ -24,7 +24,7 @@ import {
 } from '../../src/analytics/moment-row.ts';
 import type { RowWrite } from '../../src/analytics/table.ts';
 import { MAX_TALLY_CATEGORIES } from '../../src/analytics/tally-text.ts';
-import type { Tally } from '../../src/analytics/tally.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
 import { totalWrites } from '../../src/analytics/total-row.ts';
 import { CountingProcess, CountingStorage, toEventMessage } from './counting.ts';
 import { DAY, type PlainMessage } from './oracle.ts';

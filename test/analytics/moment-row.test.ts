@@ -14,7 +14,7 @@ import {
 } from '../../src/analytics/moment-row.ts';
 import { WriteConflict } from '../../src/analytics/table.ts';
 import { readTally } from '../../src/analytics/tally-bytes.ts';
-import { sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
+import { sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
 import { ONE_FRAME as one, tallies } from './arbitraries.ts';
 
 const MINUTE = 495;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/day.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/day-shards.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { shardPartition, TOTAL_KEY, type KeyRange } from '../../src/analytics/keys.ts';
 import { Reader } from '../../src/analytics/reader.ts';
 import { CounterTable, type ReadOptions, type StoredRow } from '../../src/analytics/table.ts';

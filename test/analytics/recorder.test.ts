@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/day.ts';
-import { instantFrom } from '../../src/analytics/instant.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { RecorderUnavailable } from '../../src/analytics/recorder.ts';
 import { CountingStorage, toEventMessage } from './counting.ts';
 import { DAY, Oracle, type PlainMessage } from './oracle.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ByteReader, ByteWriter } from '../../src/analytics/byte-stream.ts';
 import { passTally, placesOf, readTally, TallySum, writeTally } from '../../src/analytics/tally-bytes.ts';
-import { EMPTY_TALLY, sumOf, type Tally } from '../../src/analytics/tally.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
 import { tallies } from './arbitraries.ts';
 
 const written = (write: (writer: ByteWriter) => void): Uint8Array => {

@@ -7,7 +7,7 @@ import {
   tallyProperties,
   tallyPropertyNames,
 } from '../../src/analytics/tally-text.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/tally.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/model/tally.ts';
 import { tallies } from './arbitraries.ts';
 
 const withCategories = (count: number, prefix = 'c'): Tally => ({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EMPTY_CAMERA_LIST, withCameras } from '../../src/analytics/camera-list.ts';
 import { CounterTable } from '../../src/analytics/table.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/tally.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/model/tally.ts';
 import { lazily } from '../../src/lazily.ts';
 import {
   EMPTY_TOTAL,

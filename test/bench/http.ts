@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { bundle } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { instantFrom, instantFromMilliseconds, sortableInstant } from '../../src/analytics/instant.ts';
+import { instantFrom, instantFromMilliseconds, sortableInstant } from '../../src/analytics/model/instant.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
 import { serve } from './serve.ts';
 import { frames } from './workload.ts';

@@ -1,9 +1,9 @@
 import { startAzurite } from '../../infra/local/azurite.ts';
-import type { EventMessage } from '../../src/analytics/camera-event.ts';
-import { dayOf, MICROSECONDS } from '../../src/analytics/day.ts';
-import { instantFrom, type Instant } from '../../src/analytics/instant.ts';
+import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
+import { dayOf, MICROSECONDS } from '../../src/analytics/model/day.ts';
+import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts';
 import { shardPartition } from '../../src/analytics/keys.ts';
-import type { Period } from '../../src/analytics/period.ts';
+import type { Period } from '../../src/analytics/model/period.ts';
 import type { Reader } from '../../src/analytics/reader.ts';
 import type { Recorder } from '../../src/analytics/recorder.ts';
 import type { CounterTable } from '../../src/analytics/table.ts';

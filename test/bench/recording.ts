@@ -6,9 +6,9 @@ import { z } from 'zod';
 
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { auditDay } from '../../src/analytics/audit.ts';
-import type { EventMessage } from '../../src/analytics/camera-event.ts';
+import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
 import { planCommit } from '../../src/analytics/commit-plan.ts';
-import { dayOf } from '../../src/analytics/day.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
 import { eventKeyOf } from '../../src/analytics/event-row.ts';
 import { shardPartition } from '../../src/analytics/keys.ts';
 import { RowCache } from '../../src/analytics/row-cache.ts';

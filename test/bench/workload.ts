@@ -1,5 +1,5 @@
-import type { EventMessage } from '../../src/analytics/camera-event.ts';
-import { instantFrom, parseInstant, type Instant } from '../../src/analytics/instant.ts';
+import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
+import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
 
 /** 2026-11-20T00:00:00Z. */
 export const dayStart = (): Instant => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { instantFrom, parseInstant, type Instant } from '../../src/analytics/instant.ts';
+import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
 import { analyticsDay } from '../../src/http/analytics-day.ts';
 import { analyticsRange } from '../../src/http/analytics-range.ts';
 import { CountingStorage } from '../analytics/counting.ts';

@@ -1,4 +1,4 @@
-import { formatInstant, instantFrom } from '../../src/analytics/instant.ts';
+import { formatInstant, instantFrom } from '../../src/analytics/model/instant.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
 
 /** Another value for a member of a CloudEvent or of its data; `undefined` takes the member out. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { instantFrom, parseInstant } from '../../src/analytics/instant.ts';
+import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import { events } from '../../src/http/events.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { isDay, type Day } from '../../../src/analytics/day.ts';
+import { isDay, type Day } from '../../../src/analytics/model/day.ts';
 
 /** What `npm run audit` was asked for. */
 export interface AuditOptions {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import type { EventMessage, Facets } from '../../../src/analytics/camera-event.ts';
-import { instantFrom } from '../../../src/analytics/instant.ts';
+import type { EventMessage, Facets } from '../../../src/analytics/model/camera-event.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 
 const instant = z.bigint().transform(instantFrom);
 const countsFacet = z.object({ value: z.map(z.string(), z.number()), time: instant });

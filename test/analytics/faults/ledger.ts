@@ -3,7 +3,7 @@ import { TableClient } from '@azure/data-tables';
 import { auditDay, type AuditReport } from '../../../src/analytics/audit.ts';
 import { DayShards } from '../../../src/analytics/day-shards.ts';
 import { eventFromRow } from '../../../src/analytics/event-row.ts';
-import { instantFrom } from '../../../src/analytics/instant.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/keys.ts';
 import { Reader } from '../../../src/analytics/reader.ts';
 import { CounterTable } from '../../../src/analytics/table.ts';

@@ -1,6 +1,6 @@
 import { wholeBetween, type Random } from '../../../infra/local/demo/random.ts';
-import { dayOf } from '../../../src/analytics/day.ts';
-import { instantFrom } from '../../../src/analytics/instant.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { shuffled } from './chance.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { formatInstant, instantFrom } from '../../../src/analytics/instant.ts';
+import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { PlainAnswer, PlainMessage, Question } from '../../analytics/oracle.ts';
 import { type App, type AppOptions, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
 import { Contract, debugDescription } from '../../harness/contract.ts';

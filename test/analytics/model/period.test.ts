@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { startOfDay } from '../../src/analytics/day.ts';
-import { instantFrom, parseInstant } from '../../src/analytics/instant.ts';
-import { piecesOf, type DayPiece, type Period } from '../../src/analytics/period.ts';
-import { periods } from './arbitraries.ts';
+import { startOfDay } from '../../../src/analytics/model/day.ts';
+import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
+import { piecesOf, type DayPiece, type Period } from '../../../src/analytics/model/period.ts';
+import { periods } from '../arbitraries.ts';
 
 const MINUTE = 60_000_000n;
 const HOUR = 3_600_000_000n;

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { dayOf, endOfDay, isDay, MICROSECONDS, minuteOfDay, startOfDay } from '../../src/analytics/day.ts';
-import { formatInstant, instantFrom, parseInstant } from '../../src/analytics/instant.ts';
-import { instants, instantsAtBoundaries } from './arbitraries.ts';
+import { dayOf, endOfDay, isDay, MICROSECONDS, minuteOfDay, startOfDay } from '../../../src/analytics/model/day.ts';
+import { formatInstant, instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
+import { instants, instantsAtBoundaries } from '../arbitraries.ts';
 
 const at = (text: string) => instantFrom(parseInstant(text) ?? -(2n ** 70n));
 

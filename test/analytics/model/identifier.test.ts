@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../src/analytics/identifier.ts';
+import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
 
 describe('an id', () => {
   it.each([

@@ -7,10 +7,10 @@ import {
   contributionOf,
   type Counts,
   type Facets,
-} from '../../src/analytics/camera-event.ts';
-import { instantFrom, type Instant } from '../../src/analytics/instant.ts';
-import { EMPTY_TALLY, minus, plus, sameTally, type Tally } from '../../src/analytics/tally.ts';
-import { categories } from './arbitraries.ts';
+} from '../../../src/analytics/model/camera-event.ts';
+import { instantFrom, type Instant } from '../../../src/analytics/model/instant.ts';
+import { EMPTY_TALLY, minus, plus, sameTally, type Tally } from '../../../src/analytics/model/tally.ts';
+import { categories } from '../arbitraries.ts';
 
 const at = (microseconds: number): Instant => instantFrom(BigInt(microseconds));
 

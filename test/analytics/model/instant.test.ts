@@ -9,8 +9,8 @@ import {
   isInstant,
   parseInstant,
   sortableInstant,
-} from '../../src/analytics/instant.ts';
-import { instants, instantsAtBoundaries } from './arbitraries.ts';
+} from '../../../src/analytics/model/instant.ts';
+import { instants, instantsAtBoundaries } from '../arbitraries.ts';
 
 const EIGHT = 1_795_248_000_000_000n; // 2026-11-21T08:00:00Z
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_TALLY, minus, plus, sameTally, sumOf, type Tally } from '../../src/analytics/tally.ts';
-import { differences, tallies } from './arbitraries.ts';
+import { EMPTY_TALLY, minus, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { differences, tallies } from '../arbitraries.ts';
 
 const one: Tally = {
   events: 1,
