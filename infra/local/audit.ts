@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { auditDay } from '../../src/analytics/audit.ts';
-import { DayShards } from '../../src/analytics/day-shards.ts';
-import { CounterTable } from '../../src/analytics/table.ts';
+import { DayShards } from '../../src/analytics/rows/day-shards.ts';
+import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure-credential.ts';
 import { tableClient } from '../../src/table-client.ts';
 import { AuditError, readAuditOptions } from './audit/options.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Moments } from './moment-row.ts';
+import type { Moments } from './rows/minute-row.ts';
 import type { KnownCamera, KnownEvent, Versioned } from './shard-view.ts';
 
 const MEBIBYTE = 1_048_576;

@@ -1,8 +1,8 @@
-import type { Bucket } from './bucket-row.ts';
-import { ByteReader } from './byte-stream.ts';
-import type { StoredMoment } from './moment-row.ts';
-import { placesIn, unionOfPlaces } from './place-set.ts';
-import { TallySum } from './tally-bytes.ts';
+import type { Bucket } from './rows/bucket-row.ts';
+import { ByteReader } from './rows/byte-stream.ts';
+import type { StoredMoment } from './rows/minute-row.ts';
+import { placesIn, unionOfPlaces } from './rows/bitset.ts';
+import { TallySum } from './rows/tally-bytes.ts';
 import type { Tally } from './model/tally.ts';
 
 /**

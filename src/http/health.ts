@@ -1,6 +1,6 @@
 import type { HttpHandler } from '@azure/functions';
 
-import type { CounterTable } from '../analytics/table.ts';
+import type { CounterTable } from '../analytics/rows/table.ts';
 import { answering, Problem } from './problem.ts';
 
 /** `GET /api/health`: 200 when storage answers, 503 when not. Says no more: anyone may ask. */

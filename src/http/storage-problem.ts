@@ -1,5 +1,5 @@
 import { RecorderUnavailable } from '../analytics/recorder.ts';
-import { StorageTrouble } from '../analytics/table.ts';
+import { StorageTrouble } from '../analytics/rows/table.ts';
 import { Problem, type ProblemOf } from './problem.ts';
 
 const RETRY_AFTER_SECONDS = 5;

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { auditDay } from '../../src/analytics/audit.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { DayShards } from '../../src/analytics/day-shards.ts';
+import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { CountingStorage } from './counting.ts';
 import type { PlainMessage } from './oracle.ts';
 

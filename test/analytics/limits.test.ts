@@ -1,17 +1,17 @@
 import type { TableServiceClientOptions } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 
-import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from '../../src/analytics/bucket-row.ts';
-import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/camera-list.ts';
+import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from '../../src/analytics/rows/bucket-row.ts';
+import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/rows/camera-list.ts';
 import {
   addToCamera,
   cameraWrite,
   emptyCameraDay,
   MAX_CAMERA_CATEGORIES,
   type CameraDay,
-} from '../../src/analytics/camera-row.ts';
-import { eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
-import { dayPartition, hourKey, HOURS_KEY, minuteKey, shardPartition, SHARDS_KEY } from '../../src/analytics/keys.ts';
+} from '../../src/analytics/rows/camera-row.ts';
+import { eventKeyOf, eventWrite } from '../../src/analytics/rows/event-row.ts';
+import { dayPartition, hourKey, HOURS_KEY, minuteKey, shardPartition, SHARDS_KEY } from '../../src/analytics/rows/keys.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import {
@@ -21,11 +21,11 @@ import {
   NO_MOMENTS,
   type Moment,
   type Moments,
-} from '../../src/analytics/moment-row.ts';
-import type { RowWrite } from '../../src/analytics/table.ts';
-import { MAX_TALLY_CATEGORIES } from '../../src/analytics/tally-text.ts';
+} from '../../src/analytics/rows/minute-row.ts';
+import type { RowWrite } from '../../src/analytics/rows/table.ts';
+import { MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/tally-text.ts';
 import type { Tally } from '../../src/analytics/model/tally.ts';
-import { totalWrites } from '../../src/analytics/total-row.ts';
+import { totalWrites } from '../../src/analytics/rows/total-row.ts';
 import { CountingProcess, CountingStorage, toEventMessage } from './counting.ts';
 import { DAY, type PlainMessage } from './oracle.ts';
 import { LIMITS, objectionsTo, rowBytes, type WholeRow } from './table-limits.ts';

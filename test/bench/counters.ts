@@ -1,9 +1,9 @@
 import { TableClient } from '@azure/data-tables';
 
-import { DayShards } from '../../src/analytics/day-shards.ts';
+import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { Reader } from '../../src/analytics/reader.ts';
 import { Recorder } from '../../src/analytics/recorder.ts';
-import { CounterTable } from '../../src/analytics/table.ts';
+import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { Log } from '../../src/log.ts';
 
 /** A log that says nothing. */

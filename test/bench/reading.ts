@@ -1,6 +1,6 @@
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { dayOf, endOfDay } from '../../src/analytics/model/day.ts';
-import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/keys.ts';
+import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/keys.ts';
 import { countersOn } from './counters.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
 import { dayStart, frames } from './workload.ts';

@@ -2,7 +2,7 @@ import { TableClient } from '@azure/data-tables';
 import { inject, expect, it } from 'vitest';
 
 import { freePort } from '../../infra/local/free-port.ts';
-import { CounterTable } from '../../src/analytics/table.ts';
+import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { health } from '../../src/http/health.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';

@@ -2,7 +2,7 @@ import { HttpRequest, InvocationContext } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
 import { RecorderUnavailable } from '../../src/analytics/recorder.ts';
-import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/table.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/rows/table.ts';
 import { answering, Problem } from '../../src/http/problem.ts';
 import { storageProblem } from '../../src/http/storage-problem.ts';
 import { ask, problemOf } from './asking.ts';

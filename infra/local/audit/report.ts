@@ -1,7 +1,7 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit.ts';
-import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/table.ts';
+import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/table.ts';
 import { AuditError } from './options.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');

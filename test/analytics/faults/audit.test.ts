@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { auditDay, AuditUnsettled, type AuditReport } from '../../../src/analytics/audit.ts';
-import { DayShards } from '../../../src/analytics/day-shards.ts';
-import { CounterTable, StorageTrouble, TableMissing } from '../../../src/analytics/table.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { CounterTable, StorageTrouble, TableMissing } from '../../../src/analytics/rows/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { CountingProcess } from '../counting.ts';
 import { FaultProxy, NO_FAULT, type Fault, type ProxiedRequest } from './fault-proxy.ts';

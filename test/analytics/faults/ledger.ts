@@ -1,12 +1,12 @@
 import { TableClient } from '@azure/data-tables';
 
 import { auditDay, type AuditReport } from '../../../src/analytics/audit.ts';
-import { DayShards } from '../../../src/analytics/day-shards.ts';
-import { eventFromRow } from '../../../src/analytics/event-row.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { eventFromRow } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/keys.ts';
+import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/reader.ts';
-import { CounterTable } from '../../../src/analytics/table.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';

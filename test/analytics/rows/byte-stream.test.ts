@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader, ByteWriter } from '../../src/analytics/byte-stream.ts';
+import { ByteReader, ByteWriter } from '../../../src/analytics/rows/byte-stream.ts';
 
 const written = (write: (writer: ByteWriter) => void): Uint8Array => {
   const writer = new ByteWriter();

@@ -6,9 +6,9 @@ import {
   tallyFromProperties,
   tallyProperties,
   tallyPropertyNames,
-} from '../../src/analytics/tally-text.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/model/tally.ts';
-import { tallies } from './arbitraries.ts';
+} from '../../../src/analytics/rows/tally-text.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
+import { tallies } from '../arbitraries.ts';
 
 const withCategories = (count: number, prefix = 'c'): Tally => ({
   events: 1,

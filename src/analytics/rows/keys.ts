@@ -1,4 +1,4 @@
-import type { Day } from './model/day.ts';
+import type { Day } from '../model/day.ts';
 import { twoDigits } from './two-digits.ts';
 
 // A key may not have / \ # ? and had better not have %; | is our own separator. Each has a full-width twin that may be in a

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Facets } from '../../src/analytics/model/camera-event.ts';
-import { eventFromRow, eventKeyOf, eventWrite } from '../../src/analytics/event-row.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { categories, instants } from './arbitraries.ts';
+import type { Facets } from '../../../src/analytics/model/camera-event.ts';
+import { eventFromRow, eventKeyOf, eventWrite } from '../../../src/analytics/rows/event-row.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { categories, instants } from '../arbitraries.ts';
 
 const counts = fc
   .uniqueArray(fc.tuple(categories, fc.integer({ min: 0, max: 10_000 })), { selector: ([name]) => name, maxLength: 64 })

@@ -9,8 +9,8 @@ import {
   textsOfRow,
   TOTAL_ROW_NAMES,
   withCameras,
-} from '../../src/analytics/camera-list.ts';
-import { ids } from './arbitraries.ts';
+} from '../../../src/analytics/rows/camera-list.ts';
+import { ids } from '../arbitraries.ts';
 
 const many = (count: number, length: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, 'x'));

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader, ByteWriter } from '../../src/analytics/byte-stream.ts';
-import { passTally, placesOf, readTally, TallySum, writeTally } from '../../src/analytics/tally-bytes.ts';
-import { EMPTY_TALLY, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
-import { tallies } from './arbitraries.ts';
+import { ByteReader, ByteWriter } from '../../../src/analytics/rows/byte-stream.ts';
+import { passTally, placesOf, readTally, TallySum, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { tallies } from '../arbitraries.ts';
 
 const written = (write: (writer: ByteWriter) => void): Uint8Array => {
   const writer = new ByteWriter();

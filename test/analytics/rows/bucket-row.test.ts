@@ -10,11 +10,11 @@ import {
   eventsOf,
   NO_BUCKETS,
   type Buckets,
-} from '../../src/analytics/bucket-row.ts';
-import { placesIn } from '../../src/analytics/place-set.ts';
-import { WriteConflict } from '../../src/analytics/table.ts';
-import { sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
-import { ONE_FRAME as one, tallies } from './arbitraries.ts';
+} from '../../../src/analytics/rows/bucket-row.ts';
+import { placesIn } from '../../../src/analytics/rows/bitset.ts';
+import { WriteConflict } from '../../../src/analytics/rows/table.ts';
+import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 
 const changes = fc.array(
   fc.record({

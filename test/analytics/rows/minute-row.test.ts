@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader } from '../../src/analytics/byte-stream.ts';
+import { ByteReader } from '../../../src/analytics/rows/byte-stream.ts';
 import {
   addMoments,
   momentProperties,
@@ -11,11 +11,11 @@ import {
   NO_MOMENTS,
   type Moment,
   type Moments,
-} from '../../src/analytics/moment-row.ts';
-import { WriteConflict } from '../../src/analytics/table.ts';
-import { readTally } from '../../src/analytics/tally-bytes.ts';
-import { sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
-import { ONE_FRAME as one, tallies } from './arbitraries.ts';
+} from '../../../src/analytics/rows/minute-row.ts';
+import { WriteConflict } from '../../../src/analytics/rows/table.ts';
+import { readTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 
 const MINUTE = 495;
 const LAST = 59_999_999;

@@ -1,6 +1,6 @@
 import type { ByteReader, ByteWriter } from './byte-stream.ts';
-import { placesIn, withPlaces } from './place-set.ts';
-import type { CategoryTally, Tally } from './model/tally.ts';
+import { placesIn, withPlaces } from './bitset.ts';
+import type { CategoryTally, Tally } from '../model/tally.ts';
 
 // A whole day of minutes at the limits (1,440 minutes of 64 categories) fits a row of 1 MiB only in a compact form: events,
 // reviewed, annotated; which categories, as a set of places in a list that is kept elsewhere; and three counts of each.

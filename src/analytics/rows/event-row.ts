@@ -1,8 +1,8 @@
-import { contributionOf, type Counts, type EventMessage, type Facet, type Facets } from './model/camera-event.ts';
-import { minuteOfDay } from './model/day.ts';
-import { parseInstant, sortableInstant, type Instant } from './model/instant.ts';
+import { contributionOf, type Counts, type EventMessage, type Facet, type Facets } from '../model/camera-event.ts';
+import { minuteOfDay } from '../model/day.ts';
+import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import { eventKey } from './keys.ts';
-import type { Tally } from './model/tally.ts';
+import type { Tally } from '../model/tally.ts';
 import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
 
 /** An event as its row keeps it. */

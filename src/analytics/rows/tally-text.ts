@@ -1,4 +1,4 @@
-import type { CategoryTally, Tally } from './model/tally.ts';
+import type { CategoryTally, Tally } from '../model/tally.ts';
 
 // 250 categories with the longest names and 15-digit counts are under the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 250;

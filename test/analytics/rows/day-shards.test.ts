@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { MAX_SHARDS, shardOf } from '../../src/analytics/day-shards.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../src/analytics/keys.ts';
-import { CountingStorage } from './counting.ts';
-import { DAY } from './oracle.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { MAX_SHARDS, shardOf } from '../../../src/analytics/rows/day-shards.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { CountingStorage } from '../counting.ts';
+import { DAY } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const day = dayOf(instantFrom(START));

@@ -1,9 +1,9 @@
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
-import { grouped } from './grouped.ts';
+import { grouped } from '../grouped.ts';
 import { minuteKey } from './keys.ts';
 import { passTally, placesOf, readTally, writeTally } from './tally-bytes.ts';
-import { plus, type Tally } from './model/tally.ts';
+import { plus, type Tally } from '../model/tally.ts';
 import { WriteConflict, writeOf, type PropertyValue, type RowWrite } from './table.ts';
 import { twoDigits } from './two-digits.ts';
 

@@ -10,9 +10,9 @@ import {
   emptyCameraDay,
   minutesOf,
   type CameraDay,
-} from '../../src/analytics/camera-row.ts';
-import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../src/analytics/model/tally.ts';
-import { ONE_FRAME as one, tallies } from './arbitraries.ts';
+} from '../../../src/analytics/rows/camera-row.ts';
+import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 
 const PLACE = 12;
 

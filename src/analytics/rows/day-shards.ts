@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Day } from './model/day.ts';
+import type { Day } from '../model/day.ts';
 import { dayPartition, SHARDS_KEY } from './keys.ts';
 import { StorageTrouble, type CounterTable } from './table.ts';
 

@@ -8,7 +8,7 @@ import {
 } from './camera-list.ts';
 import { camerasKey, TOTAL_KEY } from './keys.ts';
 import { tallyFromProperties, tallyProperties, tallyPropertyNames } from './tally-text.ts';
-import { EMPTY_TALLY, type Tally } from './model/tally.ts';
+import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { writeOf, type CounterTable, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
 
 /** A shard's day: its tally, and the cameras that sent events. */

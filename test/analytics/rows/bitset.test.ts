@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { placesIn, unionOfPlaces, withPlaces } from '../../src/analytics/place-set.ts';
+import { placesIn, unionOfPlaces, withPlaces } from '../../../src/analytics/rows/bitset.ts';
 
 describe('a set of places', () => {
   it('has what was put in, ascending, and nothing else', () => {

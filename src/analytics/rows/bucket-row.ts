@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter } from './byte-stream.ts';
-import { withPlaces } from './place-set.ts';
+import { withPlaces } from './bitset.ts';
 import { placesOf, readTally, writeTally } from './tally-bytes.ts';
-import { EMPTY_TALLY, plus, type Tally } from './model/tally.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { WriteConflict, writeOf, type PropertyValue, type RowWrite } from './table.ts';
 import { twoDigits } from './two-digits.ts';
 

@@ -1,9 +1,9 @@
-import { hourOfMinute } from './model/day.ts';
+import { hourOfMinute } from '../model/day.ts';
 import { cameraKey } from './keys.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { placesOf, readTally, writeTally } from './tally-bytes.ts';
 import { tallyFromProperties, tallyProperties } from './tally-text.ts';
-import { EMPTY_TALLY, plus, type Tally } from './model/tally.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { writeOf, type PropertyValue, type RowWrite } from './table.ts';
 import { twoDigits } from './two-digits.ts';
 

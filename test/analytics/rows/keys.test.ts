@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -24,8 +24,8 @@ import {
   SHARDS_KEY,
   TOTAL_KEY,
   type KeyRange,
-} from '../../src/analytics/keys.ts';
-import { ids } from './arbitraries.ts';
+} from '../../../src/analytics/rows/keys.ts';
+import { ids } from '../arbitraries.ts';
 
 const minutes = fc.integer({ min: 0, max: 1_439 });
 

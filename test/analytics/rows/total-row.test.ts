@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_CAMERA_LIST, withCameras } from '../../src/analytics/camera-list.ts';
-import { CounterTable } from '../../src/analytics/table.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../src/analytics/model/tally.ts';
-import { lazily } from '../../src/lazily.ts';
+import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
+import { lazily } from '../../../src/lazily.ts';
 import {
   EMPTY_TOTAL,
   readCategories,
@@ -12,8 +12,8 @@ import {
   totalWrites,
   type ShardTotal,
   type StoredTotal,
-} from '../../src/analytics/total-row.ts';
-import { CountingStorage } from './counting.ts';
+} from '../../../src/analytics/rows/total-row.ts';
+import { CountingStorage } from '../counting.ts';
 
 const one: Tally = {
   events: 1,
