@@ -3,7 +3,7 @@ import { app } from '@azure/functions';
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/reader.ts';
-import { Recorder } from './analytics/recorder.ts';
+import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure-credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs-phone-line.ts';

@@ -2,9 +2,9 @@ import type { HttpHandler, HttpRequest, HttpResponseInit } from '@azure/function
 import * as z from 'zod';
 
 import type { EventMessage } from '../analytics/model/camera-event.ts';
-import type { Outcome } from '../analytics/commit-draft.ts';
+import type { Outcome } from '../analytics/record/commit-draft.ts';
 import type { Instant } from '../analytics/model/instant.ts';
-import type { Recorder } from '../analytics/recorder.ts';
+import type { Recorder } from '../analytics/record/recorder.ts';
 import { invocationLog } from '../log.ts';
 import { readJson } from './body.ts';
 import { parseCameraEvent } from './event-message.ts';

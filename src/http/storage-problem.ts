@@ -1,4 +1,4 @@
-import { RecorderUnavailable } from '../analytics/recorder.ts';
+import { RecorderUnavailable } from '../analytics/record/recorder.ts';
 import { StorageTrouble } from '../analytics/rows/table.ts';
 import { Problem, type ProblemOf } from './problem.ts';
 

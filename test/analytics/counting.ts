@@ -3,12 +3,12 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
-import type { Outcome } from '../../src/analytics/commit-draft.ts';
+import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { Reader } from '../../src/analytics/reader.ts';
-import { Recorder } from '../../src/analytics/recorder.ts';
+import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';

@@ -5,7 +5,7 @@ import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts'
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Period } from '../../src/analytics/model/period.ts';
 import type { Reader } from '../../src/analytics/reader.ts';
-import type { Recorder } from '../../src/analytics/recorder.ts';
+import type { Recorder } from '../../src/analytics/record/recorder.ts';
 import type { CounterTable } from '../../src/analytics/rows/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';

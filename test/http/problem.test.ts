@@ -1,7 +1,7 @@
 import { HttpRequest, InvocationContext } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
-import { RecorderUnavailable } from '../../src/analytics/recorder.ts';
+import { RecorderUnavailable } from '../../src/analytics/record/recorder.ts';
 import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/rows/table.ts';
 import { answering, Problem } from '../../src/http/problem.ts';
 import { storageProblem } from '../../src/http/storage-problem.ts';

@@ -3,7 +3,7 @@ import { TableClient } from '@azure/data-tables';
 import pLimit from 'p-limit';
 
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { Recorder, RecorderUnavailable } from '../../../src/analytics/recorder.ts';
+import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { jobSchema, type Job, type Said } from './job.ts';

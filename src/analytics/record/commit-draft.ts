@@ -1,10 +1,10 @@
-import { applyFacets, categoriesOf, contributionOf, type EventMessage, type Facets } from './model/camera-event.ts';
-import { MAX_CAMERAS_PER_SHARD } from './rows/camera-list.ts';
-import { MAX_CAMERA_CATEGORIES } from './rows/camera-row.ts';
-import { eventKeyOf } from './rows/event-row.ts';
-import type { KnownEvent, ShardView } from './shard-view.ts';
-import { MAX_TALLY_CATEGORIES } from './rows/tally-text.ts';
-import { EMPTY_TALLY, minus, type Tally } from './model/tally.ts';
+import { applyFacets, categoriesOf, contributionOf, type EventMessage, type Facets } from '../model/camera-event.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
+import { MAX_CAMERA_CATEGORIES } from '../rows/camera-row.ts';
+import { eventKeyOf } from '../rows/event-row.ts';
+import type { KnownEvent, ShardView } from './shard-snapshot.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
+import { EMPTY_TALLY, minus, type Tally } from '../model/tally.ts';
 
 /** What became of a message: it counted something new, it changed nothing, or it can never be taken, and why. */
 export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };

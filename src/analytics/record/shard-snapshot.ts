@@ -1,9 +1,9 @@
-import type { Buckets } from './rows/bucket-row.ts';
-import type { Facets } from './model/camera-event.ts';
-import type { CameraDay } from './rows/camera-row.ts';
-import type { Instant } from './model/instant.ts';
-import type { Moments } from './rows/minute-row.ts';
-import type { StoredTotal } from './rows/total-row.ts';
+import type { Buckets } from '../rows/bucket-row.ts';
+import type { Facets } from '../model/camera-event.ts';
+import type { CameraDay } from '../rows/camera-row.ts';
+import type { Instant } from '../model/instant.ts';
+import type { Moments } from '../rows/minute-row.ts';
+import type { StoredTotal } from '../rows/total-row.ts';
 
 /** Something stored, with its row's version; `etag` undefined: not stored yet. */
 export interface Versioned<Value> {

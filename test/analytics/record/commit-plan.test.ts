@@ -1,19 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
-import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/rows/camera-list.ts';
-import { MAX_CAMERA_CATEGORIES, minutesOf } from '../../src/analytics/rows/camera-row.ts';
-import { planCommit, type CommitPlan } from '../../src/analytics/commit-plan.ts';
-import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../src/analytics/rows/keys.ts';
-import { momentsOf } from '../../src/analytics/rows/minute-row.ts';
-import { ShardSum } from '../../src/analytics/shard-sum.ts';
-import type { ShardView } from '../../src/analytics/shard-view.ts';
-import { MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/tally-text.ts';
-import { EMPTY_TALLY, sameTally, sumOf } from '../../src/analytics/model/tally.ts';
-import { EMPTY_TOTAL } from '../../src/analytics/rows/total-row.ts';
-import { plainAnswer, toEventMessage } from './counting.ts';
-import { DAY, Oracle, type PlainMessage } from './oracle.ts';
+import type { EventMessage } from '../../../src/analytics/model/camera-event.ts';
+import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERA_CATEGORIES, minutesOf } from '../../../src/analytics/rows/camera-row.ts';
+import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
+import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
+import { momentsOf } from '../../../src/analytics/rows/minute-row.ts';
+import { ShardSum } from '../../../src/analytics/shard-sum.ts';
+import type { ShardView } from '../../../src/analytics/record/shard-snapshot.ts';
+import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
+import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
+import { EMPTY_TOTAL } from '../../../src/analytics/rows/total-row.ts';
+import { plainAnswer, toEventMessage } from '../counting.ts';
+import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const ALL_HOURS: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));

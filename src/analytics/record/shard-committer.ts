@@ -2,16 +2,16 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { LimitFunction } from 'p-limit';
 
-import { applyFacets, type EventMessage } from './model/camera-event.ts';
+import { applyFacets, type EventMessage } from '../model/camera-event.ts';
 import type { Outcome } from './commit-draft.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
-import { hourOfMinute, minuteOfDay } from './model/day.ts';
-import { eventKeyOf } from './rows/event-row.ts';
-import { cameraKey, hourKey, minuteKey } from './rows/keys.ts';
+import { hourOfMinute, minuteOfDay } from '../model/day.ts';
+import { eventKeyOf } from '../rows/event-row.ts';
+import { cameraKey, hourKey, minuteKey } from '../rows/keys.ts';
 import { PENDING, type ShardRows } from './shard-rows.ts';
-import type { ShardView } from './shard-view.ts';
-import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable, type RowWrite } from './rows/table.ts';
-import { readVersion } from './rows/total-row.ts';
+import type { ShardView } from './shard-snapshot.ts';
+import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable, type RowWrite } from '../rows/table.ts';
+import { readVersion } from '../rows/total-row.ts';
 
 /** The change could not be committed now; nothing of it is half done, and sending it again is safe. */
 export class NotCommitted extends Error {

@@ -1,15 +1,15 @@
 import pLimit from 'p-limit';
 
-import type { Log } from '../log.ts';
-import type { EventMessage } from './model/camera-event.ts';
+import type { Log } from '../../log.ts';
+import type { EventMessage } from '../model/camera-event.ts';
 import type { Outcome } from './commit-draft.ts';
-import { dayOf, type Day } from './model/day.ts';
-import { shardOf, type DayShards } from './rows/day-shards.ts';
-import { shardPartition } from './rows/keys.ts';
+import { dayOf, type Day } from '../model/day.ts';
+import { shardOf, type DayShards } from '../rows/day-shards.ts';
+import { shardPartition } from '../rows/keys.ts';
 import { RowCache } from './row-cache.ts';
 import { NotCommitted, ShardCommitter } from './shard-committer.ts';
 import { ShardRows } from './shard-rows.ts';
-import { StorageTrouble, type CounterTable } from './rows/table.ts';
+import { StorageTrouble, type CounterTable } from '../rows/table.ts';
 
 /** Storage cannot take what was sent now. What was committed stays; sending all of it again is safe. */
 export class RecorderUnavailable extends Error {

@@ -1,17 +1,17 @@
-import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from './rows/bucket-row.ts';
-import type { EventMessage } from './model/camera-event.ts';
-import { withCameras } from './rows/camera-list.ts';
-import { addToCamera, cameraWrite, emptyCameraDay, type CameraDay } from './rows/camera-row.ts';
+import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from '../rows/bucket-row.ts';
+import type { EventMessage } from '../model/camera-event.ts';
+import { withCameras } from '../rows/camera-list.ts';
+import { addToCamera, cameraWrite, emptyCameraDay, type CameraDay } from '../rows/camera-row.ts';
 import { Draft, type Change, type Outcome } from './commit-draft.ts';
-import { hourOfMinute, intoMinute, minuteOfDay } from './model/day.ts';
-import { eventWrite } from './rows/event-row.ts';
-import { grouped } from './grouped.ts';
-import { hourKey, HOURS_KEY } from './rows/keys.ts';
-import { addMoments, momentsWrite, NO_MOMENTS, type Moment, type Moments } from './rows/minute-row.ts';
-import type { KnownEvent, ShardView } from './shard-view.ts';
-import type { RowWrite } from './rows/table.ts';
-import { addTo, EMPTY_TALLY, plus, sumOf, type Tally } from './model/tally.ts';
-import { EMPTY_TOTAL, totalWrites, type ShardTotal } from './rows/total-row.ts';
+import { hourOfMinute, intoMinute, minuteOfDay } from '../model/day.ts';
+import { eventWrite } from '../rows/event-row.ts';
+import { grouped } from '../grouped.ts';
+import { hourKey, HOURS_KEY } from '../rows/keys.ts';
+import { addMoments, momentsWrite, NO_MOMENTS, type Moment, type Moments } from '../rows/minute-row.ts';
+import type { KnownEvent, ShardView } from './shard-snapshot.ts';
+import type { RowWrite } from '../rows/table.ts';
+import { addTo, EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
+import { EMPTY_TOTAL, totalWrites, type ShardTotal } from '../rows/total-row.ts';
 
 /** One transaction: what each message comes to, the writes, and what the rows will hold once they are applied. */
 export interface CommitPlan {

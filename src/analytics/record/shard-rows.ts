@@ -1,17 +1,17 @@
 import pLimit from 'p-limit';
 
-import { bucketsFrom, eventsOf, type Buckets } from './rows/bucket-row.ts';
-import type { EventMessage } from './model/camera-event.ts';
-import { cameraDayFrom, cameraProperties } from './rows/camera-row.ts';
+import { bucketsFrom, eventsOf, type Buckets } from '../rows/bucket-row.ts';
+import type { EventMessage } from '../model/camera-event.ts';
+import { cameraDayFrom, cameraProperties } from '../rows/camera-row.ts';
 import type { CommitPlan } from './commit-plan.ts';
-import { hourOfMinute, minuteOfDay } from './model/day.ts';
-import { eventFromRow } from './rows/event-row.ts';
-import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from './rows/keys.ts';
-import { momentsFrom, type Moments } from './rows/minute-row.ts';
+import { hourOfMinute, minuteOfDay } from '../model/day.ts';
+import { eventFromRow } from '../rows/event-row.ts';
+import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from '../rows/keys.ts';
+import { momentsFrom, type Moments } from '../rows/minute-row.ts';
 import type { RowCache } from './row-cache.ts';
-import type { KnownCamera, KnownEvent, ShardView, Versioned } from './shard-view.ts';
-import type { CounterTable, StoredRow } from './rows/table.ts';
-import { readTotal, type StoredTotal } from './rows/total-row.ts';
+import type { KnownCamera, KnownEvent, ShardView, Versioned } from './shard-snapshot.ts';
+import type { CounterTable, StoredRow } from '../rows/table.ts';
+import { readTotal, type StoredTotal } from '../rows/total-row.ts';
 
 /** A message, and whether its event's row must be read before anything is written. */
 export interface Candidate {

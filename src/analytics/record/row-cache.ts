@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Moments } from './rows/minute-row.ts';
-import type { KnownCamera, KnownEvent, Versioned } from './shard-view.ts';
+import type { Moments } from '../rows/minute-row.ts';
+import type { KnownCamera, KnownEvent, Versioned } from './shard-snapshot.ts';
 
 const MEBIBYTE = 1_048_576;
 

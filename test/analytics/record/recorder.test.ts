@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { RecorderUnavailable } from '../../src/analytics/recorder.ts';
-import { CountingStorage, toEventMessage } from './counting.ts';
-import { DAY, Oracle, type PlainMessage } from './oracle.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import { CountingStorage, toEventMessage } from '../counting.ts';
+import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const HOUR = 3_600_000_000n;
