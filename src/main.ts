@@ -2,7 +2,7 @@ import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
-import { Reader } from './analytics/reader.ts';
+import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure-credential.ts';

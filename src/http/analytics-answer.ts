@@ -2,7 +2,7 @@ import type { HttpResponseInit } from '@azure/functions';
 
 import { formatInstant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { Activity } from '../analytics/reader.ts';
+import type { Activity } from '../analytics/read/reader.ts';
 import type { CategoryTally } from '../analytics/model/tally.ts';
 
 /**

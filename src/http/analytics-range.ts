@@ -3,7 +3,7 @@ import type { HttpHandler } from '@azure/functions';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { instantFrom, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { Reader } from '../analytics/reader.ts';
+import type { Reader } from '../analytics/read/reader.ts';
 import { activityAnswer } from './analytics-answer.ts';
 import { rangeQuery } from './analytics-query.ts';
 import { answering } from './problem.ts';

@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { Reader } from '../../src/analytics/reader.ts';
+import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';

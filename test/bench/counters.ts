@@ -1,7 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import { Reader } from '../../src/analytics/reader.ts';
+import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { Log } from '../../src/log.ts';

@@ -4,7 +4,7 @@ import { dayOf, MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Period } from '../../src/analytics/model/period.ts';
-import type { Reader } from '../../src/analytics/reader.ts';
+import type { Reader } from '../../src/analytics/read/reader.ts';
 import type { Recorder } from '../../src/analytics/record/recorder.ts';
 import type { CounterTable } from '../../src/analytics/rows/table.ts';
 import { countersOn } from './counters.ts';

@@ -5,7 +5,7 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { eventFromRow } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { Reader } from '../../../src/analytics/reader.ts';
+import { Reader } from '../../../src/analytics/read/reader.ts';
 import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { plainAnswer } from '../counting.ts';

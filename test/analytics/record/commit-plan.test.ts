@@ -7,7 +7,7 @@ import { MAX_CAMERA_CATEGORIES, minutesOf } from '../../../src/analytics/rows/ca
 import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
 import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
 import { momentsOf } from '../../../src/analytics/rows/minute-row.ts';
-import { ShardSum } from '../../../src/analytics/shard-sum.ts';
+import { ShardSum } from '../../../src/analytics/read/shard-sum.ts';
 import type { ShardView } from '../../../src/analytics/record/shard-snapshot.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';

@@ -1,16 +1,16 @@
-import { bucketProperties, bucketsFrom, type Bucket } from './rows/bucket-row.ts';
-import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraProperties, minutesOf, type CameraDay } from './rows/camera-row.ts';
-import { hourOfMinute, intoMinute } from './model/day.ts';
-import { CONTRIBUTION_PROPERTIES, contributionFromRow } from './rows/event-row.ts';
-import { grouped } from './grouped.ts';
-import { sortableInstant } from './model/instant.ts';
-import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from './rows/keys.ts';
-import { momentProperties, momentsFrom, momentsOf, type StoredMoment } from './rows/minute-row.ts';
-import type { DayPiece, MinutePart } from './model/period.ts';
+import { bucketProperties, bucketsFrom, type Bucket } from '../rows/bucket-row.ts';
+import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraProperties, minutesOf, type CameraDay } from '../rows/camera-row.ts';
+import { hourOfMinute, intoMinute } from '../model/day.ts';
+import { CONTRIBUTION_PROPERTIES, contributionFromRow } from '../rows/event-row.ts';
+import { grouped } from '../grouped.ts';
+import { sortableInstant } from '../model/instant.ts';
+import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from '../rows/keys.ts';
+import { momentProperties, momentsFrom, momentsOf, type StoredMoment } from '../rows/minute-row.ts';
+import type { DayPiece, MinutePart } from '../model/period.ts';
 import { ShardSum } from './shard-sum.ts';
-import type { CounterTable, StoredRow } from './rows/table.ts';
-import { EMPTY_TALLY, sumOf, type Tally } from './model/tally.ts';
-import { readCategories, readTotal } from './rows/total-row.ts';
+import type { CounterTable, StoredRow } from '../rows/table.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
+import { readCategories, readTotal } from '../rows/total-row.ts';
 
 /** What there is in one piece of a period. */
 export interface Part {

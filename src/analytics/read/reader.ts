@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 
-import { shardOf, type DayShards } from './rows/day-shards.ts';
-import { shardPartition } from './rows/keys.ts';
-import { piecesOf, type DayPiece, type Period } from './model/period.ts';
+import { shardOf, type DayShards } from '../rows/day-shards.ts';
+import { shardPartition } from '../rows/keys.ts';
+import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { ShardReader, type Bounded, type Part } from './shard-reader.ts';
-import type { CounterTable } from './rows/table.ts';
-import { sumOf, type Tally } from './model/tally.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { sumOf, type Tally } from '../model/tally.ts';
 
 /** What happened in a period. */
 export interface Activity {

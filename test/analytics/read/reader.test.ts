@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { shardPartition, TOTAL_KEY, type KeyRange } from '../../src/analytics/rows/keys.ts';
-import { Reader } from '../../src/analytics/reader.ts';
-import { CounterTable, type ReadOptions, type StoredRow } from '../../src/analytics/rows/table.ts';
-import { CountingStorage, plainAnswer } from './counting.ts';
-import { DAY, Oracle, type PlainMessage, type Question } from './oracle.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { shardPartition, TOTAL_KEY, type KeyRange } from '../../../src/analytics/rows/keys.ts';
+import { Reader } from '../../../src/analytics/read/reader.ts';
+import { CounterTable, type ReadOptions, type StoredRow } from '../../../src/analytics/rows/table.ts';
+import { CountingStorage, plainAnswer } from '../counting.ts';
+import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const SECOND = 1_000_000n;

@@ -1,9 +1,9 @@
-import type { Bucket } from './rows/bucket-row.ts';
-import { ByteReader } from './rows/byte-stream.ts';
-import type { StoredMoment } from './rows/minute-row.ts';
-import { placesIn, unionOfPlaces } from './rows/bitset.ts';
-import { TallySum } from './rows/tally-bytes.ts';
-import type { Tally } from './model/tally.ts';
+import type { Bucket } from '../rows/bucket-row.ts';
+import { ByteReader } from '../rows/byte-stream.ts';
+import type { StoredMoment } from '../rows/minute-row.ts';
+import { placesIn, unionOfPlaces } from '../rows/bitset.ts';
+import { TallySum } from '../rows/tally-bytes.ts';
+import type { Tally } from '../model/tally.ts';
 
 /**
  * Adds up what rows of a shard keep by the places of cameras and categories in the shard's lists. The names come last: the
