@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { auditDay } from '../../src/analytics/audit.ts';
+import { auditDay } from '../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure-credential.ts';

@@ -1,7 +1,7 @@
 import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { inject } from 'vitest';
 
-import { auditDay } from '../../src/analytics/audit.ts';
+import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';

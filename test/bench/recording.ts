@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { auditDay } from '../../src/analytics/audit.ts';
+import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
 import { planCommit } from '../../src/analytics/record/commit-plan.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';

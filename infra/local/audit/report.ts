@@ -1,6 +1,6 @@
 import { RestError } from '@azure/data-tables';
 
-import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit.ts';
+import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/table.ts';
 import { AuditError } from './options.ts';
 

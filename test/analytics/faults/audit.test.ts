@@ -2,7 +2,7 @@ import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
-import { auditDay, AuditUnsettled, type AuditReport } from '../../../src/analytics/audit.ts';
+import { auditDay, AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { CounterTable, StorageTrouble, TableMissing } from '../../../src/analytics/rows/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';

@@ -1,6 +1,6 @@
 import { TableClient } from '@azure/data-tables';
 
-import { auditDay, type AuditReport } from '../../../src/analytics/audit.ts';
+import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { eventFromRow } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';

@@ -1,17 +1,17 @@
 import { DAMAGED, Findings, readable, type Difference, type Stored } from './audit-findings.ts';
-import { compareMoments, ExpectedMoments } from './audit-moments.ts';
+import { compareMoments, ExpectedMoments } from './audit-samples.ts';
 import { readCounterRows, readEvents, readMinuteRows, type CountedEvent, type CounterRows } from './audit-rows.ts';
-import { bucketTally, type Bucket } from './rows/bucket-row.ts';
-import { minutesOf, type CameraDay } from './rows/camera-row.ts';
-import type { Day } from './model/day.ts';
-import { shardOf } from './rows/day-shards.ts';
-import { shardPartition } from './rows/keys.ts';
-import type { Moments } from './rows/minute-row.ts';
-import { placesIn } from './rows/bitset.ts';
-import type { CounterTable } from './rows/table.ts';
-import { addTo, sumOf, type Tally } from './model/tally.ts';
-import { EMPTY_TOTAL, readVersion } from './rows/total-row.ts';
-import { twoDigits } from './rows/two-digits.ts';
+import { bucketTally, type Bucket } from '../rows/bucket-row.ts';
+import { minutesOf, type CameraDay } from '../rows/camera-row.ts';
+import type { Day } from '../model/day.ts';
+import { shardOf } from '../rows/day-shards.ts';
+import { shardPartition } from '../rows/keys.ts';
+import type { Moments } from '../rows/minute-row.ts';
+import { placesIn } from '../rows/bitset.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { addTo, sumOf, type Tally } from '../model/tally.ts';
+import { EMPTY_TOTAL, readVersion } from '../rows/total-row.ts';
+import { twoDigits } from '../rows/two-digits.ts';
 
 /** What an audit of one shard of a day found. */
 export interface ShardReport {

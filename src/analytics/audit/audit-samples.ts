@@ -1,10 +1,10 @@
 import { DAMAGED, readable, tallyText, type Findings, type Stored } from './audit-findings.ts';
-import { ByteReader } from './rows/byte-stream.ts';
-import { momentsOf, SECOND, secondOf, type Moments } from './rows/minute-row.ts';
-import { readTally } from './rows/tally-bytes.ts';
-import { addTo, type Tally } from './model/tally.ts';
-import type { ShardTotal } from './rows/total-row.ts';
-import { twoDigits } from './rows/two-digits.ts';
+import { ByteReader } from '../rows/byte-stream.ts';
+import { momentsOf, SECOND, secondOf, type Moments } from '../rows/minute-row.ts';
+import { readTally } from '../rows/tally-bytes.ts';
+import { addTo, type Tally } from '../model/tally.ts';
+import type { ShardTotal } from '../rows/total-row.ts';
+import { twoDigits } from '../rows/two-digits.ts';
 
 const SECONDS = Array.from({ length: 60 }, (_, second) => second);
 

@@ -1,9 +1,9 @@
 import { DAMAGED, readable, type Stored } from './audit-findings.ts';
-import { bucketsFrom, type Buckets } from './rows/bucket-row.ts';
-import { contributionOf } from './model/camera-event.ts';
-import { cameraDayFrom, type CameraDay } from './rows/camera-row.ts';
-import { dayOf, intoMinute, minuteOfDay, type Day } from './model/day.ts';
-import { eventFromRow } from './rows/event-row.ts';
+import { bucketsFrom, type Buckets } from '../rows/bucket-row.ts';
+import { contributionOf } from '../model/camera-event.ts';
+import { cameraDayFrom, type CameraDay } from '../rows/camera-row.ts';
+import { dayOf, intoMinute, minuteOfDay, type Day } from '../model/day.ts';
+import { eventFromRow } from '../rows/event-row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -16,11 +16,11 @@ import {
   parseMinuteKey,
   TOTAL_KEY,
   type KeyRange,
-} from './rows/keys.ts';
-import { momentsFrom, type Moments } from './rows/minute-row.ts';
-import type { CounterTable, StoredRow } from './rows/table.ts';
-import type { Tally } from './model/tally.ts';
-import { ACTIVE_CAMERAS, readTotal, type StoredTotal } from './rows/total-row.ts';
+} from '../rows/keys.ts';
+import { momentsFrom, type Moments } from '../rows/minute-row.ts';
+import type { CounterTable, StoredRow } from '../rows/table.ts';
+import type { Tally } from '../model/tally.ts';
+import { ACTIVE_CAMERAS, readTotal, type StoredTotal } from '../rows/total-row.ts';
 
 /** The counter rows of a shard but those of its minutes, as they are: in their compact form. */
 export interface CounterRows {

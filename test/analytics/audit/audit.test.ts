@@ -1,12 +1,12 @@
 import type { TableClient } from '@azure/data-tables';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { auditDay } from '../../src/analytics/audit.ts';
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import { CountingStorage } from './counting.ts';
-import type { PlainMessage } from './oracle.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { CountingStorage } from '../counting.ts';
+import type { PlainMessage } from '../oracle.ts';
 
 const MIDNIGHT = BigInt(Date.parse('2026-03-14T00:00:00Z')) * 1_000n;
 const DAY = dayOf(instantFrom(MIDNIGHT));

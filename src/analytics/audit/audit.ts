@@ -2,11 +2,11 @@ import pLimit from 'p-limit';
 
 import { DAMAGED, type Difference } from './audit-findings.ts';
 import { auditShard, type ShardReport } from './audit-shard.ts';
-import type { Day } from './model/day.ts';
-import { MAX_SHARDS, type DayShards } from './rows/day-shards.ts';
-import { shardPartition } from './rows/keys.ts';
-import type { CounterTable } from './rows/table.ts';
-import { readVersion } from './rows/total-row.ts';
+import type { Day } from '../model/day.ts';
+import { MAX_SHARDS, type DayShards } from '../rows/day-shards.ts';
+import { shardPartition } from '../rows/keys.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { readVersion } from '../rows/total-row.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {

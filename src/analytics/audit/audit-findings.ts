@@ -1,4 +1,4 @@
-import { sameTally, type Tally } from './model/tally.ts';
+import { sameTally, type Tally } from '../model/tally.ts';
 
 /** One counter that does not say what the event rows say. */
 export interface Difference {
