@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log, LogFields } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
-import type { CallEvent } from './call-event.ts';
+import type { CallEvent } from './acs/call-events.ts';
 import type { CallId } from './call-id.ts';
 import type { CallLedger, Taken } from './call-ledger.ts';
 import * as record from './call-record.ts';
 import { LineWatch } from './line-watch.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
-import { type CallResult, reasonInWords } from './result-reason.ts';
+import { type CallResult, reasonInWords } from './acs/result-reason.ts';
 
 /** What the flow of calls is made of. */
 export interface CallFlowParts {

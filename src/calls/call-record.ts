@@ -1,6 +1,6 @@
 import type { AlertTypeName } from './alert-types.ts';
 import type { MaskedNumber } from './phone-number.ts';
-import { type CallResult, reasonInWords } from './result-reason.ts';
+import { type CallResult, reasonInWords } from './acs/result-reason.ts';
 
 /**
  * Where a call stands. It only ever moves down this list; `hung_up` and `failed` are the two ends.

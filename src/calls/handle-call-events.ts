@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
-import type { CallEvent } from './call-event.ts';
+import type { CallEvent } from './acs/call-events.ts';
 import type { CallFlow } from './call-flow.ts';
 import type { CallId } from './call-id.ts';
 

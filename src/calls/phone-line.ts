@@ -2,7 +2,7 @@ import type { AlertType } from './alert-types.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
-import type { CallResult } from './result-reason.ts';
+import type { CallResult } from './acs/result-reason.ts';
 
 /**
  * A line to the telephone network. ACS's calling ends on 30 September 2028: nothing but the one implementation may know whose

@@ -1,9 +1,9 @@
 import type { HttpHandler } from '@azure/functions';
 
 import type { AlertType } from '../calls/alert-types.ts';
-import { type CallEvents, parseCallEvents } from '../calls/call-event.ts';
+import { type CallEvents, parseCallEvents } from '../calls/acs/call-events.ts';
 import type { CallFlow } from '../calls/call-flow.ts';
-import type { VerifyToken } from '../calls/callback-token.ts';
+import type { VerifyToken } from '../calls/acs/callback-token.ts';
 import { handleCallEvents } from '../calls/handle-call-events.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { readJson } from './body.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { lazily } from '../../src/lazily.ts';
-import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs-phone-line.ts';
+import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
 import { AnswerBook } from '../../src/calls/answer-book.ts';
 import { CallFlow } from '../../src/calls/call-flow.ts';
 import { CallLedger } from '../../src/calls/call-ledger.ts';

@@ -1,8 +1,8 @@
 import { EventGridDeserializer } from '@azure/eventgrid';
 import * as z from 'zod';
 
-import { type CallContext, parseCallContext } from './call-context.ts';
-import { type CallId, parseCallId } from './call-id.ts';
+import { type CallContext, parseCallContext } from '../call-context.ts';
+import { type CallId, parseCallId } from '../call-id.ts';
 import type { CallResult } from './result-reason.ts';
 
 /** The kinds of event that mean something here, by the exact type that ACS gives them. */

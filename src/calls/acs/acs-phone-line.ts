@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CallAutomationClient, type TextSource, VoiceKind } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
-import type { Connection } from '../settings.ts';
+import type { Connection } from '../../settings.ts';
 import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
-import type { AlertType } from './alert-types.ts';
-import { type CallContext, formatCallContext } from './call-context.ts';
-import { type CallId, parseCallId } from './call-id.ts';
-import { type PhoneLine, PhoneLineError } from './phone-line.ts';
-import type { PhoneNumber } from './phone-number.ts';
+import type { AlertType } from '../alert-types.ts';
+import { type CallContext, formatCallContext } from '../call-context.ts';
+import { type CallId, parseCallId } from '../call-id.ts';
+import { type PhoneLine, PhoneLineError } from '../phone-line.ts';
+import type { PhoneNumber } from '../phone-number.ts';
 
 /**
  * A client of ACS Call Automation that never retries by itself: the SDK's retries would repeat a play (it carries no

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { parseCallEvents } from '../../src/calls/call-event.ts';
+import { parseCallEvents } from '../../../src/calls/acs/call-events.ts';
 
 /** As recorded from ACS, ids shortened. */
 const recorded = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { judgeAcsError, phoneLineError } from '../../src/calls/acs-failure.ts';
+import { judgeAcsError, phoneLineError } from '../../../src/calls/acs/acs-failure.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 

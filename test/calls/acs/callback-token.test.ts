@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { createTokenSigner } from '../../infra/local/acs-simulator/token-signer.ts';
-import { createTokenVerifier } from '../../src/calls/callback-token.ts';
+import { createTokenSigner } from '../../../infra/local/acs-simulator/token-signer.ts';
+import { createTokenVerifier } from '../../../src/calls/acs/callback-token.ts';
 
 const ISSUER = 'https://issuer.invalid';
 const RESOURCE_ID = 'd2f0a8b4-5a1c-4a52-9a58-4c3e3c0a9d11';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { PhoneLineError } from './phone-line.ts';
+import { PhoneLineError } from '../phone-line.ts';
 import { reasonInWords, THROTTLING_SUB_CODES } from './result-reason.ts';
 
 /** How one request to ACS went wrong, told from what its SDK threw. */

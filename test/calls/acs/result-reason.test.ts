@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { reasonInWords } from '../../src/calls/result-reason.ts';
+import { reasonInWords } from '../../../src/calls/acs/result-reason.ts';
 
 describe('the reason of a failed call in words', () => {
   it.each([
