@@ -4,7 +4,7 @@ import type { Log, LogFields } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
 import type { CallEvent } from './acs/call-events.ts';
 import type { CallId } from './call-id.ts';
-import type { CallLedger, Taken } from './call-ledger.ts';
+import type { CallLedger, Taken } from './store/call-ledger.ts';
 import * as record from './call-record.ts';
 import { LineWatch } from './line-watch.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';

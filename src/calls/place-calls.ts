@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
 import type { CallFlow } from './call-flow.ts';
 import type { CallId } from './call-id.ts';
-import type { CallRequests } from './call-requests.ts';
+import type { CallRequests } from './store/call-requests.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
 

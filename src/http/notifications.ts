@@ -2,7 +2,7 @@ import type { HttpHandler, HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES, findAlertType } from '../calls/alert-types.ts';
-import { type AnswerBook, KEY_OF_ANOTHER_ORDER } from '../calls/answer-book.ts';
+import { type AnswerBook, KEY_OF_ANOTHER_ORDER } from '../calls/store/idempotency-store.ts';
 import type { PlaceCalls } from '../calls/place-calls.ts';
 import { invocationLog } from '../log.ts';
 import { readJson } from './body.ts';

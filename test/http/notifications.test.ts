@@ -5,11 +5,11 @@ import { z } from 'zod';
 
 import { lazily } from '../../src/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
-import { AnswerBook } from '../../src/calls/answer-book.ts';
+import { AnswerBook } from '../../src/calls/store/idempotency-store.ts';
 import { CallFlow } from '../../src/calls/call-flow.ts';
-import { CallLedger } from '../../src/calls/call-ledger.ts';
-import { CallRequests } from '../../src/calls/call-requests.ts';
-import { CallsTable } from '../../src/calls/calls-table.ts';
+import { CallLedger } from '../../src/calls/store/call-ledger.ts';
+import { CallRequests } from '../../src/calls/store/call-requests.ts';
+import { CallsTable } from '../../src/calls/store/calls-table.ts';
 import { createCallPlacer } from '../../src/calls/place-calls.ts';
 import { notificationsHandler } from '../../src/http/notifications.ts';
 import { testCallHandler } from '../../src/http/test-call.ts';

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { ALERT_TYPE_NAMES } from './alert-types.ts';
-import type { CallId } from './call-id.ts';
-import type { CallRecord } from './call-record.ts';
+import { ALERT_TYPE_NAMES } from '../alert-types.ts';
+import type { CallId } from '../call-id.ts';
+import type { CallRecord } from '../call-record.ts';
 import type { RowAddress, RowValues, StoredRow } from './calls-table.ts';
-import { type MaskedNumber, parseMaskedNumber } from './phone-number.ts';
+import { type MaskedNumber, parseMaskedNumber } from '../phone-number.ts';
 
 // 256 partitions: calls spread over the table's servers, and one storage browser query still finds a call by its id.
 const partitionOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 2);

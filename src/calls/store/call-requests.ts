@@ -1,10 +1,10 @@
-import type { Log } from '../log.ts';
-import type { AlertTypeName } from './alert-types.ts';
-import type { CallContext } from './call-context.ts';
-import type { CallId } from './call-id.ts';
+import type { Log } from '../../log.ts';
+import type { AlertTypeName } from '../alert-types.ts';
+import type { CallContext } from '../call-context.ts';
+import type { CallId } from '../call-id.ts';
 import { requestRowAddress } from './call-rows.ts';
 import { type CallsTable, CallsTableUnavailable, type RowValues } from './calls-table.ts';
-import type { PhoneLineError } from './phone-line.ts';
+import type { PhoneLineError } from '../phone-line.ts';
 
 /** The record of one request to place a call. */
 export interface CallRequest {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Log } from '../log.ts';
-import type { CallId } from './call-id.ts';
-import { type CallRecord, furtherOn, type Step } from './call-record.ts';
+import type { Log } from '../../log.ts';
+import type { CallId } from '../call-id.ts';
+import { type CallRecord, furtherOn, type Step } from '../call-record.ts';
 import { callRowAddress, callRowValues, parseCallRow } from './call-rows.ts';
 import { type CallsTable, CallsTableUnavailable } from './calls-table.ts';
 

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 
-import type { Log } from '../log.ts';
-import type { AlertType } from './alert-types.ts';
-import { type CallId, parseCallId } from './call-id.ts';
+import type { Log } from '../../log.ts';
+import type { AlertType } from '../alert-types.ts';
+import { type CallId, parseCallId } from '../call-id.ts';
 import { answerRowAddress } from './call-rows.ts';
 import { type CallsTable, CallsTableUnavailable, type RowValues } from './calls-table.ts';
-import type { PhoneNumber } from './phone-number.ts';
-import type { CallOutcome } from './place-calls.ts';
+import type { PhoneNumber } from '../phone-number.ts';
+import type { CallOutcome } from '../place-calls.ts';
 
 /** What a notification asks for; two that ask for the same have the same. */
 export interface Order {

@@ -4,8 +4,8 @@ import { TableClient } from '@azure/data-tables';
 import * as fc from 'fast-check';
 import { describe, expect, inject, it } from 'vitest';
 
-import { type CallId, parseCallId } from '../../src/calls/call-id.ts';
-import { CallLedger } from '../../src/calls/call-ledger.ts';
+import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
+import { CallLedger } from '../../../src/calls/store/call-ledger.ts';
 import {
   type CallRecord,
   connected,
@@ -14,11 +14,11 @@ import {
   over,
   placed,
   playConfirmed,
-} from '../../src/calls/call-record.ts';
-import { CallsTable } from '../../src/calls/calls-table.ts';
-import { lazily } from '../../src/lazily.ts';
-import type { Log } from '../../src/log.ts';
-import { ownTablesPrefix } from '../harness/app.ts';
+} from '../../../src/calls/call-record.ts';
+import { CallsTable } from '../../../src/calls/store/calls-table.ts';
+import { lazily } from '../../../src/lazily.ts';
+import type { Log } from '../../../src/log.ts';
+import { ownTablesPrefix } from '../../harness/app.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const details = { alertType: 'BurnJob' } as const;
