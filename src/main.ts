@@ -22,7 +22,7 @@ import { events } from './http/events.ts';
 import { health } from './http/health.ts';
 import { notificationsHandler } from './http/notifications.ts';
 import { openApiHandler } from './http/openapi.ts';
-import { testCallPaths, testCallSchemas } from './http/openapi-test-call.ts';
+import { testCallPaths, testCallSchemas } from './http/openapi/test-call.ts';
 import { testCallHandler } from './http/test-call.ts';
 import { lazily } from './lazily.ts';
 import { appLog } from './log.ts';

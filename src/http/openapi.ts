@@ -1,6 +1,6 @@
 import type { HttpHandler } from '@azure/functions';
 
-import { describeApi, type ExtraDescription } from './openapi-document.ts';
+import { describeApi, type ExtraDescription } from './openapi/document.ts';
 import { answering } from './problem.ts';
 
 /**

@@ -2,8 +2,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 
-import { describeApi } from '../../src/http/openapi-document.ts';
-import { testCallPaths, testCallSchemas } from '../../src/http/openapi-test-call.ts';
+import { describeApi } from '../../src/http/openapi/document.ts';
+import { testCallPaths, testCallSchemas } from '../../src/http/openapi/test-call.ts';
 
 /** An answer that the service gave. */
 export interface GivenAnswer {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { describeApi } from '../../src/http/openapi-document.ts';
+import { describeApi } from '../../src/http/openapi/document.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { Contract, debugDescription } from '../harness/contract.ts';
 

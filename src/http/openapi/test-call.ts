@@ -1,4 +1,4 @@
-import { callAnswers } from './openapi-calls.ts';
+import { callAnswers } from './calls.ts';
 import {
   content,
   jsonSchema,
@@ -6,9 +6,9 @@ import {
   type Paths,
   queryParameters,
   withFunctionKey,
-} from './openapi-operation.ts';
-import { recipientsSchema } from './recipients.ts';
-import { testCallQuery } from './test-call.ts';
+} from './operation.ts';
+import { recipientsSchema } from '../recipients.ts';
+import { testCallQuery } from '../test-call.ts';
 
 /** The schemas that the test call's path refers to. */
 export const testCallSchemas = (): NamedSchemas => ({ PhoneNumbers: jsonSchema(recipientsSchema, 'input') });

@@ -1,9 +1,9 @@
-import { analyticsPaths, analyticsSchemas } from './openapi-analytics.ts';
-import { callbackPaths, callSchemas, notificationPaths } from './openapi-calls.ts';
-import { eventPaths, eventSchemas } from './openapi-events.ts';
-import { type Described, jsonSchema, type NamedSchemas, type Paths } from './openapi-operation.ts';
-import { servicePaths, serviceSchemas } from './openapi-service.ts';
-import { problemSchema } from './answers.ts';
+import { analyticsPaths, analyticsSchemas } from './analytics.ts';
+import { callbackPaths, callSchemas, notificationPaths } from './calls.ts';
+import { eventPaths, eventSchemas } from './events.ts';
+import { type Described, jsonSchema, type NamedSchemas, type Paths } from './operation.ts';
+import { servicePaths, serviceSchemas } from './service.ts';
+import { problemSchema } from '../answers.ts';
 
 /** What a build has besides what all have. */
 export interface ExtraDescription {

@@ -1,6 +1,6 @@
-import { recordAnswerSchema, recordProblemSchema } from './answers.ts';
-import { cameraEventSchema } from './event-message.ts';
-import { MAX_EVENTS, MAX_EVENTS_BYTES } from './events.ts';
+import { recordAnswerSchema, recordProblemSchema } from '../answers.ts';
+import { cameraEventSchema } from '../event-message.ts';
+import { MAX_EVENTS, MAX_EVENTS_BYTES } from '../events.ts';
 import {
   answer,
   content,
@@ -12,7 +12,7 @@ import {
   storageUnavailable,
   unexpected,
   withFunctionKey,
-} from './openapi-operation.ts';
+} from './operation.ts';
 
 /** The schemas that the events' paths refer to. */
 export const eventSchemas = (): NamedSchemas => ({

@@ -1,5 +1,5 @@
-import { ALERT_TYPES, type AlertType } from '../calls/alert-types.ts';
-import { idempotencyKeySchema, notificationSchema } from './notifications.ts';
+import { ALERT_TYPES, type AlertType } from '../../calls/alert-types.ts';
+import { idempotencyKeySchema, notificationSchema } from '../notifications.ts';
 import {
   answer,
   content,
@@ -10,8 +10,8 @@ import {
   problemAnswer,
   unexpected,
   withFunctionKey,
-} from './openapi-operation.ts';
-import { callsAnswerSchema, callsProblemSchema } from './answers.ts';
+} from './operation.ts';
+import { callsAnswerSchema, callsProblemSchema } from '../answers.ts';
 
 /** The schemas that the calls' paths refer to. */
 export const callSchemas = (): NamedSchemas => ({

@@ -1,6 +1,6 @@
-import { MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
-import { dayQuery, rangeQuery } from './analytics-query.ts';
-import { analyticsAnswerSchema } from './answers.ts';
+import { MAX_ID_LENGTH } from '../../analytics/model/identifier.ts';
+import { dayQuery, rangeQuery } from '../analytics-query.ts';
+import { analyticsAnswerSchema } from '../answers.ts';
 import {
   answer,
   type Described,
@@ -13,7 +13,7 @@ import {
   storageUnavailable,
   unexpected,
   withFunctionKey,
-} from './openapi-operation.ts';
+} from './operation.ts';
 
 /** The schemas that the analytics' paths refer to. */
 export const analyticsSchemas = (): NamedSchemas => ({ Analytics: jsonSchema(analyticsAnswerSchema, 'output') });

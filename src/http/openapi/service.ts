@@ -1,5 +1,5 @@
-import { healthAnswerSchema } from './answers.ts';
-import { answer, jsonSchema, type NamedSchemas, type Paths, problemAnswer, unexpected } from './openapi-operation.ts';
+import { healthAnswerSchema } from '../answers.ts';
+import { answer, jsonSchema, type NamedSchemas, type Paths, problemAnswer, unexpected } from './operation.ts';
 
 /** The schemas that the service's paths refer to. */
 export const serviceSchemas = (): NamedSchemas => ({ Health: jsonSchema(healthAnswerSchema, 'output') });
