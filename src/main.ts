@@ -5,7 +5,7 @@ import { instantFromMilliseconds, type Instant } from './analytics/model/instant
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
-import { lazyCredential } from './azure-credential.ts';
+import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
 import { ALERT_TYPES } from './calls/alert-types.ts';
 import { AnswerBook } from './calls/store/idempotency-store.ts';
@@ -24,10 +24,10 @@ import { notificationsHandler } from './http/notifications.ts';
 import { openApiHandler } from './http/openapi.ts';
 import { testCallPaths, testCallSchemas } from './http/openapi/test-call.ts';
 import { testCallHandler } from './http/test-call.ts';
-import { lazily } from './lazily.ts';
+import { lazily } from './azure/lazily.ts';
 import { appLog } from './log.ts';
 import { readSettings } from './settings.ts';
-import { tableClient } from './table-client.ts';
+import { tableClient } from './azure/table-client.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
 declare const DEBUG: boolean;

@@ -3,7 +3,7 @@ import { TableClient } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { lazily } from '../../src/lazily.ts';
+import { lazily } from '../../src/azure/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
 import { AnswerBook } from '../../src/calls/store/idempotency-store.ts';
 import { CallFlow } from '../../src/calls/call-flow.ts';

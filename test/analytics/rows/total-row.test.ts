@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
 import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
-import { lazily } from '../../../src/lazily.ts';
+import { lazily } from '../../../src/azure/lazily.ts';
 import {
   EMPTY_TOTAL,
   readCategories,

@@ -16,7 +16,7 @@ import {
   playConfirmed,
 } from '../../../src/calls/call-record.ts';
 import { CallsTable } from '../../../src/calls/store/calls-table.ts';
-import { lazily } from '../../../src/lazily.ts';
+import { lazily } from '../../../src/azure/lazily.ts';
 import type { Log } from '../../../src/log.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 

@@ -1,7 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import type { TokenCredential } from '@azure/identity';
 
-import type { Settings } from './settings.ts';
+import type { Settings } from '../settings.ts';
 
 /**
  * A client for one of the service's tables, without retries of its own: its users know what may be repeated.
