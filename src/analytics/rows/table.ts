@@ -1,5 +1,6 @@
-import { odata, RestError, type TableClient, type TransactionAction } from '@azure/data-tables';
+import { odata, type TableClient, type TransactionAction } from '@azure/data-tables';
 
+import { readSdkError } from '../../azure/sdk-error.ts';
 import type { KeyRange } from './keys.ts';
 
 /** A row as it is stored: its properties by name, and its version. */
@@ -82,32 +83,19 @@ export const backoffMs = (tries: number, baseMs: number, mostMs: number): number
 
 const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
-const retryAfterMs = (error: RestError): number => {
-  const text = error.response?.headers.get('retry-after') ?? '';
-  return /^\d{1,4}$/.test(text) ? Number(text) * 1_000 : 0;
+const isMissingTable = (error: unknown): boolean => {
+  const { status, code } = readSdkError(error);
+  return status === 404 && code === 'TableNotFound';
 };
-
-const errorCode = (error: RestError): string => {
-  // Outside a transaction `code` is undefined and the code is in the parsed body.
-  const details = error.details;
-  if (typeof details !== 'object' || details === null || !('odataError' in details)) return error.code ?? '';
-  const body = details.odataError;
-  return typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string' ? body.code : '';
-};
-
-const isMissingTable = (error: unknown): boolean =>
-  error instanceof RestError && error.statusCode === 404 && errorCode(error) === 'TableNotFound';
 
 /** An error of the SDK → one of the three kinds that matter here. */
 const kindOf = (error: unknown): Error => {
-  if (!(error instanceof RestError) || error.statusCode === undefined) return new StorageTrouble(0, { cause: error });
-  const status = error.statusCode;
-  // Success, in an answer that cannot be read: the write may have been applied.
-  if (status < 400) return new StorageTrouble(0, { cause: error });
+  const { status, retryAfterMs = 0 } = readSdkError(error);
+  // Below 400: success, in an answer that cannot be read. The write may have been applied.
+  if (status === undefined || status < 400) return new StorageTrouble(0, { cause: error });
   if (status === 409 || status === 412 || status === 404) return new WriteConflict('a row changed', { cause: error });
   // 401 and 403: the app's own access is wrong. That is no fault of what is written, and it can be mended.
-  if (status >= 500 || [401, 403, 408, 429].includes(status))
-    return new StorageTrouble(retryAfterMs(error), { cause: error });
+  if (status >= 500 || [401, 403, 408, 429].includes(status)) return new StorageTrouble(retryAfterMs, { cause: error });
   return new RequestRefused(status, { cause: error });
 };
 
@@ -162,7 +150,7 @@ export class CounterTable {
         });
         return toStoredRow({ ...entity, rowKey });
       } catch (error) {
-        if (error instanceof RestError && error.statusCode === 404 && !isMissingTable(error)) return undefined;
+        if (readSdkError(error).status === 404 && !isMissingTable(error)) return undefined;
         throw error;
       }
     });
@@ -297,8 +285,9 @@ export class CounterTable {
     } catch (error) {
       this.#created = undefined;
       // An identity may use the table and yet not make tables: the request itself will tell.
-      if (error instanceof RestError && error.statusCode === 403) this.#created = Promise.resolve();
-      else throw new StorageTrouble(error instanceof RestError ? retryAfterMs(error) : 0, { cause: error });
+      const { status, retryAfterMs = 0 } = readSdkError(error);
+      if (status === 403) this.#created = Promise.resolve();
+      else throw new StorageTrouble(retryAfterMs, { cause: error });
     }
   }
 }

@@ -1,5 +1,4 @@
-import * as z from 'zod';
-
+import { readSdkError, type Unanswered } from '../../azure/sdk-error.ts';
 import { PhoneLineError } from '../phone-line.ts';
 import { reasonInWords, THROTTLING_SUB_CODES } from './result-reason.ts';
 
@@ -21,87 +20,42 @@ export type AcsFailure =
   /** ACS refused: it did nothing and never will. */
   | { readonly kind: 'refused'; readonly code: number; readonly subCode?: number };
 
-/** System errors that come before a connection stands. */
-const NEVER_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENETDOWN',
-]);
-
-/** What @azure/identity throws where it has no token: nothing was sent to ACS. */
-const NO_TOKEN: ReadonlySet<string> = new Set([
-  'AuthenticationError',
-  'AggregateAuthenticationError',
-  'AuthenticationRequiredError',
-  'CredentialUnavailableError',
-]);
-
-interface Headers {
-  get(name: string): string | undefined;
-}
-
-const hasGet = (value: unknown): value is Headers =>
-  typeof value === 'object' && value !== null && 'get' in value && typeof value.get === 'function';
-
-/** The parts of the SDK's RestError that are safe to read. Its message and its request hold keys and phone numbers. */
-const sdkErrorSchema = z.object({
-  name: z.string().optional().catch(undefined),
-  statusCode: z.number().int().optional().catch(undefined),
-  code: z.string().optional().catch(undefined),
-  response: z
-    .object({ headers: z.custom<Headers>(hasGet) })
-    .optional()
-    .catch(undefined),
-});
-
 /**
- * Whatever the SDK threw → what is known of the request's fate. Takes anything: the SDK throws bare strings too.
+ * Whatever the SDK threw → what is known of the request's fate.
  *
  * @param now in milliseconds since 1970, for a Retry-After that is a date
  */
 export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
-  const parsed = sdkErrorSchema.safeParse(error);
-  // createCall throws a bare string where a 201 carries no id: the call may well be on its way.
-  if (!parsed.success) return { kind: 'unclear', reason: 'unexpected answer' };
-  const { name, statusCode, code, response } = parsed.data;
-  if (name !== undefined && NO_TOKEN.has(name)) return { kind: 'not sent', reason: 'no token for the phone service' };
-  if (statusCode === undefined) return judgeWithoutAnswer(name, code);
-
+  const { status, code, retryAfterMs: waitMs, unanswered } = readSdkError(error, now);
+  if (unanswered !== undefined) return judgeUnanswered(unanswered);
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
-  const result = { code: statusCode, ...(subCode === undefined ? {} : { subCode }) };
-  const waitMs = response === undefined ? undefined : retryAfterMs(response.headers, now);
+  const result = { code: status, ...(subCode === undefined ? {} : { subCode }) };
   const throttled =
-    statusCode === 429 ||
+    status === 429 ||
     (subCode !== undefined && THROTTLING_SUB_CODES.has(subCode)) ||
     // With Retry-After, a 503 says that nothing was done; without, a gateway may have lost the answer.
-    (statusCode === 503 && waitMs !== undefined);
+    (status === 503 && waitMs !== undefined);
   if (throttled) return { kind: 'throttled', waitMs, ...result };
-  if (statusCode === 404) return { kind: 'gone', ...result };
-  if (statusCode === 408 || statusCode >= 500)
-    return { kind: 'unclear', reason: `answered ${statusCode}`, code: statusCode };
-  if (statusCode < 400) return { kind: 'unclear', reason: 'unexpected answer', code: statusCode };
+  if (status === 404) return { kind: 'gone', ...result };
+  if (status === 408 || status >= 500) return { kind: 'unclear', reason: `answered ${status}`, code: status };
+  if (status < 400) return { kind: 'unclear', reason: 'unexpected answer', code: status };
   return { kind: 'refused', ...result };
 };
 
-const judgeWithoutAnswer = (name: string | undefined, code: string | undefined): AcsFailure => {
-  if (name === 'AbortError' || name === 'TimeoutError') return { kind: 'unclear', reason: 'no answer in time' };
-  if (code !== undefined && NEVER_CONNECTED.has(code)) return { kind: 'not sent', reason: 'unreachable' };
-  return { kind: 'unclear', reason: 'connection lost' };
-};
-
-/** The wait that an answer's headers ask for, in milliseconds: seconds, a date, or Azure's own headers in milliseconds. */
-const retryAfterMs = (headers: Headers, now: number): number | undefined => {
-  for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
-    const value = headers.get(name)?.trim() ?? '';
-    if (/^\d{1,9}$/.test(value)) return Number(value);
+const judgeUnanswered = (unanswered: Unanswered): AcsFailure => {
+  switch (unanswered) {
+    case 'no token':
+      return { kind: 'not sent', reason: 'no token for the phone service' };
+    case 'not connected':
+      return { kind: 'not sent', reason: 'unreachable' };
+    case 'deadline':
+      return { kind: 'unclear', reason: 'no answer in time' };
+    case 'connection lost':
+      return { kind: 'unclear', reason: 'connection lost' };
+    case 'unknown':
+      // createCall throws a bare string where a 201 carries no id: the call may well be ringing.
+      return { kind: 'unclear', reason: 'unexpected answer' };
   }
-  const value = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d{1,6}$/.test(value)) return Number(value) * 1_000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
 /** A failure as the phone line's own error, in words and codes alone. */

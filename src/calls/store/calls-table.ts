@@ -1,5 +1,6 @@
 import type { TableClient, TableEntityResult } from '@azure/data-tables';
-import * as z from 'zod';
+
+import { readSdkError, type SdkFailure } from '../../azure/sdk-error.ts';
 
 /** A row's address in the `calls` table. */
 export interface RowAddress {
@@ -74,7 +75,7 @@ export class CallsTable {
 
   async #request<Answer>(
     send: (abortSignal: AbortSignal) => Promise<Answer>,
-    meaningOf: (failure: TableFailure) => { readonly answer: Answer } | undefined,
+    meaningOf: (failure: SdkFailure) => { readonly answer: Answer } | undefined,
   ): Promise<Answer> {
     if (performance.now() < this.#restsUntil) throw new CallsTableUnavailable('deadline');
     const deadline = AbortSignal.timeout(DEADLINE_MS);
@@ -86,13 +87,13 @@ export class CallsTable {
           this.#restsUntil = performance.now() + REST_AFTER_DEADLINE_MS;
           throw new CallsTableUnavailable('deadline');
         }
-        const failure = tableFailure(error);
+        const failure = readSdkError(error);
         if (failure.code === 'TableNotFound' && !created) {
           await this.#create(deadline);
           continue;
         }
         const meaning = failure.code === 'TableNotFound' ? undefined : meaningOf(failure);
-        if (meaning === undefined) throw new CallsTableUnavailable(failure.code ?? String(failure.status ?? 'unknown'));
+        if (meaning === undefined) throw unavailable(failure);
         return meaning.answer;
       }
     }
@@ -103,31 +104,10 @@ export class CallsTable {
     try {
       await this.#client().createTable({ abortSignal });
     } catch (error) {
-      const failure = tableFailure(error);
-      throw new CallsTableUnavailable(failure.code ?? String(failure.status ?? 'unknown'));
+      throw unavailable(readSdkError(error));
     }
   }
 }
 
-interface TableFailure {
-  readonly status: number | undefined;
-  readonly code: string | undefined;
-}
-
-// Outside a transaction the service's own code is in `details`; `code` is a system error's.
-const sdkErrorSchema = z.object({
-  statusCode: z.number().optional().catch(undefined),
-  code: z.string().optional().catch(undefined),
-  details: z
-    .object({ odataError: z.object({ code: z.string() }) })
-    .optional()
-    .catch(undefined),
-});
-
-const tableFailure = (error: unknown): TableFailure => {
-  const parsed = sdkErrorSchema.safeParse(error);
-  return {
-    status: parsed.data?.statusCode,
-    code: parsed.data?.details?.odataError.code ?? parsed.data?.code,
-  };
-};
+const unavailable = ({ code, status, unanswered }: SdkFailure): CallsTableUnavailable =>
+  new CallsTableUnavailable(code ?? unanswered ?? String(status));
