@@ -7,6 +7,7 @@ import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
+import { parseCallEvents } from './calls/acs/call-events.ts';
 import { ALERT_TYPES } from './calls/alert-types.ts';
 import { AnswerBook } from './calls/store/idempotency-store.ts';
 import { CallFlow } from './calls/call-flow.ts';
@@ -78,7 +79,7 @@ for (const alertType of ALERT_TYPES) {
     route: alertType.callbackPath,
     methods: ['POST'],
     authLevel: 'anonymous',
-    handler: callbackHandler(alertType, { flow, verifyToken }),
+    handler: callbackHandler(alertType, { flow, parseEvents: parseCallEvents, verifyToken }),
   });
 }
 app.http('Notifications', {

@@ -1,12 +1,11 @@
-import { type MaskedNumber, parseMaskedNumber } from './phone-number.ts';
+import { isMaskedNumber, type MaskedNumber } from './phone-number.ts';
 
 /**
- * What a call carries to ACS and back in its `operationContext`, so that a callback can be told apart in the logs even when it
- * comes before the answer to the request that placed the call, or while the call records cannot be reached. Nothing is decided
- * by it: a call is known by its id alone.
+ * What the line is given with a call and returns with its events. For logs and new records only, where an event comes before the answer
+ * to the request that placed the call, or the call's record cannot be read. Anyone may have written it: nothing is decided by it.
  */
 export interface CallContext {
-  /** Our own id of the request to place this call. */
+  /** This service's own id of the request to place the call. */
   readonly requestId: string;
   readonly recipient: MaskedNumber;
 }
@@ -16,12 +15,11 @@ const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** @example formatCallContext({ requestId, recipient }) // '3f0c…e1 +*******0100' */
 export const formatCallContext = ({ requestId, recipient }: CallContext): string => `${requestId} ${recipient}`;
 
-/** The context in an event; undefined where it is missing or not of our making (it comes from outside and goes to the logs). */
+/** An event's context; undefined where it is missing or in another form, which must not get into the logs. */
 export const parseCallContext = (text: unknown): CallContext | undefined => {
   if (typeof text !== 'string') return undefined;
-  const [requestId = '', number = '', ...more] = text.split(' ', 3);
-  const recipient = parseMaskedNumber(number);
-  return REQUEST_ID.test(requestId) && recipient !== undefined && more.length === 0
+  const [requestId = '', recipient, ...more] = text.split(' ', 3);
+  return REQUEST_ID.test(requestId) && isMaskedNumber(recipient) && more.length === 0
     ? { requestId, recipient }
     : undefined;
 };

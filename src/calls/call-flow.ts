@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Log, LogFields } from '../log.ts';
+import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
-import type { CallEvent } from './acs/call-events.ts';
+import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
-import type { CallLedger, Taken } from './store/call-ledger.ts';
+import { callFields, errorKind, failureFields } from './call-log.ts';
 import * as record from './call-record.ts';
 import { LineWatch } from './line-watch.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';
-import { type PhoneLine, PhoneLineError } from './phone-line.ts';
-import { type CallResult, reasonInWords } from './acs/result-reason.ts';
+import { LONGEST_RINGING_MS, type PhoneLine, PhoneLineError } from './phone-line.ts';
+import type { CallLedger, StepResult } from './store/call-ledger.ts';
 
-/** What the flow of calls is made of. */
+/** What the flow of calls needs. */
 export interface CallFlowParts {
   readonly line: PhoneLine;
   readonly ledger: CallLedger;
@@ -21,25 +21,24 @@ export interface CallFlowParts {
   readonly log: Log;
 }
 
-/** A call that this flow is asked about. */
-interface Subject {
+/** The call that is being handled. */
+interface Call {
   readonly callId: CallId;
   readonly alertType: AlertType;
   readonly details: record.CallDetails;
   readonly log: Log;
 }
 
-// ACS gives a call up after 115 s; its last word then still has to arrive.
-const ESTABLISHING_MS = 125_000;
-// A claim of another instance is looked at again this often.
-const LOOK_AGAIN_MS = 250;
-// After an unclear answer to a play: how long its PlayStarted may take to arrive.
+// The last event needs time to arrive.
+const ESTABLISHING_MS = LONGEST_RINGING_MS + 10_000;
+const POLL_MS = 250;
+// How long after an unclear answer to a request to speak its `play started` may arrive.
 const PLAY_STARTED_WITHIN_MS = 2_000;
 
 /**
- * From a call's events to what is done about them: speak when somebody answers, hang up when the message is over or cannot be spoken.
- * Each is claimed in the call's record first, so that it is done once however often and wherever an event arrives, and in
- * whatever order.
+ * From a call's events to requests to the line: speak when somebody answers; hang up when the message is over or cannot be spoken.
+ * Each step is claimed in the call's record first. So it is done once, however often, in whatever order and on whichever instance
+ * the events arrive.
  */
 export class CallFlow {
   readonly #line: PhoneLine;
@@ -52,22 +51,22 @@ export class CallFlow {
     this.#ledger = ledger;
     this.#serviceName = serviceName;
     this.#watch = new LineWatch((callId, alertType) =>
-      this.#lookAfter(callId, alertType, log).catch((error: unknown) => {
-        log.error('unexpected error', { call_id: callId, kind: kindOf(error) });
+      this.#endIfOverdue(callId, alertType, log).catch((error: unknown) => {
+        log.error('unexpected error', { call_id: callId, kind: errorKind(error) });
       }),
     );
   }
 
-  /** Takes note of a call that ACS has just taken. */
+  /** Records a call that the line has just accepted. */
   async placed(callId: CallId, alertType: AlertType, details: record.CallDetails, log: Log): Promise<void> {
     const taken = await this.#ledger.step(callId, (known) => record.placed(known, details, Date.now()), log);
-    // Its events may have come first: then the call is looked after already, or over.
-    if (taken.record?.state === 'establishing') this.#watch.lookAt(callId, alertType, ESTABLISHING_MS);
+    // In another state, the call's events came first and have set a timer or ended the call.
+    if (taken.record?.state === 'establishing') this.#watch.checkAfter(ESTABLISHING_MS, callId, alertType);
   }
 
-  /** Does what an event asks for. Ends within about a minute, whatever ACS and the table do. */
+  /** Does what an event requires. Ends within about a minute, whatever the line and the table do. */
   async handle({ callId, kind, context, result }: CallEvent, alertType: AlertType, log: Log): Promise<void> {
-    const call: Subject = { callId, alertType, details: { alertType: alertType.name, ...context }, log };
+    const call: Call = { callId, alertType, details: { alertType: alertType.name, ...context }, log };
     switch (kind) {
       case 'connected':
         await this.#speak(call);
@@ -82,59 +81,55 @@ export class CallFlow {
         await this.#end(call, { ...result, endsAs: 'hung_up', reason: 'the message was cancelled' });
         return;
       case 'play failed': {
-        const ending = { ...result, endsAs: 'failed', reason: reasonInWords(result) ?? 'the message failed' } as const;
-        const ended = await this.#end(call, ending);
-        if (ended !== undefined) log.error('message not played', fieldsOf(call, ended));
+        const reason = result.reason ?? 'the message failed';
+        const ended = await this.#end(call, { ...result, endsAs: 'failed', reason });
+        if (ended !== undefined) log.error('message not played', callFields(call, ended));
         return;
       }
-      case 'disconnected': {
-        const step = (known?: record.CallRecord) => record.disconnected(known, call.details, result, Date.now());
-        this.#noteEnd(call, await this.#ledger.step(callId, step, log), result);
+      case 'disconnected':
+        await this.#noteEnd(call, result, record.disconnected);
         return;
-      }
-      case 'create failed': {
-        const step = (known?: record.CallRecord) => record.notEstablished(known, call.details, result, Date.now());
-        this.#noteEnd(call, await this.#ledger.step(callId, step, log), result);
-      }
+      case 'create failed':
+        await this.#noteEnd(call, result, record.notEstablished);
     }
   }
 
-  async #speak(call: Subject): Promise<void> {
+  async #speak(call: Call): Promise<void> {
     const taken = await this.#claim(call, (known) => record.connected(known, call.details, Date.now()));
     if (taken.action === 'nothing') return;
     const text = spokenMessage(this.#serviceName, call.alertType);
-    this.#watch.lookAt(call.callId, call.alertType, longestSpeakingMs(text));
+    this.#watch.checkAfter(longestSpeakingMs(text), call.callId, call.alertType);
     try {
       await this.#line.speak(call.callId, text, contextOf(taken.record));
     } catch (error) {
       if (await this.#startedAfterAll(call, error)) return;
-      call.log.error('message not played', fieldsOf(call, taken.record, failureFields(error)));
+      call.log.error('message not played', callFields(call, taken.record, failureFields(error)));
       await this.#end(call, { endsAs: 'failed', ...endingOf(error) });
       return;
     }
-    call.log.info('message playing', fieldsOf(call, taken.record));
+    call.log.info('message playing', callFields(call, taken.record));
     await this.#ledger.step(call.callId, (known) => record.playConfirmed(known, Date.now()), call.log);
   }
 
-  /** Whether a play whose answer was lost is being spoken: its PlayStarted has come, here or to another instance. */
-  async #startedAfterAll(call: Subject, error: unknown): Promise<boolean> {
+  /** Whether the message is being spoken although the answer was lost: `play started` has come, to this or another instance. */
+  async #startedAfterAll(call: Call, error: unknown): Promise<boolean> {
     if (!(error instanceof PhoneLineError) || error.failure !== 'unanswered') return false;
     const end = performance.now() + PLAY_STARTED_WITHIN_MS;
     for (;;) {
-      const { record: known } = await this.#ledger.step(call.callId, () => ({ action: 'seen' }), call.log);
+      const { record: known } = await this.#ledger.read(call.callId, call.log);
       if (known?.state !== 'playing') return known !== undefined;
       if (known.playConfirmedAt !== undefined) {
-        call.log.warn('message playing', fieldsOf(call, known, { reason: 'started without an answer' }));
+        call.log.warn('message playing', callFields(call, known, { reason: 'started without an answer' }));
         return true;
       }
       if (performance.now() >= end) return false;
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_MS);
     }
   }
 
-  /** Hangs up. Answers the record as it was claimed; undefined where there was nothing to do any more. */
+  /** Hangs up. Answers the record as it was claimed; undefined where the call was hung up already. */
   async #end(
-    call: Subject,
+    call: Call,
     ending: record.Ending,
     decide = (known?: record.CallRecord) => record.over(known, call.details, ending, Date.now()),
   ): Promise<record.CallRecord | undefined> {
@@ -143,55 +138,61 @@ export class CallFlow {
     try {
       await this.#line.hangUp(call.callId);
     } catch (error) {
-      call.log.error('hang-up failed', fieldsOf(call, taken.record, failureFields(error)));
-      this.#watch.lookAt(call.callId, call.alertType, record.CLAIM_LEASE_MS);
+      call.log.error('hang-up failed', callFields(call, taken.record, failureFields(error)));
+      this.#watch.checkAfter(record.CLAIM_LEASE_MS, call.callId, call.alertType);
       return taken.record;
     }
     this.#watch.forget(call.callId);
     const done = await this.#ledger.step(call.callId, (known) => record.hungUp(known, Date.now()), call.log);
-    call.log.info('call hung up', fieldsOf(call, done.record ?? taken.record));
+    call.log.info('call hung up', callFields(call, done.record ?? taken.record));
     return taken.record;
   }
 
-  /** Takes a step that one instance alone may take; waits where another one is at it, and takes over if that one has died. */
+  /** Takes a step that only one instance may take. Waits while another instance is at it, and takes over if that one dies. */
   async #claim(
-    call: Subject,
+    call: Call,
     decide: (known: record.CallRecord | undefined) => record.Step<record.Claim>,
-  ): Promise<Taken<record.Claim>> {
+  ): Promise<StepResult<record.Claim>> {
     for (;;) {
       const taken = await this.#ledger.step(call.callId, decide, call.log);
       if (taken.action !== 'wait') return taken;
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_MS);
     }
   }
 
-  #noteEnd(call: Subject, { action, record: known }: Taken<record.End>, result: CallResult): void {
+  async #noteEnd(
+    call: Call,
+    result: CallResult,
+    decide: typeof record.disconnected | typeof record.notEstablished,
+  ): Promise<void> {
+    const step = (known?: record.CallRecord) => decide(known, call.details, result, Date.now());
+    const { action, record: known } = await this.#ledger.step(call.callId, step, call.log);
     this.#watch.forget(call.callId);
-    const fields = fieldsOf(call, known, { code: result.code, sub_code: result.subCode });
+    const fields = callFields(call, known, { code: result.code, sub_code: result.subCode });
     if (action === 'failed') call.log.warn('call failed', fields);
     else if (action === 'ended') call.log.info('call disconnected', fields);
   }
 
-  /** A call of which nothing was heard for too long: an event was lost, or the instance that it went to has died. */
-  async #lookAfter(callId: CallId, alertType: AlertType, log: Log): Promise<void> {
-    const { record: known, shared } = await this.#ledger.step(callId, () => ({ action: 'seen' }), log);
-    const patience = {
+  /** Hangs up a call whose next event was lost, or went to an instance that has died. */
+  async #endIfOverdue(callId: CallId, alertType: AlertType, log: Log): Promise<void> {
+    const { record: known, shared } = await this.#ledger.read(callId, log);
+    const timeouts = {
       establishingMs: ESTABLISHING_MS,
       playingMs: longestSpeakingMs(spokenMessage(this.#serviceName, alertType)),
     };
-    const due = known === undefined ? undefined : record.overdueAt(known, patience);
+    const due = known === undefined ? undefined : record.overdueAt(known, timeouts);
     if (known === undefined || due === undefined) {
       this.#watch.forget(callId);
       return;
     }
-    const call: Subject = { callId, alertType, details: known, log };
-    // Without the table, only another instance may know that somebody is being spoken to right now.
+    // While the table cannot be read, another instance may be speaking to a callee who is unanswered here.
     if (due > Date.now() || (!shared && known.state === 'establishing')) {
-      this.#watch.lookAt(callId, alertType, Math.max(due - Date.now(), record.CLAIM_LEASE_MS));
+      this.#watch.checkAfter(Math.max(due - Date.now(), record.CLAIM_LEASE_MS), callId, alertType);
       return;
     }
-    log.warn('call overdue', fieldsOf(call, known));
-    await this.#end(call, { endsAs: 'failed' }, (latest) => record.overdue(latest, known, patience, Date.now()));
+    const call: Call = { callId, alertType, details: known, log };
+    log.warn('call overdue', callFields(call, known));
+    await this.#end(call, { endsAs: 'failed' }, (latest) => record.overdue(latest, known, timeouts, Date.now()));
   }
 }
 
@@ -200,31 +201,7 @@ const contextOf = (known: record.CallRecord | undefined) =>
     ? undefined
     : { requestId: known.requestId, recipient: known.recipient };
 
-const failureFields = (error: unknown): LogFields =>
-  error instanceof PhoneLineError
-    ? { code: error.code, sub_code: error.subCode, reason: error.reason }
-    : { reason: 'unexpected error', kind: kindOf(error) };
-
 const endingOf = (error: unknown) =>
   error instanceof PhoneLineError
     ? { code: error.code, subCode: error.subCode, reason: `message not played: ${error.reason}` }
     : { reason: 'message not played' };
-
-const kindOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
-
-/** The fields of every log line about a call. */
-const fieldsOf = (
-  { callId, alertType }: Subject,
-  known: record.CallRecord | undefined,
-  more?: LogFields,
-): LogFields => ({
-  call_id: callId,
-  request_id: known?.requestId,
-  alert_type: alertType.name,
-  recipient: known?.recipient,
-  state: known?.state,
-  code: known?.code,
-  sub_code: known?.subCode,
-  reason: known?.reason,
-  ...more,
-});

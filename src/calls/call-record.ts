@@ -1,14 +1,15 @@
 import type { AlertTypeName } from './alert-types.ts';
+import type { CallResult } from './call-event.ts';
+import { LONGEST_REQUEST_MS } from './phone-line.ts';
 import type { MaskedNumber } from './phone-number.ts';
-import { type CallResult, reasonInWords } from './acs/result-reason.ts';
 
 /**
- * Where a call stands. It only ever moves down this list; `hung_up` and `failed` are the two ends.
- * - `establishing`: ACS has taken the request; it may ring;
- * - `playing`: somebody answered and an instance has claimed to speak the message;
+ * The state of a call. It only ever moves down this list; `hung_up` and `failed` are final.
+ * - `establishing`: the line has accepted the call; it may ring;
+ * - `playing`: somebody answered, and an instance has claimed to speak the message;
  * - `hanging_up`: an instance has claimed to hang up;
- * - `hung_up`: over, after the message was spoken, or the callee hung up while it was;
- * - `failed`: over, and nobody heard the message: `reason` says why.
+ * - `hung_up`: ended after the message, or the callee hung up during it;
+ * - `failed`: ended, and nobody heard the message; `reason` says why.
  */
 export type CallState = 'establishing' | 'playing' | 'hanging_up' | 'hung_up' | 'failed';
 
@@ -18,15 +19,15 @@ export interface CallRecord {
   readonly alertType: AlertTypeName;
   readonly recipient?: MaskedNumber | undefined;
   readonly requestId?: string | undefined;
-  /** When ACS answered the request that placed the call. */
+  /** When the line answered the request that placed the call. */
   readonly placedAt?: number | undefined;
   /** When speaking was claimed. */
   readonly playingAt?: number | undefined;
-  /** When ACS took the message, or reported that it is being spoken. */
+  /** When the line accepted the message, or reported that it is being spoken. */
   readonly playConfirmedAt?: number | undefined;
   /** When hanging up was claimed. */
   readonly hangingUpAt?: number | undefined;
-  /** The end to be once the line is hung up. */
+  /** The final state that follows `hanging_up`. */
   readonly endsAs?: 'hung_up' | 'failed' | undefined;
   readonly endedAt?: number | undefined;
   readonly disconnectedAt?: number | undefined;
@@ -36,31 +37,31 @@ export interface CallRecord {
   readonly reason?: string | undefined;
 }
 
-/** What an event changes in a call's record, and what is to be done about it. */
+/** What an event changes in a call's record, and what must be done next. */
 export interface Step<Action> {
-  /** The record to be; undefined where it stays as it is. */
+  /** The new record; undefined where the record does not change. */
   readonly next?: CallRecord;
   readonly action: Action;
 }
 
 /**
- * How long an instance that claimed to speak or to hang up is left to do so, in milliseconds. Longer than its requests may take
- * (see acs-phone-line.ts): after that it has died in between, and whoever hears of the call again takes over.
+ * How long an instance that claimed to speak or to hang up has to do so, in milliseconds: longer than its request takes at most.
+ * An instance that has not confirmed by then has died, and another one may take over.
  */
-export const CLAIM_LEASE_MS = 20_000;
+export const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
 
-/** What an action that may be claimed by one instance alone comes to. */
+/** Whether this instance may do what only one instance may do. */
 export type Claim =
-  /** It is ours to do. */
+  /** This instance must do it. */
   | 'claimed'
-  /** Another one is at it, and may yet die: look again. */
+  /** Another instance is doing it, and may die before it is done: ask again. */
   | 'wait'
   /** It is done, or the call is past it. */
   | 'nothing';
 
 const hasEnded = (record: CallRecord): boolean => record.state === 'hung_up' || record.state === 'failed';
 
-/** ACS took the call: the first writer of the record, or, where events came before its answer, only an addition to it. */
+/** The line accepted the call. Starts its record, or completes the one that earlier events started. */
 export const placed = (known: CallRecord | undefined, details: CallDetails, now: number): Step<'nothing'> => ({
   next:
     known === undefined
@@ -69,7 +70,7 @@ export const placed = (known: CallRecord | undefined, details: CallDetails, now:
   action: 'nothing',
 });
 
-/** What is known of a call before anything happened to it. */
+/** What is known of a call before its first event. */
 export type CallDetails = Pick<CallRecord, 'alertType' | 'recipient' | 'requestId'>;
 
 /** Somebody answered: speak, once. */
@@ -78,23 +79,21 @@ export const connected = (known: CallRecord | undefined, details: CallDetails, n
     return { next: { ...details, ...known, state: 'playing', playingAt: now }, action: 'claimed' };
   }
   if (known.state !== 'playing' || known.playConfirmedAt !== undefined) return { action: 'nothing' };
-  // Claimed and never confirmed: the instance that did so is at it, or has died before it could ask.
   return isFresh(known.playingAt, now) ? { action: 'wait' } : { next: { ...known, playingAt: now }, action: 'claimed' };
 };
 
-/** ACS took the message, or reports that it is being spoken: nobody needs to speak it again. */
+/** The line accepted the message, or reports that it is being spoken: nobody may speak it again. */
 export const playConfirmed = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
   known?.state === 'playing' && known.playConfirmedAt === undefined
     ? { next: { ...known, playConfirmedAt: now }, action: 'nothing' }
     : { action: 'nothing' };
 
-/** Why a line is to be hung up. */
+/** Why a line is hung up. */
 export interface Ending extends CallResult {
   readonly endsAs: 'hung_up' | 'failed';
-  readonly reason?: string | undefined;
 }
 
-/** The message is over, or will never be spoken: hang up, once. Also for a call of which nothing else is known. */
+/** The message is over, or cannot be spoken: hang up, once. A call without a record is hung up too. */
 export const over = (known: CallRecord | undefined, details: CallDetails, ending: Ending, now: number): Step<Claim> => {
   if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
   if (known?.state === 'hanging_up') {
@@ -111,16 +110,16 @@ export const hungUp = (known: CallRecord | undefined, now: number): Step<'nothin
     ? { next: { ...known, state: known.endsAs ?? 'hung_up', endedAt: now }, action: 'nothing' }
     : { action: 'nothing' };
 
-/** What the end of a call comes to: `failed` where nobody heard the message and nobody has said so yet. */
-export type End = 'ended' | 'failed' | 'nothing';
+/** What to log about the end of a call; `failed`: nobody heard the message. `nothing`: it is logged already. */
+export type EndReport = 'ended' | 'failed' | 'nothing';
 
-/** ACS reports the end of a connected call. */
+/** The line reports the end of a connected call. */
 export const disconnected = (
   known: CallRecord | undefined,
   details: CallDetails,
   result: CallResult,
   now: number,
-): Step<End> => {
+): Step<EndReport> => {
   if (known?.disconnectedAt !== undefined) return { action: 'nothing' };
   if (known !== undefined && hasEnded(known)) return { next: { ...known, disconnectedAt: now }, action: 'ended' };
   const ended = { disconnectedAt: now, endedAt: now };
@@ -141,33 +140,33 @@ export const disconnected = (
   };
 };
 
-/** ACS reports that nobody could be reached. */
+/** The line reports that nobody could be reached. */
 export const notEstablished = (
   known: CallRecord | undefined,
   details: CallDetails,
   result: CallResult,
   now: number,
-): Step<End> => {
+): Step<EndReport> => {
   if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
-  const reason = reasonInWords(result) ?? 'not established';
+  const reason = result.reason ?? 'not established';
   return { next: { ...details, ...known, ...result, state: 'failed', endedAt: now, reason }, action: 'failed' };
 };
 
-/** Bounds after which a call that has not ended was forgotten: an event was lost. In milliseconds. */
-export interface Patience {
-  /** From the placing to an answer. ACS gives up after 115 s. */
+/** How long to wait for a call's next event before it counts as lost, in milliseconds. */
+export interface CallTimeouts {
+  /** From the placing of the call to an answer. */
   readonly establishingMs: number;
   /** From the start of the message to its end. */
   readonly playingMs: number;
 }
 
-/** When a call's line must be looked after if nothing more is heard; undefined where it has ended. */
-export const overdueAt = (record: CallRecord, patience: Patience): number | undefined => {
+/** When a call is overdue if no further event comes; undefined where it has ended. */
+export const overdueAt = (record: CallRecord, timeouts: CallTimeouts): number | undefined => {
   switch (record.state) {
     case 'establishing':
-      return (record.placedAt ?? 0) + patience.establishingMs;
+      return (record.placedAt ?? 0) + timeouts.establishingMs;
     case 'playing':
-      return (record.playConfirmedAt ?? record.playingAt ?? 0) + patience.playingMs;
+      return (record.playConfirmedAt ?? record.playingAt ?? 0) + timeouts.playingMs;
     case 'hanging_up':
       return (record.hangingUpAt ?? 0) + CLAIM_LEASE_MS;
     case 'hung_up':
@@ -176,14 +175,14 @@ export const overdueAt = (record: CallRecord, patience: Patience): number | unde
   }
 };
 
-/** Nothing was heard of a call for too long: hang up, unless somebody has moved it on in the meantime. */
+/** An event of the call was lost: hang up, unless another event has come meanwhile. */
 export const overdue = (
   known: CallRecord | undefined,
   details: CallDetails,
-  patience: Patience,
+  timeouts: CallTimeouts,
   now: number,
 ): Step<Claim> => {
-  const due = known === undefined ? undefined : overdueAt(known, patience);
+  const due = known === undefined ? undefined : overdueAt(known, timeouts);
   if (known === undefined || due === undefined || due > now) return { action: 'nothing' };
   const ending: Ending =
     known.state === 'establishing'
@@ -195,7 +194,7 @@ export const overdue = (
 const isFresh = (since: number | undefined, now: number): boolean =>
   since !== undefined && now - since < CLAIM_LEASE_MS;
 
-const ORDER: Readonly<Record<CallState, number>> = {
+const ADVANCE: Readonly<Record<CallState, number>> = {
   establishing: 0,
   playing: 1,
   hanging_up: 2,
@@ -203,9 +202,9 @@ const ORDER: Readonly<Record<CallState, number>> = {
   failed: 3,
 };
 
-/** Of two records of one call the one that is further on: what was known when the table could not be reached may be ahead of it. */
-export const furtherOn = (one: CallRecord | undefined, other: CallRecord | undefined): CallRecord | undefined => {
+/** The most advanced of two records of one call. What is remembered from an outage of the table may be ahead of the table. */
+export const mostAdvanced = (one: CallRecord | undefined, other: CallRecord | undefined): CallRecord | undefined => {
   if (one === undefined || other === undefined) return one ?? other;
-  if (ORDER[one.state] === ORDER[other.state]) return { ...other, ...one };
-  return ORDER[other.state] > ORDER[one.state] ? other : one;
+  if (ADVANCE[one.state] === ADVANCE[other.state]) return { ...other, ...one };
+  return ADVANCE[other.state] > ADVANCE[one.state] ? other : one;
 };

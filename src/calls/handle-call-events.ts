@@ -2,18 +2,15 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
-import type { CallEvent } from './acs/call-events.ts';
+import type { CallEvent } from './call-event.ts';
 import type { CallFlow } from './call-flow.ts';
-import type { CallId } from './call-id.ts';
+import { errorKind } from './call-log.ts';
 
-// ACS sends one event in a callback. More are handled as well, but bounded: the sender may be anyone.
+// A real callback has one event. More are handled too, within bounds: the sender may be anyone.
 const CALLS_AT_A_TIME = 8;
 const NO_MORE_AFTER_MS = 60_000;
 
-/**
- * Does what a callback's events ask for: the events of one call one after the other, different calls side by side. One that
- * goes wrong does not stop the others.
- */
+/** Handles a callback's events: those of one call in order, different calls in parallel. A failure does not stop the other events. */
 export const handleCallEvents = async (
   flow: CallFlow,
   events: readonly CallEvent[],
@@ -21,8 +18,9 @@ export const handleCallEvents = async (
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + NO_MORE_AFTER_MS;
+  const byCall = Map.groupBy(events, (event) => event.callId);
   let left = 0;
-  await pLimit(CALLS_AT_A_TIME).map(eventsByCall(events), async (ofOneCall) => {
+  await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
     for (const event of ofOneCall) {
       if (performance.now() >= end) {
         left += 1;
@@ -31,20 +29,9 @@ export const handleCallEvents = async (
       try {
         await flow.handle(event, alertType, log);
       } catch (error) {
-        const kind = error instanceof Error ? error.name : typeof error;
-        log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind });
+        log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
       }
     }
   });
   if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
-};
-
-const eventsByCall = (events: readonly CallEvent[]): readonly (readonly CallEvent[])[] => {
-  const byCall = new Map<CallId, CallEvent[]>();
-  for (const event of events) {
-    const ofCall = byCall.get(event.callId);
-    if (ofCall === undefined) byCall.set(event.callId, [event]);
-    else ofCall.push(event);
-  }
-  return [...byCall.values()];
 };

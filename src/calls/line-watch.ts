@@ -1,44 +1,43 @@
 import type { AlertType } from './alert-types.ts';
 import type { CallId } from './call-id.ts';
 
-// A line that cannot be hung up in so many tries is ACS's to end.
-const MOST_LOOKS = 8;
+// A line that cannot be hung up in so many checks is left to the telephone network.
+const MOST_CHECKS = 8;
 const MOST_CALLS = 10_000;
 
 interface Watched {
   readonly timer: NodeJS.Timeout;
-  readonly looks: number;
+  readonly checks: number;
 }
 
 /**
- * Looks after lines that might be forgotten: events may be lost, and no line may stay open and silent. The timers are this process's:
- * a second net under the events, which ends with the process and keeps none alive.
+ * Timers that find calls whose events were lost, so that no line stays open and silent. They live in this process only, end with it
+ * and do not keep it alive.
  */
 export class LineWatch {
-  readonly #look: (callId: CallId, alertType: AlertType) => Promise<void>;
+  readonly #check: (callId: CallId, alertType: AlertType) => Promise<void>;
   readonly #watched = new Map<CallId, Watched>();
 
-  /** @param look looks after the call, and may ask for another look; must not reject */
-  constructor(look: (callId: CallId, alertType: AlertType) => Promise<void>) {
-    this.#look = look;
+  /** @param check looks after the call and may ask for another check; must not reject */
+  constructor(check: (callId: CallId, alertType: AlertType) => Promise<void>) {
+    this.#check = check;
   }
 
-  /** Has the call looked at after so many milliseconds, in place of what was asked for before. */
-  lookAt(callId: CallId, alertType: AlertType, afterMs: number): void {
+  /** Has the call checked after so many milliseconds. Replaces the call's earlier timer. */
+  checkAfter(delayMs: number, callId: CallId, alertType: AlertType): void {
     const earlier = this.#watched.get(callId);
-    clearTimeout(earlier?.timer);
-    this.#watched.delete(callId);
-    const looks = earlier?.looks ?? 0;
-    if (looks >= MOST_LOOKS || this.#watched.size >= MOST_CALLS) return;
+    this.forget(callId);
+    const checks = earlier?.checks ?? 0;
+    if (checks >= MOST_CHECKS || this.#watched.size >= MOST_CALLS) return;
     const timer = setTimeout(() => {
-      this.#watched.set(callId, { timer, looks: looks + 1 });
-      void this.#look(callId, alertType);
-    }, afterMs);
+      this.#watched.set(callId, { timer, checks: checks + 1 });
+      void this.#check(callId, alertType);
+    }, delayMs);
     timer.unref();
-    this.#watched.set(callId, { timer, looks });
+    this.#watched.set(callId, { timer, checks });
   }
 
-  /** The call has ended. */
+  /** Ends the watch: the call has ended. */
   forget(callId: CallId): void {
     clearTimeout(this.#watched.get(callId)?.timer);
     this.#watched.delete(callId);

@@ -1,9 +1,9 @@
 import type { AlertType } from './alert-types.ts';
 
-/** The message is said this often: a call's first seconds are easily missed. */
-const TIMES = 3;
+/** The first seconds of a call are easily missed. */
+const REPETITIONS = 3;
 
-/** ACS refuses to speak a longer text. `SERVICE_NAME` is bounded so that no message comes near it. */
+/** The longest text that the line speaks. The settings bound `SERVICE_NAME` so that no message comes near it. */
 export const MAX_SPOKEN_CHARACTERS = 4_000;
 
 /**
@@ -14,15 +14,15 @@ export const MAX_SPOKEN_CHARACTERS = 4_000;
  *   // "You've received a new Alert from Ridge Watch. Confirmed fire has been reported. You've received …"
  */
 export const spokenMessage = (serviceName: string, alertType: AlertType): string =>
-  `You've received a new Alert from ${serviceName}. ${alertType.phrase} `.repeat(TIMES);
+  `You've received a new Alert from ${serviceName}. ${alertType.phrase} `.repeat(REPETITIONS);
 
-// Neural en-US voices say about 15 characters a second; these allow for half of that, and for digits and signs that are read
+// Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.
 const SLOWEST_MS_PER_LETTER = 120;
 const SLOWEST_MS_PER_SIGN = 400;
 const START_OF_SPEECH_MS = 10_000;
 
-/** How long speaking a text can take at the very most, in milliseconds: after that, nobody is being spoken to any more. */
+/** How long speaking a text takes at most, in milliseconds. After that, the message has surely ended. */
 export const longestSpeakingMs = (text: string): number => {
   const signs = text.match(/[^\p{L}\s.,']/gu)?.length ?? 0;
   return START_OF_SPEECH_MS + (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;

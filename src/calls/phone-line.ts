@@ -1,42 +1,50 @@
 import type { AlertType } from './alert-types.ts';
 import type { CallContext } from './call-context.ts';
+import type { CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
-import type { CallResult } from './acs/result-reason.ts';
 
 /**
- * A line to the telephone network. ACS's calling ends on 30 September 2028: nothing but the one implementation may know whose
- * line it is. Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
+ * A line to the telephone network. The one implementation, on ACS, must be replaceable: ACS phone numbers retire on 30 September 2028.
+ * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
  */
 export interface PhoneLine {
   /**
-   * Asks for a call; what becomes of it is reported to the alert type's callback path.
+   * Places a call. What becomes of it is posted to the alert type's callback path, {@link LONGEST_RINGING_MS} later at the latest
+   * where nobody answers.
    *
-   * @param withinMs the time there is for it, retries and waiting included
+   * @param withinMs the time for this request, retries and waiting included
    */
   call(number: PhoneNumber, alertType: AlertType, context: CallContext, withinMs: number): Promise<CallId>;
 
   /**
-   * Starts to speak a text into a connected call. Never asked twice unless the first was surely not acted on.
+   * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
+   * effect, so that nobody hears the text twice.
    *
-   * @param context comes back with the events about the speaking
+   * @param context comes back with the events about the speech
    */
   speak(callId: CallId, text: string, context?: CallContext): Promise<void>;
 
-  /** Ends a call for everyone; of a call that has ended already, a success. */
+  /** Ends a call for everyone, within {@link LONGEST_REQUEST_MS}. Succeeds where the call has ended already. */
   hangUp(callId: CallId): Promise<void>;
 }
 
+/** How long a callee's phone rings at most, in milliseconds. */
+export const LONGEST_RINGING_MS = 115_000;
+
+/** How long a request to speak or to hang up takes at most, retries and waiting included, in milliseconds. */
+export const LONGEST_REQUEST_MS = 15_000;
+
 /**
  * How a request to the line failed.
- * - `throttled`: asked to slow down, and no time was left to wait;
+ * - `throttled`: the line asked to slow down, and no time was left to wait;
  * - `refused`: surely not done;
  * - `unanswered`: no usable answer; it may have been done;
  * - `gone`: the call does not exist (any more).
  */
 export type PhoneLineFailure = 'throttled' | 'refused' | 'unanswered' | 'gone';
 
-/** Why the line did not do what it was asked. Carries nothing of a request or an answer but codes. */
+/** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {
   override readonly name = 'PhoneLineError';
   readonly failure: PhoneLineFailure;
@@ -47,11 +55,11 @@ export class PhoneLineError extends Error {
   /** The line's own error code. */
   readonly subCode: number | undefined;
 
-  constructor(failure: PhoneLineFailure, reason: string, result: CallResult = {}) {
+  constructor(failure: PhoneLineFailure, reason: string, codes: Pick<CallResult, 'code' | 'subCode'> = {}) {
     super(reason);
     this.failure = failure;
     this.reason = reason;
-    this.code = result.code;
-    this.subCode = result.subCode;
+    this.code = codes.code;
+    this.subCode = codes.subCode;
   }
 }

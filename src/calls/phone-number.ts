@@ -1,20 +1,22 @@
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
-/** A phone number of which only the last four digits can be read; the form that logs and records hold. */
+/** A phone number with all but its last four digits hidden: the form in logs and records. */
 export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 
-/** E.164, as the regular expression of the HTTP API's schemas. */
+/** E.164. The HTTP API's schemas use it too. */
 export const PHONE_NUMBER_PATTERN = /^\+[1-9]\d{6,14}$/;
 
 const MASKED_NUMBER_PATTERN = /^\+\*{3,11}\d{4}$/;
 
 const isPhoneNumber = (text: string): text is PhoneNumber => PHONE_NUMBER_PATTERN.test(text);
 
-const isMaskedNumber = (text: string): text is MaskedNumber => MASKED_NUMBER_PATTERN.test(text);
+/** Whether a value from elsewhere is a masked number. */
+export const isMaskedNumber = (value: unknown): value is MaskedNumber =>
+  typeof value === 'string' && MASKED_NUMBER_PATTERN.test(value);
 
 /**
- * Text → phone number; undefined where it is not one. Spaces around it are dropped, others are not forgiven.
+ * Text → phone number; undefined where it is not one. White space around it is dropped.
  *
  * @example parsePhoneNumber(' +12065550100 ') // '+12065550100'
  */
@@ -33,6 +35,3 @@ export const maskPhoneNumber = (number: PhoneNumber): MaskedNumber => {
   if (!isMaskedNumber(masked)) throw new TypeError('not a phone number');
   return masked;
 };
-
-/** Text that comes back from elsewhere → masked number; undefined where it is anything else. */
-export const parseMaskedNumber = (text: string): MaskedNumber | undefined => (isMaskedNumber(text) ? text : undefined);

@@ -1,9 +1,8 @@
 import type { HttpHandler } from '@azure/functions';
 
 import type { AlertType } from '../calls/alert-types.ts';
-import { type CallEvents, parseCallEvents } from '../calls/acs/call-events.ts';
 import type { CallFlow } from '../calls/call-flow.ts';
-import type { VerifyToken } from '../calls/acs/callback-token.ts';
+import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/callbacks.ts';
 import { handleCallEvents } from '../calls/handle-call-events.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { readJson } from './body.ts';
@@ -21,6 +20,7 @@ const MOST_ERRORS = 50;
 /** What answers callbacks. */
 export interface CallbackParts {
   readonly flow: CallFlow;
+  readonly parseEvents: ParseCallEvents;
   /** Undefined: callbacks are not verified, and whoever knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
@@ -30,7 +30,7 @@ export interface CallbackParts {
  * told now, 413 and 400 for a body that is no array of CloudEvents, else 200, after everything that the events ask for was done
  * or has failed for good.
  */
-export const callbackHandler = (alertType: AlertType, { flow, verifyToken }: CallbackParts): HttpHandler =>
+export const callbackHandler = (alertType: AlertType, { flow, parseEvents, verifyToken }: CallbackParts): HttpHandler =>
   answering(async (request, context) => {
     // Before the body is read: a stranger must cost nothing.
     if (verifyToken !== undefined) await demandToken(verifyToken, request.headers.get('authorization'));
@@ -39,7 +39,7 @@ export const callbackHandler = (alertType: AlertType, { flow, verifyToken }: Cal
     if (body.length > MOST_EVENTS) {
       throw new Problem(413, { detail: `There are ${body.length} events; a callback takes ${MOST_EVENTS} at most.` });
     }
-    const parsed = await parseCallEvents(body);
+    const parsed = await parseEvents(body);
     if (!('events' in parsed)) {
       throw new Problem(400, {
         detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,

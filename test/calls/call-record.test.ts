@@ -6,7 +6,7 @@ import {
   CLAIM_LEASE_MS,
   connected,
   disconnected,
-  furtherOn,
+  mostAdvanced,
   hungUp,
   notEstablished,
   over,
@@ -18,7 +18,7 @@ import {
 } from '../../src/calls/call-record.ts';
 
 const details = { alertType: 'ConfirmedFire' } as const;
-const patience = { establishingMs: 125_000, playingMs: 40_000 };
+const timeouts = { establishingMs: 125_000, playingMs: 40_000 };
 const ORDER = { establishing: 0, playing: 1, hanging_up: 2, hung_up: 3, failed: 3 } as const;
 
 type Name = keyof typeof steps;
@@ -32,7 +32,7 @@ const steps = {
   hungUp,
   disconnected: (known: CallRecord | undefined, now: number) => disconnected(known, details, { code: 200 }, now),
   notEstablished: (known: CallRecord | undefined, now: number) => notEstablished(known, details, { code: 480 }, now),
-  overdue: (known: CallRecord | undefined, now: number) => overdue(known, details, patience, now),
+  overdue: (known: CallRecord | undefined, now: number) => overdue(known, details, timeouts, now),
 };
 
 const names = Object.keys(steps).filter((name): name is Name => Object.hasOwn(steps, name));
@@ -116,7 +116,7 @@ describe("a call's record", () => {
       state: 'failed',
       reason: 'the call ended before the message',
     });
-    expect(notEstablished(undefined, details, { code: 486, subCode: 560_486 }, 2).next).toMatchObject({
+    expect(notEstablished(undefined, details, { code: 486, subCode: 560_486, reason: 'busy' }, 2).next).toMatchObject({
       state: 'failed',
       reason: 'busy',
     });
@@ -125,30 +125,30 @@ describe("a call's record", () => {
 
   it('is overdue when an event was lost: never before the event could have come', () => {
     const establishing = placed(undefined, details, 1_000).next;
-    expect(overdue(establishing, details, patience, 125_999).action).toBe('nothing');
-    expect(overdue(establishing, details, patience, 126_000)).toMatchObject({
+    expect(overdue(establishing, details, timeouts, 125_999).action).toBe('nothing');
+    expect(overdue(establishing, details, timeouts, 126_000)).toMatchObject({
       action: 'claimed',
       next: { state: 'hanging_up', endsAs: 'failed', reason: 'no answer was reported' },
     });
     // Answered late: its time counts from the message's start.
     const playing = playConfirmed(connected(establishing, details, 110_000).next, 110_100).next;
-    expect(overdue(playing, details, patience, 126_000).action).toBe('nothing');
-    expect(overdue(playing, details, patience, 150_100)).toMatchObject({
+    expect(overdue(playing, details, timeouts, 126_000).action).toBe('nothing');
+    expect(overdue(playing, details, timeouts, 150_100)).toMatchObject({
       action: 'claimed',
       next: { endsAs: 'hung_up' },
     });
     const ended = notEstablished(undefined, details, {}, 2).next;
-    expect(ended && overdueAt(ended, patience)).toBeUndefined();
+    expect(ended && overdueAt(ended, timeouts)).toBeUndefined();
   });
 
   it('of two views of one call believes the one that is further on', () => {
     const establishing = placed(undefined, details, 1).next;
     const playing = connected(establishing, details, 2).next;
     const confirmed = playConfirmed(playing, 3).next;
-    expect(furtherOn(establishing, playing)).toEqual(playing);
-    expect(furtherOn(playing, establishing)).toEqual(playing);
-    expect(furtherOn(playing, confirmed)).toEqual(confirmed);
-    expect(furtherOn(undefined, playing)).toEqual(playing);
-    expect(furtherOn(playing, undefined)).toEqual(playing);
+    expect(mostAdvanced(establishing, playing)).toEqual(playing);
+    expect(mostAdvanced(playing, establishing)).toEqual(playing);
+    expect(mostAdvanced(playing, confirmed)).toEqual(confirmed);
+    expect(mostAdvanced(undefined, playing)).toEqual(playing);
+    expect(mostAdvanced(playing, undefined)).toEqual(playing);
   });
 });

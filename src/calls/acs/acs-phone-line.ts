@@ -9,7 +9,7 @@ import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts
 import type { AlertType } from '../alert-types.ts';
 import { type CallContext, formatCallContext } from '../call-context.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
-import { type PhoneLine, PhoneLineError } from '../phone-line.ts';
+import { LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
 /**
@@ -36,8 +36,8 @@ interface Bounds {
 
 const CALL_ATTEMPT = { attemptMs: 5_000, attempts: 3 };
 // An attempt that is not answered is not repeated, so it may take longer.
-const SPEAK: Bounds = { attemptMs: 10_000, withinMs: 15_000, attempts: 3 };
-const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: 15_000, attempts: 4 };
+const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
+const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
 
 const FIRST_PAUSE_MS = 200;
 // Where ACS asks to slow down and does not say for how long.

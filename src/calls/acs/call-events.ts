@@ -1,11 +1,13 @@
 import { EventGridDeserializer } from '@azure/eventgrid';
 import * as z from 'zod';
 
-import { type CallContext, parseCallContext } from '../call-context.ts';
-import { type CallId, parseCallId } from '../call-id.ts';
-import type { CallResult } from './result-reason.ts';
+import { parseCallContext } from '../call-context.ts';
+import type { CallEvent, CallEventKind } from '../call-event.ts';
+import { parseCallId } from '../call-id.ts';
+import type { MalformedEvent, ParseCallEvents } from '../callbacks.ts';
+import { reasonInWords } from './result-reason.ts';
 
-/** The kinds of event that mean something here, by the exact type that ACS gives them. */
+/** The ACS event types that are used here. Compared exactly: `Microsoft.Communication.playFailed` is another type. */
 const KIND_OF_TYPE = {
   'Microsoft.Communication.CallConnected': 'connected',
   'Microsoft.Communication.PlayStarted': 'play started',
@@ -14,37 +16,9 @@ const KIND_OF_TYPE = {
   'Microsoft.Communication.PlayCanceled': 'play canceled',
   'Microsoft.Communication.CallDisconnected': 'disconnected',
   'Microsoft.Communication.CreateCallFailed': 'create failed',
-} as const;
+} as const satisfies Readonly<Record<string, CallEventKind>>;
 
-/** What an event reports. */
-export type CallEventKind = (typeof KIND_OF_TYPE)[keyof typeof KIND_OF_TYPE];
-
-/** An event about a call, as far as this service believes and uses it. */
-export interface CallEvent {
-  readonly kind: CallEventKind;
-  readonly callId: CallId;
-  readonly result: CallResult;
-  /** Ours, come back; undefined where it is missing or was changed. */
-  readonly context: CallContext | undefined;
-}
-
-/** A callback's events, sorted out. */
-export interface CallEvents {
-  /** In the order in which they came. */
-  readonly events: readonly CallEvent[];
-  /** How many were of another kind: accepted and ignored. */
-  readonly otherKinds: number;
-  /** How many were about no well-formed call id: ignored, and nothing is ever requested for them. */
-  readonly malformedIds: number;
-}
-
-/** One element of a callback's array that is not a CloudEvent. */
-export interface MalformedEvent {
-  readonly index: number;
-  readonly detail: string;
-}
-
-// `data` comes unchecked from the deserializer. Wrong types in what we can do without are forgiven.
+// The deserializer does not check `data`. A wrong type in an optional part counts as missing.
 const dataSchema = z.object({
   callConnectionId: z.unknown().optional(),
   operationContext: z.unknown().optional(),
@@ -53,18 +27,13 @@ const dataSchema = z.object({
       code: z.number().int().optional().catch(undefined),
       subCode: z.number().int().optional().catch(undefined),
     })
-    .optional()
-    .catch(undefined),
+    .catch({}),
 });
 
 const deserializer = new EventGridDeserializer();
 
-/**
- * A callback's array → its events.
- *
- * @returns the events, or every element that is not a CloudEvent 1.0
- */
-export const parseCallEvents = async (batch: readonly unknown[]): Promise<CallEvents | readonly MalformedEvent[]> => {
+/** The array in a callback's body → its events, or all elements that are not CloudEvents 1.0. */
+export const parseCallEvents: ParseCallEvents = async (batch) => {
   const events: CallEvent[] = [];
   const malformed: MalformedEvent[] = [];
   let otherKinds = 0;
@@ -86,13 +55,13 @@ const NOT_A_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specver
 
 const isKnownType = (type: string): type is keyof typeof KIND_OF_TYPE => Object.hasOwn(KIND_OF_TYPE, type);
 
-// One at a time: given the whole array, the deserializer throws for all if one is bad, and does not say which. What it throws
-// repeats parts of the event.
+// Given the whole array, the deserializer throws for all if one is bad, and does not say which. Its error repeats parts of the
+// event, so it is dropped.
 const deserialize = async (element: unknown): Promise<{ type: string; data?: unknown } | undefined> => {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) return undefined;
   try {
     const [cloudEvent] = await deserializer.deserializeCloudEvents({ ...element });
-    // The deserializer lets them be empty, CloudEvents does not.
+    // CloudEvents demands that they are not empty; the deserializer does not check that.
     return cloudEvent?.id && cloudEvent.source && cloudEvent.type ? cloudEvent : undefined;
   } catch {
     return undefined;
@@ -100,13 +69,10 @@ const deserialize = async (element: unknown): Promise<{ type: string; data?: unk
 };
 
 const readEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefined => {
-  const data = dataSchema.safeParse(untrusted);
-  const callId = parseCallId(data.data?.callConnectionId);
-  if (callId === undefined) return undefined;
-  return {
-    kind,
-    callId,
-    result: data.data?.resultInformation ?? {},
-    context: parseCallContext(data.data?.operationContext),
-  };
+  const { data } = dataSchema.safeParse(untrusted);
+  const callId = parseCallId(data?.callConnectionId);
+  if (data === undefined || callId === undefined) return undefined;
+  const { resultInformation: codes, operationContext } = data;
+  const reason = reasonInWords(codes);
+  return { kind, callId, result: { ...codes, reason }, context: parseCallContext(operationContext) };
 };

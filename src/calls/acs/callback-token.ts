@@ -1,5 +1,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 
+import type { VerifyToken } from '../callbacks.ts';
+
 /** Whose tokens are believed. */
 export interface TokenRules {
   /** The ACS resource's immutable id: the audience of its tokens. Undefined: tokens are not verified. */
@@ -8,12 +10,6 @@ export interface TokenRules {
   /** Where the issuer's public keys are. */
   readonly tokenKeysUrl: string;
 }
-
-/** `unknown`: the keys could not be fetched, so nothing can be said about the token. */
-export type TokenVerdict = 'valid' | 'invalid' | 'unknown';
-
-/** The `Authorization` header of a callback → whether ACS sent it. */
-export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict>;
 
 const KEYS_CACHED_MS = 3_600_000;
 // An unknown key has the set fetched again, at most this often: anybody can make up key ids.

@@ -1,10 +1,10 @@
-/** ACS's result of a call or an operation: an HTTP- or SIP-like code and a more precise sub-code. */
-export interface CallResult {
+/** The codes of a result: one like an HTTP or SIP status, and ACS's more precise one. */
+export interface ResultCodes {
   readonly code?: number | undefined;
   readonly subCode?: number | undefined;
 }
 
-/** What the sub-codes that operators meet mean, in words. */
+/** Sub-codes that operators meet. */
 const REASON_OF_SUB_CODE: ReadonlyMap<number, string> = new Map([
   [560_480, 'no answer'],
   [10_024, 'declined'],
@@ -21,7 +21,7 @@ const REASON_OF_SUB_CODE: ReadonlyMap<number, string> = new Map([
   [8_567, 'speech not configured'],
 ]);
 
-/** Where the sub-code is not known, the code says enough. */
+/** Used where the sub-code is unknown. */
 const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
   [403, 'refused by the telephone network'],
   [404, 'number not found'],
@@ -35,13 +35,13 @@ const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * A result in words for logs, records and answers; undefined where nothing is known, or nothing went wrong.
+ * Codes → words for logs, records and answers; undefined where their meaning is not known or nothing went wrong.
  *
  * @example reasonInWords({ code: 480, subCode: 560480 }) // 'no answer'
  */
-export const reasonInWords = ({ code, subCode }: CallResult): string | undefined =>
+export const reasonInWords = ({ code, subCode }: ResultCodes): string | undefined =>
   (subCode === undefined ? undefined : REASON_OF_SUB_CODE.get(subCode)) ??
   (code === undefined ? undefined : REASON_OF_CODE.get(code));
 
-/** Sub-codes (and error codes of answers) with which ACS asks to slow down. */
+/** Sub-codes of events and error codes of answers with which ACS throttles. */
 export const THROTTLING_SUB_CODES: ReadonlySet<number> = new Set([8_516, 8_529, 8_530]);

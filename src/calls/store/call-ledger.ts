@@ -4,16 +4,16 @@ import { LRUCache } from 'lru-cache';
 
 import type { Log } from '../../log.ts';
 import type { CallId } from '../call-id.ts';
-import { type CallRecord, furtherOn, type Step } from '../call-record.ts';
+import { type CallRecord, mostAdvanced, type Step } from '../call-record.ts';
 import { callRowAddress, callRowValues, parseCallRow } from './call-rows.ts';
 import { type CallsTable, CallsTableUnavailable } from './calls-table.ts';
 
-/** What a step came to. */
-export interface Taken<Action> {
+/** The result of a step. */
+export interface StepResult<Action> {
   readonly action: Action;
   /** The record after the step. */
   readonly record: CallRecord | undefined;
-  /** Whether all instances know of it. If not, the table could not be used and only this process does. */
+  /** Whether all instances see the step. If not, the table could not be used, and only this process knows of it. */
   readonly shared: boolean;
 }
 
@@ -22,9 +22,9 @@ const LONGEST_PAUSE_MS = 20;
 const REMEMBERED_CALLS = 10_000;
 
 /**
- * The records of all calls. A step of a call is worked out from its record and written only if the record is still the same, so that
- * of all instances that hear of an event exactly one takes the step. Where the table cannot be used, the calls that this process
- * remembers take its place: an alert that is heard twice beats silence.
+ * The records of all calls. A step is decided from a call's record and written only if the record has not changed since, so exactly
+ * one of the instances that get an event takes the step. While the table cannot be used, the records that this process remembers
+ * take its place: an alert that is heard twice beats silence.
  */
 export class CallLedger {
   readonly #table: CallsTable;
@@ -34,17 +34,22 @@ export class CallLedger {
     this.#table = table;
   }
 
+  /** A call's record as it is now. */
+  async read(callId: CallId, log: Log): Promise<StepResult<'read'>> {
+    return this.step(callId, () => ({ action: 'read' }), log);
+  }
+
   /**
-   * Takes a step in a call. Never throws for the table's sake.
+   * Takes a step in a call. Does not throw where the table fails.
    *
-   * @param decide a pure function; it may be asked several times, each time with a newer record
+   * @param decide a pure function; may be called several times, each time with a newer record
    */
   async step<Action extends string>(
     callId: CallId,
     decide: (known: CallRecord | undefined) => Step<Action>,
     log: Log,
-  ): Promise<Taken<Action>> {
-    // A call only moves forward: what changes nothing in the call as it was remembered changes nothing in it as it is.
+  ): Promise<StepResult<Action>> {
+    // A call only moves forward: a step that changes nothing in an older record changes nothing in the newest.
     const remembered = this.#remembered.get(callId);
     if (remembered !== undefined) {
       const { action, next } = decide(remembered);
@@ -62,14 +67,14 @@ export class CallLedger {
   async #stepInTable<Action>(
     callId: CallId,
     decide: (known: CallRecord | undefined) => Step<Action>,
-  ): Promise<Taken<Action>> {
+  ): Promise<StepResult<Action>> {
     const address = callRowAddress(callId);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const row = await this.#table.read(address);
       const stored = row === undefined ? undefined : parseCallRow(row);
       if (row !== undefined && stored === undefined) throw new CallsTableUnavailable('unknown row');
 
-      const known = furtherOn(stored, this.#remembered.get(callId));
+      const known = mostAdvanced(stored, this.#remembered.get(callId));
       const { action, next } = decide(known);
       if (next === undefined) {
         if (known !== undefined) this.#remember(callId, known);
@@ -84,13 +89,13 @@ export class CallLedger {
     throw new CallsTableUnavailable('contended');
   }
 
-  // The answer to an earlier write may come after that to a later one.
+  // Answers to writes may come out of order.
   #remember(callId: CallId, record: CallRecord): void {
-    this.#remembered.set(callId, furtherOn(record, this.#remembered.get(callId)) ?? record);
+    this.#remembered.set(callId, mostAdvanced(record, this.#remembered.get(callId)) ?? record);
   }
 
-  // Nothing is awaited between the look and the change, so that of two events in this process one is the first here as well.
-  #stepInMemory<Action>(callId: CallId, decide: (known: CallRecord | undefined) => Step<Action>): Taken<Action> {
+  // No await between reading and writing: of two events in this process, only one can take the step.
+  #stepInMemory<Action>(callId: CallId, decide: (known: CallRecord | undefined) => Step<Action>): StepResult<Action> {
     const known = this.#remembered.get(callId);
     const { action, next } = decide(known);
     if (next !== undefined) this.#remembered.set(callId, next);

@@ -8,14 +8,14 @@ import type { PhoneLineError } from '../phone-line.ts';
 
 /** The record of one request to place a call. */
 export interface CallRequest {
-  /** ACS took the call. From here on the call's own record tells. */
+  /** The line accepted the call. What happens to it from here is in the call's own record. */
   placed(callId: CallId): Promise<void>;
   failed(error: PhoneLineError): Promise<void>;
 }
 
 /**
- * Records of what was asked for before ACS has given it an id, so that even a process that dies in between leaves a trace: a row that
- * stays `requested`. A record that cannot be written is logged and never holds up or stops a call.
+ * Records of requests to place a call, written before the line has given the call an id. If the process dies in between, the row stays
+ * `requested`. A record that cannot be written is logged, and never delays or stops a call.
  */
 export class CallRequests {
   readonly #table: CallsTable;
@@ -24,7 +24,7 @@ export class CallRequests {
     this.#table = table;
   }
 
-  /** Starts a record. The caller does not wait for it: a call must not. */
+  /** Starts a record. Does not wait until it is written. */
   begin({ requestId, recipient }: CallContext, alertType: AlertTypeName, log: Log): CallRequest {
     const address = requestRowAddress(requestId);
     const asked = { alertType, recipient, requestedAt: new Date() };

@@ -6,18 +6,18 @@ import { ALERT_TYPE_NAMES } from '../alert-types.ts';
 import type { CallId } from '../call-id.ts';
 import type { CallRecord } from '../call-record.ts';
 import type { RowAddress, RowValues, StoredRow } from './calls-table.ts';
-import { type MaskedNumber, parseMaskedNumber } from '../phone-number.ts';
+import { isMaskedNumber, type MaskedNumber } from '../phone-number.ts';
 
-// 256 partitions: calls spread over the table's servers, and one storage browser query still finds a call by its id.
+// 256 partitions spread the calls over the table's servers.
 const partitionOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 2);
 
-/** Where a call's record is. */
+/** The row of a call's record. */
 export const callRowAddress = (callId: CallId): RowAddress => ({
   partitionKey: partitionOf(callId),
   rowKey: `call|${callId}`,
 });
 
-/** Where the record of a request to place a call is: it is written before ACS has given the call an id. */
+/** The row of a request to place a call, which has no call id yet. */
 export const requestRowAddress = (requestId: string): RowAddress => ({
   partitionKey: partitionOf(requestId),
   rowKey: `request|${requestId}`,
@@ -34,17 +34,10 @@ const time = z
   .transform((date) => date.getTime())
   .optional();
 
-const maskedNumber = z.string().transform((text, context): MaskedNumber => {
-  const number = parseMaskedNumber(text);
-  if (number !== undefined) return number;
-  context.addIssue('not a masked number');
-  return z.NEVER;
-});
-
 const callRowSchema = z.object({
   state: z.enum(['establishing', 'playing', 'hanging_up', 'hung_up', 'failed']),
   alertType: z.enum(ALERT_TYPE_NAMES),
-  recipient: maskedNumber.optional(),
+  recipient: z.custom<MaskedNumber>(isMaskedNumber).optional(),
   requestId: z.string().optional(),
   placedAt: time,
   playingAt: time,
@@ -58,13 +51,13 @@ const callRowSchema = z.object({
   reason: z.string().optional(),
 });
 
-/** A stored row → the call's record; undefined where the row is not one that this service wrote. */
+/** A stored row → the call's record; undefined where the row is damaged or of another version. */
 export const parseCallRow = (row: StoredRow): CallRecord | undefined => {
   const parsed = callRowSchema.safeParse(row.values);
   return parsed.success ? parsed.data : undefined;
 };
 
-/** A call's record → the values of its row. Times become dates, so that a storage browser shows them as such. */
+/** A call's record → the values of its row. Times become dates, so that a storage browser shows them as dates. */
 export const callRowValues = (record: CallRecord): RowValues => {
   const { placedAt, playingAt, playConfirmedAt, hangingUpAt, endedAt, disconnectedAt, ...rest } = record;
   return {

@@ -59,6 +59,14 @@ describe("a callback's events", () => {
     expect(await parseCallEvents(batch)).toMatchObject({ events: [{ kind }] });
   });
 
+  it('have their codes in words', async () => {
+    const data = { ...recorded.data, resultInformation: { code: 486, subCode: 560_486, message: 'Busy here.' } };
+    const batch = [{ ...recorded, type: 'Microsoft.Communication.CreateCallFailed', data }];
+    expect(await parseCallEvents(batch)).toMatchObject({
+      events: [{ kind: 'create failed', result: { code: 486, subCode: 560_486, reason: 'busy' } }],
+    });
+  });
+
   // Microsoft's own sample compares with a small p and never hangs up.
   it.each(['playFailed', 'callconnected', 'ParticipantsUpdated', 'toString', ''])(
     'of the kind %j are ignored',
