@@ -9,7 +9,7 @@ import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
 import { parseCallEvents } from './calls/acs/call-events.ts';
 import { ALERT_TYPES } from './calls/alert-types.ts';
-import { AnswerBook } from './calls/store/idempotency-store.ts';
+import { IdempotencyStore } from './calls/store/idempotency-store.ts';
 import { CallFlow } from './calls/call-flow.ts';
 import { CallLedger } from './calls/store/call-ledger.ts';
 import { CallRequests } from './calls/store/call-requests.ts';
@@ -88,7 +88,7 @@ app.http('Notifications', {
   authLevel: 'function',
   handler: notificationsHandler({
     placeCalls: createCallPlacer({ line, flow, requests }),
-    answers: new AnswerBook(calls),
+    idempotency: new IdempotencyStore(calls),
   }),
 });
 if (DEBUG) {

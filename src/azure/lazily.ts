@@ -1,8 +1,7 @@
 /**
- * Makes something when it is first asked for, once. The SDKs' clients take a good part of the time that the app takes to start, and
- * most starts do not need all of them at once.
+ * Creates an SDK's client with its first use, once: creating all of them takes a good part of the app's start.
  *
- * @example const acs = lazily(() => connectToAcs(connection, credential)); acs();
+ * @example const table = lazily(() => tableClient(settings.tables, 'calls', credential)); table();
  */
 export const lazily = <Made extends object>(make: () => Made): (() => Made) => {
   let made: Made | undefined;

@@ -3,8 +3,7 @@ import * as z from 'zod';
 /** A failed request to an Azure service, in the parts that are safe to read: the SDK's message and request hold secrets. */
 export type SdkFailure = AnsweredFailure | UnansweredFailure;
 
-/** The service answered, and the SDK took the answer for an error. */
-export interface AnsweredFailure {
+interface AnsweredFailure {
   /** The HTTP status. Below 400: the request succeeded, but the SDK could not read the answer. */
   readonly status: number;
   /** The service's own error code, such as `TableNotFound`. */
@@ -14,8 +13,7 @@ export interface AnsweredFailure {
   readonly unanswered?: undefined;
 }
 
-/** No answer came. */
-export interface UnansweredFailure {
+interface UnansweredFailure {
   readonly status?: undefined;
   /** The system's error code, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
@@ -24,12 +22,12 @@ export interface UnansweredFailure {
 }
 
 /**
- * Why no answer came. After `no token` and `not connected` the request surely did not reach the service; `unknown`: what was
- * thrown is not an error of an SDK's request.
+ * Why no answer came. After `no token` and `not connected` the request surely did not reach the service; `unknown`: the error is not
+ * one of an SDK's request.
  */
 export type Unanswered = 'no token' | 'not connected' | 'deadline' | 'connection lost' | 'unknown';
 
-/** Error names of @azure/identity. They are looked at first: an `AuthenticationError` has a status, which is another service's. */
+/** Errors of @azure/identity. The status of an `AuthenticationError` is that of the identity service. */
 const NO_TOKEN: ReadonlySet<string> = new Set([
   'AuthenticationError',
   'AggregateAuthenticationError',
@@ -57,7 +55,7 @@ const sdkErrorSchema = z.object({
   name: z.string().optional().catch(undefined),
   statusCode: z.number().int().optional().catch(undefined),
   code: z.string().optional().catch(undefined),
-  // Table Storage's code is here; `code` has it only after a transaction.
+  // Table Storage's error code; `code` has it after a transaction only.
   details: z
     .object({ odataError: z.object({ code: z.string() }) })
     .optional()
@@ -87,7 +85,7 @@ export const readSdkError = (error: unknown, now = Date.now()): SdkFailure => {
   return { code, unanswered: name === 'RestError' ? 'connection lost' : 'unknown' };
 };
 
-/** Retry-After in seconds or as a date, or Azure's headers in milliseconds, which are more exact. */
+/** Retry-After, in seconds or as a date; Azure's headers in milliseconds take precedence. */
 const retryAfterMs = (headers: Headers, now: number): number | undefined => {
   for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
     const value = headers.get(name)?.trim() ?? '';

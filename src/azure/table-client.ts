@@ -4,7 +4,7 @@ import type { TokenCredential } from '@azure/identity';
 import type { Settings } from '../settings.ts';
 
 /**
- * A client for one of the service's tables, without retries of its own: its users know what may be repeated.
+ * A client for one of the service's tables, without the SDK's retries: its users know what may be repeated.
  *
  * @param name the table's name without the prefix
  */
@@ -16,7 +16,7 @@ export const tableClient = (
   const options = { retryOptions: { maxRetries: 0 } };
   const table = `${prefix}${name}`;
   return 'connectionString' in connection
-    ? // The settings admit plain http for loopback addresses alone.
+    ? // The settings accept plain http for loopback addresses only.
       TableClient.fromConnectionString(connection.connectionString, table, {
         ...options,
         allowInsecureConnection: true,

@@ -1,7 +1,6 @@
 /**
- * Every alert type: its name, the callback path (also the name of its function) and the phrase that is spoken.
- * The callback functions are registered from this table, and the notification's `alert_type` is checked against it:
- * to add an alert type, add a line here.
+ * All alert types. Callback functions are registered from this table, and the `alert_type` of a notification is checked against it: to
+ * add an alert type, add a line.
  */
 export const ALERT_TYPES = [
   { name: 'Anomaly', callbackPath: 'AnomalyCallback', phrase: 'Anomaly has been reported.' },
@@ -14,15 +13,16 @@ export const ALERT_TYPES = [
 
 interface AlertTypeRow {
   readonly name: string;
-  /** Below `/api/`, without a slash. */
+  /** Below `/api/`, without a slash; also the name of the function. */
   readonly callbackPath: string;
+  /** Spoken in the message. */
   readonly phrase: string;
 }
 
-/** One line of {@link ALERT_TYPES}. */
+/** An alert type. */
 export type AlertType = (typeof ALERT_TYPES)[number];
 
-/** The name of an alert type, as requests and records carry it. */
+/** The name of an alert type, as in requests and records. */
 export type AlertTypeName = AlertType['name'];
 
 /** The names of all alert types, in the table's order. */
@@ -30,5 +30,5 @@ export const ALERT_TYPE_NAMES: readonly AlertTypeName[] = ALERT_TYPES.map((type)
 
 const BY_NAME: ReadonlyMap<string, AlertType> = new Map(ALERT_TYPES.map((type) => [type.name, type]));
 
-/** The alert type of that name; undefined where there is none. Names are exact: `custom` is not `Custom`. */
+/** The alert type of a name, which is case-sensitive; undefined where there is none. */
 export const findAlertType = (name: string): AlertType | undefined => BY_NAME.get(name);

@@ -1,13 +1,17 @@
 import type { CallContext } from './call-context.ts';
 import type { CallId } from './call-id.ts';
 
-/** The result of a call or of a request about one, as the line reports it. */
-export interface CallResult {
+/** The codes of a call's end or of a failed request, as the line reports them. */
+export interface ResultCodes {
   /** Like an HTTP or SIP status. */
   readonly code?: number | undefined;
   /** The line's own, more precise code. */
   readonly subCode?: number | undefined;
-  /** What the codes mean, in words; undefined where that is not known or nothing went wrong. */
+}
+
+/** Codes with their meaning. */
+export interface CallResult extends ResultCodes {
+  /** In words; undefined where the meaning is not known or nothing went wrong. */
   readonly reason?: string | undefined;
 }
 

@@ -160,11 +160,7 @@ export class CallFlow {
     }
   }
 
-  async #noteEnd(
-    call: Call,
-    result: CallResult,
-    decide: typeof record.disconnected | typeof record.notEstablished,
-  ): Promise<void> {
+  async #noteEnd(call: Call, result: CallResult, decide: record.EndStep): Promise<void> {
     const step = (known?: record.CallRecord) => decide(known, call.details, result, Date.now());
     const { action, record: known } = await this.#ledger.step(call.callId, step, call.log);
     this.#watch.forget(call.callId);

@@ -63,10 +63,7 @@ const hasEnded = (record: CallRecord): boolean => record.state === 'hung_up' || 
 
 /** The line accepted the call. Starts its record, or completes the one that earlier events started. */
 export const placed = (known: CallRecord | undefined, details: CallDetails, now: number): Step<'nothing'> => ({
-  next:
-    known === undefined
-      ? { state: 'establishing', ...details, placedAt: now }
-      : { ...details, ...known, placedAt: now },
+  next: { state: 'establishing', ...details, ...known, placedAt: now },
   action: 'nothing',
 });
 
@@ -113,13 +110,16 @@ export const hungUp = (known: CallRecord | undefined, now: number): Step<'nothin
 /** What to log about the end of a call; `failed`: nobody heard the message. `nothing`: it is logged already. */
 export type EndReport = 'ended' | 'failed' | 'nothing';
 
-/** The line reports the end of a connected call. */
-export const disconnected = (
+/** The step of an event that ends a call. */
+export type EndStep = (
   known: CallRecord | undefined,
   details: CallDetails,
   result: CallResult,
   now: number,
-): Step<EndReport> => {
+) => Step<EndReport>;
+
+/** The line reports the end of a connected call. */
+export const disconnected: EndStep = (known, details, result, now) => {
   if (known?.disconnectedAt !== undefined) return { action: 'nothing' };
   if (known !== undefined && hasEnded(known)) return { next: { ...known, disconnectedAt: now }, action: 'ended' };
   const ended = { disconnectedAt: now, endedAt: now };
@@ -141,12 +141,7 @@ export const disconnected = (
 };
 
 /** The line reports that nobody could be reached. */
-export const notEstablished = (
-  known: CallRecord | undefined,
-  details: CallDetails,
-  result: CallResult,
-  now: number,
-): Step<EndReport> => {
+export const notEstablished: EndStep = (known, details, result, now) => {
   if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
   const reason = result.reason ?? 'not established';
   return { next: { ...details, ...known, ...result, state: 'failed', endedAt: now, reason }, action: 'failed' };

@@ -1,8 +1,6 @@
 import type { CallEvent } from './call-event.ts';
 
-/*
- * The port of the callback paths: what the endpoint needs to know of the line that posts there.
- */
+// The port of the callback paths: what their endpoint needs from the line that posts there.
 
 /** The events of one callback. */
 export interface CallEvents {

@@ -1,6 +1,6 @@
 import type { AlertType } from './alert-types.ts';
 import type { CallContext } from './call-context.ts';
-import type { CallResult } from './call-event.ts';
+import type { ResultCodes } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
@@ -55,7 +55,7 @@ export class PhoneLineError extends Error {
   /** The line's own error code. */
   readonly subCode: number | undefined;
 
-  constructor(failure: PhoneLineFailure, reason: string, codes: Pick<CallResult, 'code' | 'subCode'> = {}) {
+  constructor(failure: PhoneLineFailure, reason: string, codes: ResultCodes = {}) {
     super(reason);
     this.failure = failure;
     this.reason = reason;

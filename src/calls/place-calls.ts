@@ -6,17 +6,18 @@ import type { Log } from '../log.ts';
 import type { AlertType } from './alert-types.ts';
 import type { CallFlow } from './call-flow.ts';
 import type { CallId } from './call-id.ts';
-import type { CallRequests } from './store/call-requests.ts';
+import { failureFields } from './call-log.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
+import type { CallRequests } from './store/call-requests.ts';
 
-/** What became of the request to call one number. */
+/** The outcome of a request to call one number. */
 export type CallOutcome =
   | { readonly status: 'placed'; readonly callId: CallId }
   /** `reason` is in words, safe to answer. */
   | { readonly status: 'failed'; readonly reason: string };
 
-/** What is needed to place calls. */
+/** What placing calls needs. */
 export interface CallPlacerParts {
   readonly line: PhoneLine;
   readonly flow: CallFlow;
@@ -30,13 +31,13 @@ export type PlaceCalls = (
   log: Log,
 ) => Promise<readonly CallOutcome[]>;
 
-// Two rounds of the most recipients there may be, none of which is answered, fit the time there is.
+// 50 recipients, the most there may be, take two rounds. Both fit into WITHIN_MS even if the line answers none of the requests.
 const CALLS_AT_A_TIME = 25;
-// Azure cuts a request off at 230 s, and callers are less patient. All waiting for a throttled line is within this.
+// Azure ends a request after 230 s, and most callers sooner. Includes all waiting for a throttled line.
 const WITHIN_MS = 45_000;
 
 /**
- * Calls every recipient: the outcomes come in the recipients' order, and one that cannot be called never stops the others.
+ * Calls every recipient. The outcomes are in the order of the recipients; a failed call does not stop the others.
  *
  * @example const outcomes = await createCallPlacer({ line, flow, requests })(alertType, recipients, log);
  */
@@ -59,11 +60,9 @@ export const createCallPlacer =
         return { status: 'placed', callId };
       } catch (error) {
         const failure = error instanceof PhoneLineError ? error : new PhoneLineError('unanswered', 'unexpected error');
-        const { code, subCode, reason } = failure;
-        const kind = error instanceof PhoneLineError || !(error instanceof Error) ? undefined : error.name;
-        log.error('call not placed', { ...fields, code, sub_code: subCode, reason, kind });
+        log.error('call not placed', { ...fields, ...failureFields(error) });
         await request.failed(failure);
-        return { status: 'failed', reason };
+        return { status: 'failed', reason: failure.reason };
       }
     };
     return pLimit(CALLS_AT_A_TIME).map(recipients, place);

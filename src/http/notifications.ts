@@ -2,7 +2,7 @@ import type { HttpHandler, HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES, findAlertType } from '../calls/alert-types.ts';
-import { type AnswerBook, KEY_OF_ANOTHER_ORDER } from '../calls/store/idempotency-store.ts';
+import { type IdempotencyStore, KEY_OF_ANOTHER_REQUEST } from '../calls/store/idempotency-store.ts';
 import type { PlaceCalls } from '../calls/place-calls.ts';
 import { invocationLog } from '../log.ts';
 import { readJson } from './body.ts';
@@ -44,7 +44,7 @@ export const idempotencyKeySchema = z
 /** What sends notifications. */
 export interface NotificationsParts {
   readonly placeCalls: PlaceCalls;
-  readonly answers: AnswerBook;
+  readonly idempotency: IdempotencyStore;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface NotificationsParts {
  * With an `Idempotency-Key`, the same request again within 24 hours gets the first one's answer and calls nobody; the key
  * with another request is a 422.
  */
-export const notificationsHandler = ({ placeCalls, answers }: NotificationsParts): HttpHandler =>
+export const notificationsHandler = ({ placeCalls, idempotency }: NotificationsParts): HttpHandler =>
   answering(async (request, context) => {
     readQuery(request, notificationQuerySchema);
     const key = readIdempotencyKey(request);
@@ -64,8 +64,9 @@ export const notificationsHandler = ({ placeCalls, answers }: NotificationsParts
     if (alertType === undefined) throw new TypeError('an alert type without a row');
     const log = invocationLog(context);
     const place = () => placeCalls(alertType, recipients, log);
-    const outcomes = key === undefined ? await place() : await answers.once(key, { alertType, recipients }, place, log);
-    if (outcomes === KEY_OF_ANOTHER_ORDER) {
+    const outcomes =
+      key === undefined ? await place() : await idempotency.once(key, { alertType, recipients }, place, log);
+    if (outcomes === KEY_OF_ANOTHER_REQUEST) {
       throw new Problem(422, { detail: 'This Idempotency-Key was used for another request in the last 24 hours.' });
     }
     return callsAnswer(recipients, outcomes);

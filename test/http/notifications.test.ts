@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { lazily } from '../../src/azure/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
-import { AnswerBook } from '../../src/calls/store/idempotency-store.ts';
+import { IdempotencyStore } from '../../src/calls/store/idempotency-store.ts';
 import { CallFlow } from '../../src/calls/call-flow.ts';
 import { CallLedger } from '../../src/calls/store/call-ledger.ts';
 import { CallRequests } from '../../src/calls/store/call-requests.ts';
@@ -45,7 +45,7 @@ const line = new AcsPhoneLine(
 const flow = new CallFlow({ line, ledger: new CallLedger(table), serviceName: 'Test Watch', log: appLog });
 const placeCalls = createCallPlacer({ line, flow, requests: new CallRequests(table) });
 const handlers = {
-  notifications: notificationsHandler({ placeCalls, answers: new AnswerBook(table) }),
+  notifications: notificationsHandler({ placeCalls, idempotency: new IdempotencyStore(table) }),
   'test-call': testCallHandler(placeCalls),
 };
 

@@ -1,80 +1,54 @@
 import { readSdkError, type Unanswered } from '../../azure/sdk-error.ts';
-import { PhoneLineError } from '../phone-line.ts';
-import { reasonInWords, THROTTLING_SUB_CODES } from './result-reason.ts';
+import type { ResultCodes } from '../call-event.ts';
+import { PhoneLineError, type PhoneLineFailure } from '../phone-line.ts';
+import { reasonInWords } from './result-reason.ts';
 
-/** How one request to ACS went wrong, told from what its SDK threw. */
-export type AcsFailure =
-  /** ACS asks to slow down: it did nothing. `waitMs` is how long it said to wait. */
-  | {
-      readonly kind: 'throttled';
-      readonly waitMs: number | undefined;
-      readonly code: number;
-      readonly subCode?: number;
-    }
-  /** The request surely never reached ACS. */
-  | { readonly kind: 'not sent'; readonly reason: string }
-  /** No answer, or one that does not tell: ACS may have acted. */
-  | { readonly kind: 'unclear'; readonly reason: string; readonly code?: number }
-  /** ACS does not know the call (any more). */
-  | { readonly kind: 'gone'; readonly code: number; readonly subCode?: number }
-  /** ACS refused: it did nothing and never will. */
-  | { readonly kind: 'refused'; readonly code: number; readonly subCode?: number };
+/** A failed request to ACS. */
+export interface AcsFailure extends ResultCodes {
+  /** `not sent`: the request surely never reached ACS. */
+  readonly kind: PhoneLineFailure | 'not sent';
+  /** In words, safe to log and to answer. */
+  readonly reason: string;
+  /** How long ACS asked to wait, in milliseconds. */
+  readonly waitMs?: number | undefined;
+}
 
 /**
- * Whatever the SDK threw → what is known of the request's fate.
+ * What the SDK threw → how the request failed.
  *
  * @param now in milliseconds since 1970, for a Retry-After that is a date
  */
 export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
-  const { status, code, retryAfterMs: waitMs, unanswered } = readSdkError(error, now);
-  if (unanswered !== undefined) return judgeUnanswered(unanswered);
+  const { status, code, retryAfterMs, unanswered } = readSdkError(error, now);
+  if (unanswered !== undefined) return FAILURE_WITHOUT_ANSWER[unanswered];
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
-  const result = { code: status, ...(subCode === undefined ? {} : { subCode }) };
+  const codes = { code: status, subCode };
   const throttled =
     status === 429 ||
-    (subCode !== undefined && THROTTLING_SUB_CODES.has(subCode)) ||
-    // With Retry-After, a 503 says that nothing was done; without, a gateway may have lost the answer.
-    (status === 503 && waitMs !== undefined);
-  if (throttled) return { kind: 'throttled', waitMs, ...result };
-  if (status === 404) return { kind: 'gone', ...result };
-  if (status === 408 || status >= 500) return { kind: 'unclear', reason: `answered ${status}`, code: status };
-  if (status < 400) return { kind: 'unclear', reason: 'unexpected answer', code: status };
-  return { kind: 'refused', ...result };
+    reasonInWords({ subCode }) === 'throttled' ||
+    // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of ACS.
+    (status === 503 && retryAfterMs !== undefined);
+  if (throttled) return { kind: 'throttled', reason: 'throttled', waitMs: retryAfterMs, ...codes };
+  if (status === 404) return { kind: 'gone', reason: reasonInWords(codes) ?? 'not found', ...codes };
+  if (status === 408 || status >= 500) return { kind: 'unanswered', reason: `answered ${status}`, code: status };
+  if (status < 400) return { kind: 'unanswered', reason: 'unexpected answer', code: status };
+  return { kind: 'refused', reason: reasonOfRefusal(status, subCode), ...codes };
 };
 
-const judgeUnanswered = (unanswered: Unanswered): AcsFailure => {
-  switch (unanswered) {
-    case 'no token':
-      return { kind: 'not sent', reason: 'no token for the phone service' };
-    case 'not connected':
-      return { kind: 'not sent', reason: 'unreachable' };
-    case 'deadline':
-      return { kind: 'unclear', reason: 'no answer in time' };
-    case 'connection lost':
-      return { kind: 'unclear', reason: 'connection lost' };
-    case 'unknown':
-      // createCall throws a bare string where a 201 carries no id: the call may well be ringing.
-      return { kind: 'unclear', reason: 'unexpected answer' };
-  }
+const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
+  'no token': { kind: 'not sent', reason: 'no token for the phone service' },
+  'not connected': { kind: 'not sent', reason: 'unreachable' },
+  deadline: { kind: 'unanswered', reason: 'no answer in time' },
+  'connection lost': { kind: 'unanswered', reason: 'connection lost' },
+  // createCall throws a string where a 201 has no id: the call may well be ringing.
+  unknown: { kind: 'unanswered', reason: 'unexpected answer' },
 };
 
-/** A failure as the phone line's own error, in words and codes alone. */
-export const phoneLineError = (failure: AcsFailure): PhoneLineError => {
-  switch (failure.kind) {
-    case 'throttled':
-      return new PhoneLineError('throttled', 'throttled', failure);
-    case 'not sent':
-      return new PhoneLineError('refused', failure.reason);
-    case 'unclear':
-      return new PhoneLineError('unanswered', failure.reason, failure.code === undefined ? {} : { code: failure.code });
-    case 'gone':
-      return new PhoneLineError('gone', reasonInWords(failure) ?? 'not found', failure);
-    case 'refused':
-      return new PhoneLineError('refused', reasonOfRefusal(failure), failure);
-  }
-};
+// The status of a refused request is HTTP's: only the sub-code has a meaning for the call.
+const reasonOfRefusal = (status: number, subCode: number | undefined): string =>
+  reasonInWords({ subCode }) ??
+  (status === 401 || status === 403 ? 'the phone service does not accept this app' : `refused (${status})`);
 
-// The codes of a refused request are HTTP's: only the sub-codes have a telephone's meaning.
-const reasonOfRefusal = ({ code, subCode }: { code: number; subCode?: number }): string =>
-  (subCode === undefined ? undefined : reasonInWords({ subCode })) ??
-  (code === 401 || code === 403 ? 'the phone service does not accept this app' : `refused (${code})`);
+/** A failed request to ACS as the error of the PhoneLine port. */
+export const phoneLineError = (failure: AcsFailure): PhoneLineError =>
+  new PhoneLineError(failure.kind === 'not sent' ? 'refused' : failure.kind, failure.reason, failure);

@@ -12,53 +12,48 @@ import { type CallId, parseCallId } from '../call-id.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
-/**
- * A client of ACS Call Automation that never retries by itself: the SDK's retries would repeat a play (it carries no
- * repeatability id) and know no deadline.
- */
+/** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
   const options = { retryOptions: { maxRetries: 0 } };
   return 'connectionString' in connection
-    ? // The settings admit plain http for loopback addresses alone.
+    ? // The settings accept plain http for loopback addresses only.
       new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
     : new CallAutomationClient(connection.endpoint, credential, options);
 };
 
-/** Bounds of one request, in milliseconds. */
+/** Limits of one request, in milliseconds. */
 interface Bounds {
-  /** For one attempt to be answered. */
+  /** For the answer to one attempt. */
   readonly attemptMs: number;
   /** For all attempts and the waiting between them. */
   readonly withinMs: number;
-  /** How often the request is sent at most, waiting for a throttle apart. */
+  /** How many attempts may fail. Throttled ones do not count. */
   readonly attempts: number;
 }
 
 const CALL_ATTEMPT = { attemptMs: 5_000, attempts: 3 };
-// An attempt that is not answered is not repeated, so it may take longer.
+// Without an answer it is not repeated, so one attempt may take longer.
 const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
 
 const FIRST_PAUSE_MS = 200;
-// Where ACS asks to slow down and does not say for how long.
+// If ACS does not say how long to wait.
 const FIRST_THROTTLE_PAUSE_MS = 1_000;
 const LONGEST_FLOOR_MS = 2_000;
 
-/** What an ACS line needs to know of this service. */
+/** Settings of the line. */
 export interface AcsLineOptions {
-  /** Who is calling. */
+  /** The caller's number. */
   readonly sourcePhoneNumber: string;
-  /** Speech; without it on the call, the call connects and stays silent. */
+  /** Text to speech. Without it, the call connects and stays silent. */
   readonly cognitiveServicesEndpoint: string;
-  /** Where the events of the calls go: the callback paths are below it. No slash at its end. */
+  /** The callback paths are below it. Without a slash at its end. */
   readonly callbackBaseUrl: string;
 }
 
 /**
- * The telephone line of Azure Communication Services.
- *
- * A call and a hang-up carry a repeatability id that stays the same over all attempts, so ACS does them once however often they are
- * sent; a play has none, so it is sent again only where the first surely had no effect.
+ * The telephone line of Azure Communication Services. All attempts to call, or to hang up, have the same repeatability id, with which ACS
+ * acts once. Requests to speak cannot have one.
  */
 export class AcsPhoneLine implements PhoneLine {
   readonly #client: () => CallAutomationClient;
@@ -102,15 +97,13 @@ export class AcsPhoneLine implements PhoneLine {
     try {
       await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
     } catch (error) {
-      // 404/8522: the call has ended, by an earlier hang-up or by the callee. That is what was wanted.
-      if (error instanceof PhoneLineError && error.failure === 'gone') return;
-      throw error;
+      // 404/8522: an earlier hang-up, or the callee, has ended the call.
+      if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
     }
   }
 }
 
-// The SDK makes a new repeatability id for every call of its methods; these headers take the place of its own, so that our
-// attempts are one request to ACS.
+// Replaces the SDK's own headers: it makes a new repeatability id for every attempt.
 const repeatable = () => ({
   customHeaders: {
     'Repeatability-Request-ID': randomUUID(),
@@ -120,9 +113,9 @@ const repeatable = () => ({
 
 const hadNoEffect = (failure: AcsFailure): boolean => failure.kind === 'throttled' || failure.kind === 'not sent';
 
-const isSafeToRepeat = (failure: AcsFailure): boolean => hadNoEffect(failure) || failure.kind === 'unclear';
+const isSafeToRepeat = (failure: AcsFailure): boolean => hadNoEffect(failure) || failure.kind === 'unanswered';
 
-/** Sends until an answer, a failure that may not be repeated, or the end of the time there is. */
+/** Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds. */
 const attempt = async <Answer>(
   mayRepeat: (failure: AcsFailure) => boolean,
   { attemptMs, withinMs, attempts }: Bounds,
@@ -142,8 +135,8 @@ const attempt = async <Answer>(
         failure.kind === 'throttled'
           ? Math.max(floorMs, failure.waitMs ?? FIRST_THROTTLE_PAUSE_MS * throttled)
           : floorMs;
-      const hopeless = sent >= attempts || performance.now() + pauseMs >= end;
-      if (hopeless || !mayRepeat(failure)) throw phoneLineError(failure);
+      const isLast = sent >= attempts || performance.now() + pauseMs >= end;
+      if (isLast || !mayRepeat(failure)) throw phoneLineError(failure);
       await sleep(pauseMs);
     }
   }

@@ -40,7 +40,8 @@ export const parseCallEvents: ParseCallEvents = async (batch) => {
   let malformedIds = 0;
   for (const [index, element] of batch.entries()) {
     const cloudEvent = await deserialize(element);
-    if (cloudEvent === undefined) malformed.push({ index, detail: NOT_A_CLOUD_EVENT });
+    if (cloudEvent === undefined)
+      malformed.push({ index, detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required' });
     else if (!isKnownType(cloudEvent.type)) otherKinds += 1;
     else {
       const event = readEvent(KIND_OF_TYPE[cloudEvent.type], cloudEvent.data);
@@ -50,8 +51,6 @@ export const parseCallEvents: ParseCallEvents = async (batch) => {
   }
   return malformed.length > 0 ? malformed : { events, otherKinds, malformedIds };
 };
-
-const NOT_A_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
 const isKnownType = (type: string): type is keyof typeof KIND_OF_TYPE => Object.hasOwn(KIND_OF_TYPE, type);
 

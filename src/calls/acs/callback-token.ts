@@ -2,31 +2,31 @@ import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jos
 
 import type { VerifyToken } from '../callbacks.ts';
 
-/** Whose tokens are believed. */
+/** Which tokens are valid. */
 export interface TokenRules {
   /** The ACS resource's immutable id: the audience of its tokens. Undefined: tokens are not verified. */
   readonly resourceId: string | undefined;
   readonly tokenIssuer: string;
-  /** Where the issuer's public keys are. */
+  /** The issuer's public keys. */
   readonly tokenKeysUrl: string;
 }
 
 const KEYS_CACHED_MS = 3_600_000;
-// An unknown key has the set fetched again, at most this often: anybody can make up key ids.
+// A token with an unknown key id has the keys fetched again, at most this often: anybody can make up key ids.
 const KEYS_COOL_DOWN_MS = 30_000;
 const KEYS_DEADLINE_MS = 5_000;
 const LEEWAY_SECONDS = 30;
 
-/** Thrown inside the verification where the key set cannot be had. */
+/** The keys could not be fetched. */
 class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
 
 /**
- * Makes the verification of the token that ACS signs every callback with. To be made once: it holds the key set, which is
- * fetched with the first token and shared by all that wait for it.
+ * Verifies the signed token that ACS puts on every callback. Create it once: it caches the keys, which the first token has fetched
+ * for all callbacks.
  *
- * @returns undefined where there is no resource id to verify tokens against
+ * @returns undefined without a resource id: tokens cannot be verified
  * @example
  * const verifyToken = createTokenVerifier({ resourceId, tokenIssuer, tokenKeysUrl });
  * await verifyToken?.(request.headers.get('authorization')); // 'valid'
@@ -49,7 +49,7 @@ export const createTokenVerifier = ({ resourceId, tokenIssuer, tokenKeysUrl }: T
         audience: resourceId,
         algorithms: ['RS256'],
         clockTolerance: LEEWAY_SECONDS,
-        // jose checks an expiry only where there is one.
+        // Otherwise jose accepts tokens without an expiry.
         requiredClaims: ['exp'],
       });
       return 'valid';
@@ -61,7 +61,7 @@ export const createTokenVerifier = ({ resourceId, tokenIssuer, tokenKeysUrl }: T
   };
 };
 
-// What the key set throws about the token is the token's fault; everything else it throws is an outage of the keys.
+// Of the key set's errors, these two mean that the token is wrong. All others mean that the keys could not be fetched.
 const reportingOutages =
   (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
@@ -69,6 +69,6 @@ const reportingOutages =
       return await keys(header, token);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error;
-      throw new KeysUnavailable('The keys of callback tokens cannot be had.', { cause: error });
+      throw new KeysUnavailable('The keys of callback tokens could not be fetched.', { cause: error });
     }
   };

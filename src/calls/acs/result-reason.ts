@@ -1,8 +1,4 @@
-/** The codes of a result: one like an HTTP or SIP status, and ACS's more precise one. */
-export interface ResultCodes {
-  readonly code?: number | undefined;
-  readonly subCode?: number | undefined;
-}
+import type { ResultCodes } from '../call-event.ts';
 
 /** Sub-codes that operators meet. */
 const REASON_OF_SUB_CODE: ReadonlyMap<number, string> = new Map([
@@ -42,6 +38,3 @@ const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
 export const reasonInWords = ({ code, subCode }: ResultCodes): string | undefined =>
   (subCode === undefined ? undefined : REASON_OF_SUB_CODE.get(subCode)) ??
   (code === undefined ? undefined : REASON_OF_CODE.get(code));
-
-/** Sub-codes of events and error codes of answers with which ACS throttles. */
-export const THROTTLING_SUB_CODES: ReadonlySet<number> = new Set([8_516, 8_529, 8_530]);

@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES } from '../alert-types.ts';
 import type { CallId } from '../call-id.ts';
 import type { CallRecord } from '../call-record.ts';
-import type { RowAddress, RowValues, StoredRow } from './calls-table.ts';
 import { isMaskedNumber, type MaskedNumber } from '../phone-number.ts';
+import type { RowAddress, RowValues, StoredRow } from './calls-table.ts';
 
 // 256 partitions spread the calls over the table's servers.
-const partitionOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 2);
+const partitionOf = (id: string): string => hash('sha256', id).slice(0, 2);
 
 /** The row of a call's record. */
 export const callRowAddress = (callId: CallId): RowAddress => ({
@@ -23,15 +23,9 @@ export const requestRowAddress = (requestId: string): RowAddress => ({
   rowKey: `request|${requestId}`,
 });
 
-/** Where the answer to a notification with an `Idempotency-Key` is. The key is the caller's: only its hash goes into the row's key. */
-export const answerRowAddress = (idempotencyKey: string): RowAddress => {
-  const hash = createHash('sha256').update(idempotencyKey).digest('hex');
-  return { partitionKey: hash.slice(0, 2), rowKey: `answer|${hash}` };
-};
-
+/** Stored as a date, so that a storage browser shows it as one; milliseconds since 1970 in the record. */
 const time = z
-  .date()
-  .transform((date) => date.getTime())
+  .codec(z.date(), z.number(), { decode: (date) => date.getTime(), encode: (ms) => new Date(ms) })
   .optional();
 
 const callRowSchema = z.object({
@@ -52,23 +46,7 @@ const callRowSchema = z.object({
 });
 
 /** A stored row → the call's record; undefined where the row is damaged or of another version. */
-export const parseCallRow = (row: StoredRow): CallRecord | undefined => {
-  const parsed = callRowSchema.safeParse(row.values);
-  return parsed.success ? parsed.data : undefined;
-};
+export const parseCallRow = (row: StoredRow): CallRecord | undefined => callRowSchema.safeParse(row.values).data;
 
-/** A call's record → the values of its row. Times become dates, so that a storage browser shows them as dates. */
-export const callRowValues = (record: CallRecord): RowValues => {
-  const { placedAt, playingAt, playConfirmedAt, hangingUpAt, endedAt, disconnectedAt, ...rest } = record;
-  return {
-    ...rest,
-    placedAt: dateOf(placedAt),
-    playingAt: dateOf(playingAt),
-    playConfirmedAt: dateOf(playConfirmedAt),
-    hangingUpAt: dateOf(hangingUpAt),
-    endedAt: dateOf(endedAt),
-    disconnectedAt: dateOf(disconnectedAt),
-  };
-};
-
-const dateOf = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(ms));
+/** A call's record → the values of its row. */
+export const callRowValues = (record: CallRecord): RowValues => callRowSchema.encode(record);

@@ -11,16 +11,16 @@ export interface RowAddress {
 /** The values of a row; times are `Date`s. A property that is undefined is not stored. */
 export type RowValues = Readonly<Record<string, string | number | Date | undefined>>;
 
-/** A row as it was read, with the tag that a later write must name. */
+/** A row as it was read, with the ETag that a later write must send. */
 export interface StoredRow {
   readonly values: Readonly<Record<string, unknown>>;
   readonly etag: string;
 }
 
-/** The table did not answer, in time or usefully: nothing is known of the row, and a write may or may not have been done. */
+/** The table did not answer in time, or with an error. A write may have been done. */
 export class CallsTableUnavailable extends Error {
   override readonly name = 'CallsTableUnavailable';
-  /** The HTTP status, the system's code or `deadline`; never a message. */
+  /** An error code, an HTTP status or a few words; never the SDK's message. */
   readonly kind: string;
 
   constructor(kind: string) {
@@ -29,17 +29,17 @@ export class CallsTableUnavailable extends Error {
   }
 }
 
-// Somebody listens to a silent line meanwhile. The first request of a process may have to fetch a token.
+// Short: a callee hears silence meanwhile. Long enough to fetch the process's first token.
 const DEADLINE_MS = 1_500;
-// After a request that was not answered in time the next ones do not wait for the same.
-const REST_AFTER_DEADLINE_MS = 5_000;
+// After a request that was not answered in time, further requests fail at once for so long.
+const FAIL_AFTER_DEADLINE_MS = 5_000;
 
-/** Rows with compare-and-swap: what claims are made of. Every method throws {@link CallsTableUnavailable} and nothing else. */
+/** Rows with compare-and-swap. Every method throws {@link CallsTableUnavailable} and nothing else. */
 export class CallsTable {
   readonly #client: () => TableClient;
-  #restsUntil = 0;
+  #failsUntil = 0;
 
-  /** @param client made without retries of its own: a call cannot wait for them */
+  /** @param client without the SDK's retries, which take longer than a call can wait */
   constructor(client: () => TableClient) {
     this.#client = client;
   }
@@ -54,10 +54,10 @@ export class CallsTable {
   }
 
   /**
-   * Writes a row: a new one, or anew if it is still the one that was read.
+   * Inserts a row, or replaces the one that was read.
    *
-   * @param readEtag the tag of the row that was read; undefined where there was none
-   * @returns the new row's tag; undefined where somebody else was first
+   * @param readEtag the ETag of the row that was read; undefined: insert
+   * @returns the new ETag; undefined where another writer was first
    */
   write(address: RowAddress, values: RowValues, readEtag: string | undefined): Promise<string | undefined> {
     return this.#request(
@@ -77,14 +77,14 @@ export class CallsTable {
     send: (abortSignal: AbortSignal) => Promise<Answer>,
     meaningOf: (failure: SdkFailure) => { readonly answer: Answer } | undefined,
   ): Promise<Answer> {
-    if (performance.now() < this.#restsUntil) throw new CallsTableUnavailable('deadline');
+    if (performance.now() < this.#failsUntil) throw new CallsTableUnavailable('deadline');
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     for (let created = false; ; created = true) {
       try {
         return await send(deadline);
       } catch (error) {
         if (deadline.aborted) {
-          this.#restsUntil = performance.now() + REST_AFTER_DEADLINE_MS;
+          this.#failsUntil = performance.now() + FAIL_AFTER_DEADLINE_MS;
           throw new CallsTableUnavailable('deadline');
         }
         const failure = readSdkError(error);
