@@ -12,7 +12,7 @@ import { ownTablesPrefix } from '../harness/app.ts';
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const noRetries = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 
-/** The URL of a server that answers as it is told. */
+/** Starts a server; returns its URL. */
 const serve = async (listener: RequestListener): Promise<string> => {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -24,7 +24,7 @@ const serve = async (listener: RequestListener): Promise<string> => {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 };
 
-/** The URL of a port on which nobody listens any more. */
+/** The URL of a port on which nothing listens. */
 const closedPort = async (): Promise<string> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,7 +45,7 @@ const thrownBy = async (request: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** What `getEntity` throws where the server answers so. */
+/** What `getEntity` throws for an answer. */
 const tableError = async (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
   const url = await serve((_, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body),
@@ -93,7 +93,7 @@ describe('the error of a request that Table Storage answered', () => {
   });
 });
 
-it("reads the code of an answer of ACS's", async () => {
+it('of a request that ACS answered has the status and the code in the body', async () => {
   const url = await serve((_, response) =>
     response
       .writeHead(404, { 'content-type': 'application/json' })
@@ -134,6 +134,6 @@ it.each([
   ['nothing', undefined],
   ['null', null],
   ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, details: 'none', response: { headers: {} } }],
-])('takes %s for no error of an SDK', (_, thrown) => {
+])('reads %s as unknown', (_, thrown) => {
   expect(readSdkError(thrown)).toEqual({ code: undefined, unanswered: 'unknown' });
 });

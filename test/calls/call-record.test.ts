@@ -19,11 +19,11 @@ import {
 
 const details = { alertType: 'ConfirmedFire' } as const;
 const timeouts = { establishingMs: 125_000, playingMs: 40_000 };
-const ORDER = { establishing: 0, playing: 1, hanging_up: 2, hung_up: 3, failed: 3 } as const;
+const ADVANCE = { establishing: 0, playing: 1, hanging_up: 2, hung_up: 3, failed: 3 } as const;
 
 type Name = keyof typeof steps;
 
-/** Everything that may happen to a record. */
+/** All steps. */
 const steps = {
   placed: (known: CallRecord | undefined, now: number): Step<string> => placed(known, details, now),
   connected: (known: CallRecord | undefined, now: number) => connected(known, details, now),
@@ -41,7 +41,7 @@ const happenings = fc.array(fc.tuple(fc.constantFrom(...names), fc.integer({ min
 });
 
 describe("a call's record", () => {
-  it('only ever moves forward, and is claimed once for speaking and once for hanging up', () => {
+  it('only ever moves forward, and can be claimed once for speaking and once for hanging up', () => {
     fc.assert(
       fc.property(happenings, (sequence) => {
         let now = 1_000_000;
@@ -53,20 +53,20 @@ describe("a call's record", () => {
           const { next, action } = steps[name](known, now);
           if (action === 'claimed' && name === 'connected') speaking += 1;
           if (action === 'claimed' && name !== 'connected') hangingUp += 1;
-          const wentBack = next !== undefined && known !== undefined && ORDER[next.state] < ORDER[known.state];
+          const wentBack = next !== undefined && known !== undefined && ADVANCE[next.state] < ADVANCE[known.state];
           expect(wentBack).toBe(false);
           const hadEnded = known?.state === 'hung_up' || known?.state === 'failed';
           expect(hadEnded && action === 'claimed').toBe(false);
           known = next ?? known;
         }
-        // All within one lease: nobody may have taken over.
+        // Less than one lease in all, so no claim may be taken over.
         expect(speaking).toBeLessThanOrEqual(1);
         expect(hangingUp).toBeLessThanOrEqual(1);
       }),
     );
   });
 
-  it('changes nothing more by what already happened', () => {
+  it('is not changed by a repeated event', () => {
     fc.assert(
       fc.property(happenings, fc.constantFrom(...names), (sequence, name) => {
         let known: CallRecord | undefined;
@@ -80,17 +80,17 @@ describe("a call's record", () => {
     );
   });
 
-  it('is taken over from an instance that claimed to speak and never did', () => {
+  it('lets another instance speak when the one that claimed to does not', () => {
     const claimed = connected(undefined, details, 1_000).next;
     expect(connected(claimed, details, 1_000 + CLAIM_LEASE_MS - 1).action).toBe('wait');
     const taken = connected(claimed, details, 1_000 + CLAIM_LEASE_MS);
     expect(taken.action).toBe('claimed');
-    // Not from one that did.
+    // Once speaking is confirmed, no instance speaks again.
     const confirmed = playConfirmed(taken.next, 30_000).next;
     expect(connected(confirmed, details, 1_000_000).action).toBe('nothing');
   });
 
-  it('is taken over from an instance that claimed to hang up and never did', () => {
+  it('lets another instance hang up when the one that claimed to does not', () => {
     const claimed = over(undefined, details, { endsAs: 'failed', reason: 'speech refused' }, 1_000).next;
     expect(over(claimed, details, { endsAs: 'hung_up' }, 2_000).action).toBe('wait');
     const taken = over(claimed, details, { endsAs: 'hung_up' }, 1_000 + CLAIM_LEASE_MS);
@@ -98,14 +98,14 @@ describe("a call's record", () => {
     expect(hungUp(taken.next, 50_000).next).toMatchObject({ state: 'failed', reason: 'speech refused' });
   });
 
-  it('is hung up when the end of the message is all that is known of the call', () => {
+  it('starts with hanging up when the end of the message is the first event', () => {
     expect(over(undefined, details, { endsAs: 'hung_up' }, 1)).toMatchObject({
       action: 'claimed',
       next: { state: 'hanging_up' },
     });
   });
 
-  it('tells how it ended', () => {
+  it('says how the call ended', () => {
     const playing = connected(undefined, details, 1).next;
     const result = { code: 200, subCode: 0 };
     expect(disconnected(playing, details, result, 2).next).toMatchObject({
@@ -123,14 +123,14 @@ describe("a call's record", () => {
     expect(notEstablished(undefined, details, {}, 2).next?.reason).toBe('not established');
   });
 
-  it('is overdue when an event was lost: never before the event could have come', () => {
+  it('is overdue when an event was lost, but never before it could have come', () => {
     const establishing = placed(undefined, details, 1_000).next;
     expect(overdue(establishing, details, timeouts, 125_999).action).toBe('nothing');
     expect(overdue(establishing, details, timeouts, 126_000)).toMatchObject({
       action: 'claimed',
       next: { state: 'hanging_up', endsAs: 'failed', reason: 'no answer was reported' },
     });
-    // Answered late: its time counts from the message's start.
+    // Answered late: the timeout counts from the start of the message.
     const playing = playConfirmed(connected(establishing, details, 110_000).next, 110_100).next;
     expect(overdue(playing, details, timeouts, 126_000).action).toBe('nothing');
     expect(overdue(playing, details, timeouts, 150_100)).toMatchObject({
@@ -141,7 +141,7 @@ describe("a call's record", () => {
     expect(ended && overdueAt(ended, timeouts)).toBeUndefined();
   });
 
-  it('of two views of one call believes the one that is further on', () => {
+  it('is the most advanced of two records of one call', () => {
     const establishing = placed(undefined, details, 1).next;
     const playing = connected(establishing, details, 2).next;
     const confirmed = playConfirmed(playing, 3).next;

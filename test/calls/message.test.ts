@@ -4,7 +4,7 @@ import { ALERT_TYPES, findAlertType } from '../../src/calls/alert-types.ts';
 import { longestSpeakingMs, MAX_SPOKEN_CHARACTERS, spokenMessage } from '../../src/calls/message.ts';
 
 describe('the spoken message', () => {
-  // From the contract, not from the table: an alert that says something else is another alert.
+  // Written out from the contract, not derived from the code.
   it.each([
     ['Anomaly', 'AnomalyCallback', 'Anomaly has been reported.'],
     ['PointOfInterest', 'PointOfInterestCallback', 'Point of interest has been reported.'],
@@ -12,33 +12,33 @@ describe('the spoken message', () => {
     ['ConfirmedFire', 'ConfirmedFireCallback', 'Confirmed fire has been reported.'],
     ['BurnJob', 'BurnJobCallback', 'Burn job has been reported.'],
     ['Custom', 'CustomCallback', 'Custom Alert has been reported.'],
-  ])('of %s says three times what was reported', (name, callbackPath, phrase) => {
+  ])('of %s is its message unit three times', (name, callbackPath, phrase) => {
     const alertType = ALERT_TYPES.find((type) => type.name === name) ?? ALERT_TYPES[0];
     expect(alertType.callbackPath).toBe(callbackPath);
     const unit = `You've received a new Alert from Ridge Watch. ${phrase} `;
     expect(spokenMessage('Ridge Watch', alertType)).toBe(`${unit}${unit}${unit}`);
   });
 
-  it('covers every alert type there is', () => {
+  it('exists for every alert type', () => {
     expect(ALERT_TYPES).toHaveLength(6);
     expect(findAlertType('Custom')?.phrase).toBe('Custom Alert has been reported.');
     expect(findAlertType('custom')).toBeUndefined();
     expect(findAlertType('toString')).toBeUndefined();
   });
 
-  it('says a service name as it is, whatever is in it', () => {
+  it('contains the service name unchanged, whatever its characters', () => {
     const name = '<Fire & "Rescue"> $& %20 \\n';
     expect(spokenMessage(name, ALERT_TYPES[0]).split(name)).toHaveLength(4);
   });
 
-  it('stays below what ACS speaks with the longest service name that the settings admit', () => {
+  it('is short enough for the line with the longest service name that the settings accept', () => {
     const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage('x'.repeat(200), type).length));
     expect(longest).toBeLessThanOrEqual(MAX_SPOKEN_CHARACTERS);
   });
 
-  it('is given more time than any voice takes, and more for what is read out', () => {
+  it('has a speaking time above that of any voice, with more for digits and signs', () => {
     const text = spokenMessage('Ridge Watch', ALERT_TYPES[0]);
-    // 15 characters a second is usual.
+    // Voices usually speak 15 characters a second.
     expect(longestSpeakingMs(text)).toBeGreaterThan((text.length / 15) * 1_000 * 2);
     expect(longestSpeakingMs('7'.repeat(100))).toBeGreaterThan(longestSpeakingMs('a'.repeat(100)));
     expect(longestSpeakingMs(text)).toBeLessThan(60_000);

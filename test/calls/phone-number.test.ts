@@ -9,7 +9,7 @@ const digits = (minLength: number, maxLength: number) =>
 const numbers = fc.tuple(fc.integer({ min: 1, max: 9 }), digits(6, 14)).map(([first, rest]) => `+${first}${rest}`);
 
 describe('a phone number', () => {
-  it('is E.164, with spaces around it forgiven', () => {
+  it('is E.164, without the white space around it', () => {
     fc.assert(
       fc.property(numbers, (number) => {
         expect(parsePhoneNumber(number)).toBe(number);
@@ -23,7 +23,7 @@ describe('a phone number', () => {
     (text) => expect(parsePhoneNumber(text)).toBeUndefined(),
   );
 
-  it('shows its last four digits and nothing else once it is masked', () => {
+  it('shows only its last four digits when it is masked', () => {
     fc.assert(
       fc.property(numbers, (text) => {
         const number = parsePhoneNumber(text);

@@ -4,7 +4,7 @@ import { judgeAcsError, phoneLineError } from '../../../src/calls/acs/acs-failur
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 
-/** What the SDK throws for an answer, as far as it is looked at. */
+/** The parts of the SDK's error for an answer that are read. */
 const answered = (statusCode: number, code?: string, headers: Readonly<Record<string, string>> = {}) =>
   Object.assign(new Error('a message with +12065550100 and accesskey=secret'), {
     name: 'RestError',
@@ -17,7 +17,7 @@ const failed = (name: string, code?: string) => Object.assign(new Error('a messa
 
 const reasonOf = (error: unknown): string => phoneLineError(judgeAcsError(error, NOW)).reason;
 
-describe('what became of a request that failed', () => {
+describe('a failed request', () => {
   it.each([
     ['429 with seconds', answered(429, undefined, { 'retry-after': '7' }), { kind: 'throttled', waitMs: 7_000 }],
     [
@@ -39,7 +39,7 @@ describe('what became of a request that failed', () => {
     ['500', answered(500), { kind: 'unanswered', code: 500 }],
     ['504', answered(504), { kind: 'unanswered', code: 504 }],
     ['408', answered(408), { kind: 'unanswered', code: 408 }],
-    ['a success that nobody understands', answered(201), { kind: 'unanswered', reason: 'unexpected answer' }],
+    ['a success that cannot be read', answered(201), { kind: 'unanswered', reason: 'unexpected answer' }],
     ['404/8522', answered(404, '8522'), { kind: 'gone', subCode: 8_522 }],
     ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400 }],
     ['401', answered(401), { kind: 'refused', code: 401 }],
@@ -56,12 +56,12 @@ describe('what became of a request that failed', () => {
   ])('%s', (_, error, expected) => {
     const failure = judgeAcsError(error, NOW);
     expect(failure).toMatchObject(expected);
-    // Nothing of the SDK's message comes through: it may hold keys and numbers.
+    // Nothing of the SDK's message: it may hold keys and phone numbers.
     const { message, reason, stack } = phoneLineError(failure);
     expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
   });
 
-  it('is told in words', () => {
+  it('has a reason in words', () => {
     expect(reasonOf(answered(429))).toBe('throttled');
     expect(reasonOf(answered(403, '8529'))).toBe('throttled');
     expect(reasonOf(answered(404, '8522'))).toBe('call not found');

@@ -24,7 +24,7 @@ const recorded = {
 };
 
 describe("a callback's events", () => {
-  it('are read as ACS sends them', async () => {
+  it('are parsed as ACS sends them', async () => {
     expect(await parseCallEvents([recorded])).toEqual({
       events: [
         {
@@ -39,7 +39,7 @@ describe("a callback's events", () => {
     });
   });
 
-  it('need nothing but the call id', async () => {
+  it('need only a call id', async () => {
     const bare = { id: '1', source: 's', type: recorded.type, specversion: '1.0', data: { callConnectionId: 'a' } };
     expect(await parseCallEvents([bare])).toMatchObject({
       events: [{ kind: 'connected', callId: 'a', result: {}, context: undefined }],
@@ -67,7 +67,7 @@ describe("a callback's events", () => {
     });
   });
 
-  // Microsoft's own sample compares with a small p and never hangs up.
+  // A sample of Microsoft's compares with `playFailed`, which never matches.
   it.each(['playFailed', 'callconnected', 'ParticipantsUpdated', 'toString', ''])(
     'of the kind %j are ignored',
     async (type) => {
@@ -76,7 +76,7 @@ describe("a callback's events", () => {
     },
   );
 
-  it('keep their order, all of them', async () => {
+  it('keep their order', async () => {
     const batch = [
       { ...recorded, type: 'Microsoft.Communication.CallConnected' },
       { ...recorded, type: 'Microsoft.Communication.PlayStarted' },
@@ -90,7 +90,7 @@ describe("a callback's events", () => {
     ]);
   });
 
-  it('never carry into the logs what somebody put into their context', async () => {
+  it('have no context unless this service wrote it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.anything()), async (operationContext) => {
         const parsed = await parseCallEvents([{ ...recorded, data: { ...recorded.data, operationContext } }]);
@@ -99,7 +99,7 @@ describe("a callback's events", () => {
     );
   });
 
-  it('are sorted out without an error, whatever comes', async () => {
+  it('are parsed without an exception, whatever the body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.anything(), { maxLength: 5 }), async (batch) => {
         await parseCallEvents(batch);

@@ -9,7 +9,7 @@ import { createTokenVerifier } from '../../../src/calls/acs/callback-token.ts';
 const ISSUER = 'https://issuer.invalid';
 const RESOURCE_ID = 'd2f0a8b4-5a1c-4a52-9a58-4c3e3c0a9d11';
 
-/** A server of keys that answers as it is told. */
+/** A key server with the given answers, and a verifier that fetches from it. */
 const keyServer = async (listener: RequestListener) => {
   let fetches = 0;
   const server = createServer((request, response) => {
@@ -33,7 +33,7 @@ const keyServer = async (listener: RequestListener) => {
   return { verify, fetches: () => fetches };
 };
 
-it('fetches the keys once for a thousand tokens at once, and again for no unknown key within the cool-down', async () => {
+it('fetches the keys once for a thousand tokens at the same time, and not again for an unknown key within the cool-down', async () => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const stranger = await createTokenSigner(ISSUER, RESOURCE_ID);
   const { verify, fetches } = await keyServer((_, response) => response.end(JSON.stringify(signer.keySet)));
@@ -46,7 +46,7 @@ it('fetches the keys once for a thousand tokens at once, and again for no unknow
   expect(fetches()).toBe(1);
 });
 
-it('spends no fetch on a token that could never be good', async () => {
+it('fetches no keys for a malformed token', async () => {
   const { verify, fetches } = await keyServer((_, response) => response.end('{}'));
   for (const header of [
     null,
@@ -68,13 +68,13 @@ it.each<[string, RequestListener]>([
   ['answers no key set', (_, response) => response.end('{"keys":7}')],
   ['breaks the connection', (request) => request.socket.destroy()],
   ['redirects', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end()],
-])('can say nothing about a token while the server of the keys %s', async (_, listener) => {
+])('cannot verify a token while the key server %s', async (_, listener) => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const { verify } = await keyServer(listener);
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
 });
 
-it('gives up on a server of keys that never answers, within seconds', { timeout: 15_000 }, async () => {
+it('stops waiting for a key server that never answers, within seconds', { timeout: 15_000 }, async () => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const { verify } = await keyServer(() => undefined);
   const begun = performance.now();

@@ -48,11 +48,11 @@ const names = ['placed', 'connected', 'confirmed', 'over', 'hungUp', 'disconnect
 
 describe('the ledger of calls', () => {
   it(
-    'lets one instance of many speak and one hang up, whatever comes where and when',
+    'lets one of many instances speak and one hang up, in whatever order and wherever events come',
     { timeout: 60_000 },
     async () => {
       const prefix = ownTablesPrefix();
-      // Three instances; the table is made by whichever is first.
+      // Three instances; the first to write creates the table.
       const ledgers = [ledgerOn(prefix), ledgerOn(prefix), ledgerOn(prefix)];
       const happenings = fc.array(fc.tuple(fc.constantFrom(...names), fc.integer({ min: 0, max: 2 })), {
         minLength: 2,
@@ -61,7 +61,7 @@ describe('the ledger of calls', () => {
       await fc.assert(
         fc.asyncProperty(happenings, async (sequence) => {
           const callId = newCall();
-          // All at once: the table decides.
+          // All at the same time, so that they compete in the table.
           const taken = await Promise.all(
             sequence.map(async ([name, instance]) => {
               const result = await ledgers[instance]?.step<string>(callId, steps[name], SILENT);
@@ -73,7 +73,7 @@ describe('the ledger of calls', () => {
             taken.filter(({ name, action }) => name === wanted && action === 'claimed').length;
           expect(claims('connected')).toBeLessThanOrEqual(1);
           expect(claims('over')).toBeLessThanOrEqual(1);
-          // All instances see the same in the end.
+          // In the end all instances read the same state.
           const seen = await Promise.all(
             ledgers.map((ledger) => ledger.step(callId, () => ({ action: 'seen' }), SILENT)),
           );
@@ -84,7 +84,7 @@ describe('the ledger of calls', () => {
     },
   );
 
-  it('gives back what was written, to the millisecond', async () => {
+  it('reads what was written, to the millisecond', async () => {
     const prefix = ownTablesPrefix();
     const callId = newCall();
     const written: CallRecord = {
@@ -107,7 +107,7 @@ describe('the ledger of calls', () => {
     expect(record).toEqual(written);
   });
 
-  it('remembers by itself where the table cannot be used, says so, and still lets one event of many speak', async () => {
+  it('without the table keeps records in memory, logs that, and lets one of many events speak', async () => {
     const warnings: unknown[] = [];
     const log: Log = { ...SILENT, warn: (event, fields) => warnings.push({ event, ...fields }) };
     const nowhere =
@@ -120,7 +120,7 @@ describe('the ledger of calls', () => {
     expect(warnings).toContainEqual({ event: 'call records unreachable', call_id: callId, kind: 'ECONNREFUSED' });
   });
 
-  it('goes on from what it remembers when the table is back', async () => {
+  it('continues from memory when the table is back', async () => {
     const prefix = ownTablesPrefix();
     const callId = newCall();
     const broken = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}calls`, {
@@ -143,7 +143,7 @@ describe('the ledger of calls', () => {
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'claimed', shared: false });
     await ledger.step(callId, steps.confirmed, SILENT);
     down = false;
-    // The table still says `establishing`; this instance knows better, and the next change tells the others.
+    // The row still says `establishing`. This instance remembers more, and its next write brings the row up to date.
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'nothing' });
     expect(await ledger.step(callId, steps.over, SILENT)).toMatchObject({ action: 'claimed', shared: true });
     expect(await ledgerOn(prefix).step(callId, steps.connected, SILENT)).toMatchObject({ action: 'nothing' });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { setStage } from './stage.ts';
 
-it('calls, speaks the message once when somebody answers, and hangs up when it is over', async () => {
+it('calls, speaks the message once when somebody answers, and hangs up after it', async () => {
   const stage = await setStage();
   const answer = await stage.alert('ConfirmedFire', ['+12065550100']);
   expect(answer).toEqual({
@@ -14,11 +14,11 @@ it('calls, speaks the message once when somebody answers, and hangs up when it i
   expect(call.id).toBe(answer.calls?.[0]?.call_connection_id);
   expect(call.from).toBe('+12065550199');
   expect(call.callbackUri).toBe(`${stage.url}/api/ConfirmedFireCallback`);
-  // Word for word, with the space at its end: this is what the service promises.
+  // Word for word, with the space at its end, as the contract says.
   const unit = "You've received a new Alert from Test Watch. Confirmed fire has been reported. ";
   expect(call.spoken).toEqual([unit + unit + unit]);
   expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
-  // ParticipantsUpdated comes whenever it likes, and nobody cares.
+  // ParticipantsUpdated may come at any time and is ignored.
   const steps = call.story.filter((line) => line.kind !== 'speech' && line.text !== 'ParticipantsUpdated');
   expect(steps.map((line) => line.text)).toEqual([
     'createCall',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { messageOf, setStage } from './stage.ts';
 
-it('asks again when ACS is too busy to call, fails, or its answer is lost, and calls everybody once', async () => {
+it('repeats a request to call when ACS throttles it, fails or its answer is lost, and calls everybody once', async () => {
   const stage = await setStage();
   const numbers = {
     'throttled, with Retry-After': '+12065550330',
@@ -19,7 +19,7 @@ it('asks again when ACS is too busy to call, fails, or its answer is lost, and c
     const call = await stage.callEnds(number);
     expect(call.spoken, what).toEqual([messageOf('ConfirmedFire')]);
   }
-  // As long as it was told to, and no longer than that needs.
+  // At least the Retry-After of one second, and not much longer.
   const [throttled] = stage.callsTo(numbers['throttled, with Retry-After']);
   const waited = Date.parse(throttled?.story[0]?.at ?? '') - begun;
   expect(waited).toBeGreaterThanOrEqual(1_000);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { setStage } from './stage.ts';
 
-it('answers that the line is throttled when waiting as told would take too long', async () => {
+it('answers that the line is throttled when ACS asks to wait too long', async () => {
   const stage = await setStage();
   const answer = await stage.alert('ConfirmedFire', ['+12065550331']);
   expect(answer).toMatchObject({

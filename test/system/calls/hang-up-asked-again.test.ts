@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { setStage } from './stage.ts';
 
-it('asks again when a hang-up fails or its answer is lost, and closes the line', async () => {
+it('repeats a request to hang up that fails or whose answer is lost, and ends the call', async () => {
   const stage = await setStage();
   await stage.alert('BurnJob', ['+12065550340', '+12065550341']);
 

@@ -11,8 +11,8 @@ const event = (data: unknown, more: object = {}) => ({
   ...more,
 });
 
-describe('callbacks by somebody who means harm', () => {
-  it('never asks ACS anything about a call id that is not well-formed', async () => {
+describe('hostile callbacks', () => {
+  it('never cause a request about a call id that is not well-formed', async () => {
     const stage = await setStage();
     const ids: readonly unknown[] = [
       '',
@@ -45,7 +45,7 @@ describe('callbacks by somebody who means harm', () => {
         expect((await stage.callback('AnomalyCallback', [event(data, { type })])).status).toBe(200);
       }
     }
-    // Every request that was made would be among the refused: these calls do not exist.
+    // The simulator refuses every request about these calls: they do not exist.
     expect(stage.acs.log()).toMatchObject({ calls: [], refused: [] });
     await stage.callback('AnomalyCallback', [event({ callConnectionId: 'well-formed' })]);
     expect(stage.acs.log().refused.map(({ request }) => request)).toEqual([
@@ -55,7 +55,7 @@ describe('callbacks by somebody who means harm', () => {
     expect(stage.logged('callback events without a call id').length).toBeGreaterThan(100);
   });
 
-  it('answers 400 to what is no array of CloudEvents, and 413 to what is too large', async () => {
+  it('are answered 400 if the body is no array of CloudEvents, and 413 if it is too large', async () => {
     const stage = await setStage();
     const malformed: readonly unknown[] = [
       '',
@@ -99,7 +99,7 @@ describe('callbacks by somebody who means harm', () => {
     expect(stage.logged('unexpected error')).toEqual([]);
   });
 
-  it('forgives wrong types in what it can do without', async () => {
+  it('are accepted with wrong types in optional fields', async () => {
     const stage = await setStage();
     const junk: readonly unknown[] = [
       null,
@@ -123,23 +123,27 @@ describe('callbacks by somebody who means harm', () => {
     expect(stage.logged('unexpected error')).toEqual([]);
   });
 
-  it('takes thousands of events in one array in bounded time, and stays healthy', { timeout: 90_000 }, async () => {
-    const stage = await setStage();
-    const short = { id: '1', source: 's' };
-    const distinct = Array.from({ length: 400 }, (_, index) => event({ callConnectionId: `nobody-${index}` }, short));
-    const repeated = Array.from({ length: 3_000 }, () => event({ callConnectionId: 'always-the-same' }, short));
-    const others = Array.from({ length: 1_000 }, () =>
-      event({}, { ...short, type: 'Microsoft.Communication.Nonsense' }),
-    );
-    const begun = performance.now();
-    for (const batch of [distinct, repeated, others]) {
-      expect((await stage.callback('AnomalyCallback', batch)).status).toBe(200);
-    }
-    expect(performance.now() - begun).toBeLessThan(60_000);
-    expect((await fetch(`${stage.url}/api/health`)).status).toBe(200);
-    // Each of those calls was asked to be spoken to and to be hung up at most once: ACS knows none of them.
-    const asked = stage.acs.log().refused.map((refused) => refused.request);
-    expect(new Set(asked).size).toBe(asked.length);
-    expect(asked.length).toBe(2 * 401);
-  });
+  it(
+    'with thousands of events are handled in bounded time, and the app stays healthy',
+    { timeout: 90_000 },
+    async () => {
+      const stage = await setStage();
+      const short = { id: '1', source: 's' };
+      const distinct = Array.from({ length: 400 }, (_, index) => event({ callConnectionId: `nobody-${index}` }, short));
+      const repeated = Array.from({ length: 3_000 }, () => event({ callConnectionId: 'always-the-same' }, short));
+      const others = Array.from({ length: 1_000 }, () =>
+        event({}, { ...short, type: 'Microsoft.Communication.Nonsense' }),
+      );
+      const begun = performance.now();
+      for (const batch of [distinct, repeated, others]) {
+        expect((await stage.callback('AnomalyCallback', batch)).status).toBe(200);
+      }
+      expect(performance.now() - begun).toBeLessThan(60_000);
+      expect((await fetch(`${stage.url}/api/health`)).status).toBe(200);
+      // One request to speak and one to hang up for each call, all refused: the simulator knows none of them.
+      const asked = stage.acs.log().refused.map((refused) => refused.request);
+      expect(new Set(asked).size).toBe(asked.length);
+      expect(asked.length).toBe(2 * 401);
+    },
+  );
 });

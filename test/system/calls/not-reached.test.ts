@@ -10,7 +10,7 @@ const unreachable = [
   { number: '+12065550305', code: 403, subCode: 510_403, reason: 'blocked as spam' },
 ];
 
-it('tells in the record and the log why somebody was not reached, and does nothing more', async () => {
+it('records and logs why somebody was not reached, and sends no further requests', async () => {
   const stage = await setStage();
   const numbers = unreachable.map(({ number }) => number);
   expect((await stage.alert('Anomaly', numbers)).status).toBe(202);

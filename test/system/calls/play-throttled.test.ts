@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { messageOf, setStage } from './stage.ts';
 
-it('waits as told when ACS is too busy to speak, then speaks once', async () => {
+it('waits as long as ACS asks when it throttles a request to speak, then speaks once', async () => {
   const stage = await setStage();
   await stage.alert('Custom', ['+12065550317']);
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { messageOf, setStage } from './stage.ts';
 
-it('calls everybody it can, and answers for each in their order', async () => {
+it('calls everybody it can, and answers for each recipient in the order of the request', async () => {
   const stage = await setStage();
   const numbers = ['+12065550400', '+12065550436', '+12065550402', '+12065551400'];
   const answer = await stage.alert('ConfirmedFire', [numbers[0] ?? '', ` ${numbers[1]} `, ...numbers.slice(1)]);

@@ -7,7 +7,7 @@ const failures = [
   { number: '+12065550311', sub: 8_567, reason: 'speech not configured' },
 ];
 
-it('hangs up when the message fails, and says why in the record and the log', async () => {
+it('hangs up when the message fails, and records and logs why', async () => {
   const stage = await setStage();
   const numbers = failures.map(({ number }) => number);
   await stage.alert('ReportOfFire', numbers);

@@ -12,13 +12,13 @@ import { spokenMessage } from '../../../src/calls/message.ts';
 import { type App, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
 import { until } from './until.ts';
 
-/** What a story is told with. */
+/** Options of a stage. */
 export interface StageOptions {
   /** How many instances of the app share the tables and get every callback; 1 where it is not given. */
   readonly instances?: number;
   /** Further settings of the app. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** How long things take at the telephone company. */
+  /** How long ringing, speaking and so on take in the simulator. */
   readonly pace?: Partial<Pace>;
   /** Where the tables are, if not in this run's Azurite. */
   readonly tablesConnectionString?: string;
@@ -39,7 +39,7 @@ const alertAnswerSchema = z.looseObject({
     .optional(),
 });
 
-/** The app and the telephone network of one story. */
+/** The app and the simulated telephone network of one test. */
 export class Stage {
   readonly acs: AcsSimulator;
   readonly apps: readonly App[];
@@ -56,7 +56,7 @@ export class Stage {
     return this.apps[0]?.url ?? '';
   }
 
-  /** Sends a notification; answers what it was answered. */
+  /** Sends a notification and returns the answer. */
   async alert(alertType: string, recipients: readonly string[], headers: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`${this.url}/api/notifications`, {
       method: 'POST',
@@ -81,7 +81,7 @@ export class Stage {
     return this.acs.log().calls.filter((call) => call.to === number);
   }
 
-  /** The one call to a number, once its line is closed and all its events have been taken. */
+  /** The only call to a number, after it has ended and all its events were answered. */
   async callEnds(number: string, withinMs?: number): Promise<CallStory> {
     await until(
       () => this.callsTo(number).some((call) => call.state === 'ended'),
@@ -91,12 +91,15 @@ export class Stage {
     return this.settledCall(number);
   }
 
-  /** The one call to a number, once all its events have been taken. */
+  /** The only call to a number, after all its events were answered. */
   async settledCall(number: string): Promise<CallStory> {
-    await until(() => this.callsTo(number).some(isToldToTheEnd), `the events of the call to ${number} are taken`);
+    await until(() => this.callsTo(number).some(hasAllEvents), `the events of the call to ${number} are answered`);
     await this.acs.settled();
     const [call, ...more] = this.callsTo(number);
-    assert(call !== undefined && more.length === 0, `not one call to ${number}, but ${more.length + 1}`);
+    assert(
+      call !== undefined && more.length === 0,
+      `${more.length + (call === undefined ? 0 : 1)} calls to ${number}, expected 1`,
+    );
     return call;
   }
 
@@ -131,7 +134,20 @@ export class Stage {
     );
   }
 
-  /** What holds at the end of every story: nothing was asked of ACS that it would refuse, and no line is open. */
+  /**
+   * Alerts one number, and waits for the end of the call: the message was spoken once, and the line was hung up once.
+   *
+   * @param words what the callee must hear; undefined where speaking must fail
+   */
+  async alertOnce(alertType: string, number: string, words?: string): Promise<CallStory> {
+    await this.alert(alertType, [number]);
+    const call = await this.callEnds(number);
+    assert.deepEqual(call.spoken, words === undefined ? [] : [words]);
+    assert.deepEqual(call.requests, { createCall: 1, play: 1, hangUp: 1 });
+    return call;
+  }
+
+  /** Must hold at the end of every test: ACS refused no request, and no line is open. */
   endsWell(): void {
     const { calls, refused } = this.acs.log();
     assert.deepEqual(refused, [], 'requests that ACS refuses');
@@ -141,9 +157,9 @@ export class Stage {
 }
 
 /**
- * Sets the stage: a simulator of ACS and the app, which believes that simulator alone. All is gone when the test is over.
+ * Starts a simulator of ACS and the app, whose callbacks only that simulator can sign. Both are stopped after the test.
  *
- * @param whenOver needed in tests that run side by side
+ * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
  */
 export const setStage = async (
   {
@@ -177,7 +193,7 @@ export const setStage = async (
   acs.mirrors.push(...apps.slice(1).map((app) => app.url));
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
-    // Of every story, whatever it was about: no log holds a key or a whole number.
+    // Holds for every test: no log line has a key or an unmasked phone number.
     const output = apps.map((app) => app.output()).join('\n');
     const accessKey = /accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '';
     assert(accessKey !== '' && !output.includes(accessKey), 'a key in the log');
@@ -191,11 +207,11 @@ export const setStage = async (
   return new Stage(acs, apps, calls);
 };
 
-const isToldToTheEnd = ({ story }: CallStory): boolean =>
+const hasAllEvents = ({ story }: CallStory): boolean =>
   story.some((line) => /^(CallDisconnected|CreateCallFailed)$/.test(line.text)) &&
   story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 
-/** What a callee must hear, told independently of the app's own settings. */
+/** What a callee must hear. */
 export const messageOf = (alertType: string): string => {
   const found = findAlertType(alertType);
   if (found === undefined) throw new Error(`no alert type ${alertType}`);

@@ -4,7 +4,7 @@ import { startAzurite } from '../../../infra/local/azurite.ts';
 import { messageOf, setStage } from './stage.ts';
 import { until } from './until.ts';
 
-it('still speaks and hangs up when table storage stops in the middle of a call', async () => {
+it('speaks and hangs up when table storage stops during a call', async () => {
   const azurite = await startAzurite();
   onTestFinished(() => azurite.stop());
   const stage = await setStage({ tablesConnectionString: azurite.connectionString, pace: { ringMs: 3_000 } });
@@ -23,7 +23,7 @@ it('still speaks and hangs up when table storage stops in the middle of a call',
   stage.endsWell();
 });
 
-it('still calls when table storage is down from the start', async () => {
+it('calls when table storage is down from the start', async () => {
   const azurite = await startAzurite();
   await azurite.stop();
   const stage = await setStage({ tablesConnectionString: azurite.connectionString });
@@ -32,7 +32,7 @@ it('still calls when table storage is down from the start', async () => {
   const call = await stage.callEnds('+12065550600');
   expect(call.spoken).toEqual([messageOf('Anomaly')]);
 
-  // Within one process even the key is remembered.
+  // The process itself remembers the key.
   expect((await stage.alert('Anomaly', ['+12065550600'], headers)).calls?.[0]?.call_connection_id).toBe(call.id);
   await until(() => stage.logged('call hung up').length === 1, 'the hang-up is logged');
   stage.endsWell();

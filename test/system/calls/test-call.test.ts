@@ -6,7 +6,7 @@ import { messageOf, setStage } from './stage.ts';
 const testCall = (url: string, numbers: readonly string[], query = '') =>
   fetch(`${url}/api/test-call${query}`, { method: 'POST', body: JSON.stringify(numbers) });
 
-it('places test calls in a debug build: Custom alerts, or of the type that is asked for', async () => {
+it('places test calls in a debug build: of type Custom, or of the requested type', async () => {
   const stage = await setStage();
   const answer = await testCall(stage.url, ['+12065550900', '+12065551900']);
   expect(answer.status).toBe(202);
@@ -31,8 +31,8 @@ it('places test calls in a debug build: Custom alerts, or of the type that is as
   stage.endsWell();
 });
 
-it('has the events of test calls sent to the address that is set for them', async () => {
-  // In the place of a public address that forwards to this machine.
+it('has the events of test calls sent to TEST_CALLBACK_BASE_URL', async () => {
+  // Stands for a public address that forwards to this machine.
   const stage = await setStage({ environment: { TEST_CALLBACK_BASE_URL: 'http://127.0.0.1:9/tunnel/' } });
   expect((await testCall(stage.url, ['+12065550900'])).status).toBe(202);
   expect(stage.callsTo('+12065550900')[0]?.callbackUri).toBe('http://127.0.0.1:9/tunnel/api/CustomCallback');
@@ -42,7 +42,7 @@ it('does not exist in a release build', async () => {
   const app = await startApp({ bundle: 'release', environment: testEnvironment() });
   onTestFinished(() => app.stop());
   expect((await testCall(app.url, ['+12065550900'])).status).toBe(404);
-  // The neighbour does, and is not misled.
+  // POST /api/notifications does exist, and does not accept a test call's body.
   const malformed = await fetch(`${app.url}/api/notifications`, { method: 'POST', body: '[]' });
   expect(malformed.status).toBe(400);
 });

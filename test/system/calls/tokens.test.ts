@@ -13,7 +13,7 @@ const connected = (callConnectionId: string) => [
   },
 ];
 
-/** A token that is right in everything but its key. */
+/** A valid token but for the key that signed it. */
 const signedByAnother = async (stage: Stage): Promise<string> => {
   const { privateKey } = await generateKeyPair('RS256');
   const kid = stage.acs.signer.keySet.keys[0]?.kid ?? '';
@@ -25,7 +25,7 @@ const signedByAnother = async (stage: Stage): Promise<string> => {
     .sign(privateKey);
 };
 
-/** The old trick: the public key, which everybody has, as the secret of a symmetric signature. */
+/** Algorithm confusion: a symmetric signature with the public key, which everybody has, as the secret. */
 const signedWithThePublicKey = async (stage: Stage): Promise<string> => {
   const [jwk] = stage.acs.signer.keySet.keys;
   const key = await importJWK({ ...jwk }, 'RS256', { extractable: true });
@@ -51,8 +51,8 @@ const unsigned = (stage: Stage): string => {
   return `${base64({ alg: 'none' })}.${base64({ iss: stage.acs.issuer, aud: stage.acs.resourceId, exp })}.`;
 };
 
-describe('a callback is believed only from ACS', () => {
-  it('refuses every forged token with a 401 that says nothing, takes the good one, and fetches the keys once', async () => {
+describe('the token of a callback', () => {
+  it('is refused with the same 401 however it is forged, and accepted if ACS signed it; the keys are fetched once', async () => {
     const stage = await setStage();
     const forged: Readonly<Record<string, string | null>> = {
       'no token': null,
@@ -73,7 +73,6 @@ describe('a callback is believed only from ACS', () => {
       expect(answer.status, name).toBe(401);
       answers.add(await answer.text());
     }
-    // One and the same answer to all of them.
     expect(answers.size).toBe(1);
     expect(JSON.parse([...answers][0] ?? '')).toEqual({
       type: 'about:blank',
@@ -89,13 +88,13 @@ describe('a callback is believed only from ACS', () => {
     expect(stage.acs.log()).toMatchObject({ refused: [], keyFetches: 1 });
   });
 
-  it('checks the token before it reads the body', async () => {
+  it('is verified before the body is read', async () => {
     const stage = await setStage();
     expect((await stage.callback('AnomalyCallback', 'not even JSON', null)).status).toBe(401);
     expect((await stage.callback('AnomalyCallback', 'x'.repeat(10_000_000), null)).status).toBe(401);
   });
 
-  it('fetches the keys once for a thousand callbacks that come at once', async () => {
+  it('is verified with one fetch of the keys for a thousand callbacks', async () => {
     const stage = await setStage();
     const authorization = `Bearer ${await stage.acs.signer.sign()}`;
     let accepted = 0;
@@ -109,7 +108,7 @@ describe('a callback is believed only from ACS', () => {
     expect(stage.acs.log().keyFetches).toBe(1);
   });
 
-  it('answers 503 while the keys cannot be had, and recovers', async () => {
+  it('is answered 503 while the keys cannot be fetched, and accepted afterwards', async () => {
     const stage = await setStage();
     stage.acs.keysDown = true;
     const answer = await stage.callback('AnomalyCallback', connected('a-call'));
@@ -121,7 +120,7 @@ describe('a callback is believed only from ACS', () => {
     expect((await stage.callback('AnomalyCallback', [])).status).toBe(200);
   });
 
-  it('says once at the start that it believes everybody when it was given no resource id', async () => {
+  it('is not verified without a resource id, and start-up warns of that once', async () => {
     const stage = await setStage({ environment: { ACS_RESOURCE_ID: '' } });
     expect(stage.logged('callbacks are not verified')).toHaveLength(1);
     expect((await stage.callback('AnomalyCallback', [], null)).status).toBe(200);

@@ -6,9 +6,9 @@ import { describe, it } from 'vitest';
 import { messageOf, setStage } from './stage.ts';
 import { until } from './until.ts';
 
-// These wait for what never comes, side by side.
-describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
-  it('hangs up by itself when the end of the message is never reported', async ({ expect, onTestFinished }) => {
+// Concurrent: most of the time they wait for something that never comes.
+describe.concurrent('every wait ends', { timeout: 90_000 }, () => {
+  it('hangs up when the end of the message is never reported', async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     await stage.alert('Anomaly', ['+12065550324']);
 
@@ -21,7 +21,7 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('gives up on a request to call that is never answered', async ({ expect, onTestFinished }) => {
+  it('ends a request to call that is never answered', async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     const begun = performance.now();
     const answer = await stage.alert('ConfirmedFire', ['+12065550333']);
@@ -30,10 +30,7 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('asks again when the first request to call is not answered, and calls once', async ({
-    expect,
-    onTestFinished,
-  }) => {
+  it('repeats a request to call that is not answered, and calls once', async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     const answer = await stage.alert('ConfirmedFire', ['+12065550332']);
     expect(answer).toMatchObject({ status: 202, calls: [{ status: 'placed' }] });
@@ -43,7 +40,7 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('gives up on a request to speak that is never answered, and hangs up', async ({ expect, onTestFinished }) => {
+  it('ends a request to speak that is never answered, and hangs up', async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     await stage.alert('Custom', ['+12065550316']);
 
@@ -54,7 +51,7 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('asks again when the first request to hang up is not answered', async ({ expect, onTestFinished }) => {
+  it('repeats a request to hang up that is not answered', async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     await stage.alert('Custom', ['+12065550342']);
 
@@ -63,7 +60,7 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('speaks and hangs up while table storage takes requests and never answers', async ({ expect, onTestFinished }) => {
+  it('speaks and hangs up while table storage never answers', async ({ expect, onTestFinished }) => {
     const silence = createServer().listen(0, '127.0.0.1');
     await once(silence, 'listening');
     onTestFinished(() => void silence.close());
@@ -81,10 +78,10 @@ describe.concurrent('no patience is endless', { timeout: 90_000 }, () => {
     stage.endsWell();
   });
 
-  it('speaks all the same when the instance that was about to is killed', async ({ expect, onTestFinished }) => {
+  it('speaks when the instance that had claimed to speak is killed', async ({ expect, onTestFinished }) => {
     const stage = await setStage({ instances: 2 }, onTestFinished);
     const [first, second] = stage.apps;
-    // The second instance hears of the call only later: from ACS, which repeats what the first never acknowledged.
+    // ACS repeats an event that was not acknowledged, so the second instance gets it after the first was killed.
     stage.acs.mirrors.length = 0;
     await stage.alert('ReportOfFire', ['+12065550318']);
     await until(() => stage.callsTo('+12065550318')[0]?.requests.play === 1, 'the first instance asks to speak');
