@@ -1,8 +1,15 @@
-/** `node --import tsx infra/build.ts [--debug]`: makes dist/main.cjs, a release bundle unless `--debug` is given. */
-import { parseArgs } from 'node:util';
+/** `npm run build` and `npm run build:debug`: the bundle that Azure loads. */
+import { z } from 'zod';
 
 import { bundle } from './bundle.ts';
+import { runCommand } from './command-line.ts';
 
-const { values } = parseArgs({ options: { debug: { type: 'boolean', default: false } } });
+const BUILD = {
+  help: `npm run build -- [--debug]
+  Makes dist/main.cjs, the bundle that Azure loads.
+  --debug  makes a debug bundle, which has test calls; npm run build:debug is the same`,
+  options: { debug: { type: 'boolean' } },
+  values: z.object({ debug: z.boolean().default(false) }),
+} as const;
 
-await bundle({ outfile: 'dist/main.cjs', debug: values.debug });
+await runCommand(BUILD, async ({ debug }) => bundle({ outfile: 'dist/main.cjs', debug }));

@@ -1,4 +1,14 @@
 /** `npm run package`: the folder `package/`, which is all that Azure gets. */
+import { z } from 'zod';
+
+import { runCommand } from './command-line.ts';
 import { makePackage } from './make-package.ts';
 
-await makePackage('package');
+const PACKAGE = {
+  help: `npm run package
+  Makes the folder package/, which is all that Azure gets: host.json, the release bundle and a package.json without dependencies.`,
+  options: {},
+  values: z.object({}),
+} as const;
+
+await runCommand(PACKAGE, async () => makePackage('package'));

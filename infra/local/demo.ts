@@ -1,13 +1,14 @@
 /**
- * `npm run demo [-- --url URL] [-- --date YYYY-MM-DD]`: sends a believable day of 20 cameras to the running service,
- * places one test call, and shows what the service makes of both. Sending a day again changes nothing.
+ * `npm run demo`: sends a believable day of 20 cameras to the running service, places one test call, and prints what the service
+ * makes of both. Sending a day again changes nothing.
  */
+import { CommandError, runCommand } from '../command-line.ts';
 import { callStory } from './demo/call-story.ts';
 import { believableDay, CAMERAS } from './demo/day.ts';
 import { dayTable } from './demo/day-table.ts';
-import { readDemoOptions } from './demo/options.ts';
+import { demoCommand, type DemoOptions } from './demo/options.ts';
 import { showProgress } from './demo/progress.ts';
-import { DemoError, type PlacedCall, Service } from './demo/service.ts';
+import { type PlacedCall, Service } from './demo/service.ts';
 import { readRunNote } from './run-directory.ts';
 
 const BATCH_SIZE = 500;
@@ -38,15 +39,14 @@ const simulatorOf = async (url: URL): Promise<string | undefined> =>
   ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
 
 const tellCall = async (simulatorUrl: string, call: PlacedCall | undefined): Promise<void> => {
-  if (call?.call_connection_id === undefined) throw new DemoError('The test call was not placed.');
+  if (call?.call_connection_id === undefined) throw new CommandError('The test call was not placed.');
   const story = await callStory(simulatorUrl, call.call_connection_id);
-  if (story === undefined) throw new DemoError('The test call did not end in time.');
+  if (story === undefined) throw new CommandError('The test call did not end in time.');
   console.log(`\nThe test call to ${call.recipient}:\n`);
   for (const line of story) console.log(`  ${line}`);
 };
 
-const demo = async (): Promise<void> => {
-  const { url, date } = readDemoOptions(process.argv.slice(2), Date.now());
+const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   const service = new Service(url.href);
   await service.mustBeHealthy();
   await sendDay(service, date);
@@ -57,7 +57,4 @@ const demo = async (): Promise<void> => {
   else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
 };
 
-demo().catch((error: unknown) => {
-  console.error(error instanceof DemoError ? error.message : error);
-  process.exitCode = 1;
-});
+await runCommand(demoCommand(Date.now()), demo);

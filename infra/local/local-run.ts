@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { bundle } from '../bundle.ts';
+import { CommandError } from '../command-line.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
 import { portIsFree } from './free-port.ts';
@@ -12,7 +13,7 @@ import { gives, mergeSettings, readSettingsFile, type Settings, withoutLocalPart
 import { Parts } from './parts.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from './service-process.ts';
-import { StartError, type StartOptions } from './start-options.ts';
+import type { StartOptions } from './start-options.ts';
 
 /** Everything of the service, running on this machine. */
 export interface LocalRun {
@@ -46,7 +47,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *
  * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
- * @throws {StartError} where the port is in use; {Error} with its output where a part does not start. Whatever was
+ * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Whatever was
  *   started is stopped again then.
  */
 export const startLocalRun = async (
@@ -125,8 +126,8 @@ const startHost = (
     onLine: ({ text }) => print(text),
   });
 
-const portInUse = (port: number): StartError =>
-  new StartError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
+const portInUse = (port: number): CommandError =>
+  new CommandError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
 
 const becomesHealthy = async (url: string): Promise<boolean> => {
   const end = performance.now() + HEALTH_MILLISECONDS;

@@ -1,8 +1,10 @@
-import { parseArgs } from 'node:util';
+import { z } from 'zod';
+
+import { type Command, portOption, textOption } from '../command-line.ts';
 
 /** What `npm start` was asked for. */
 export interface StartOptions {
-  /** Where the functions are served. */
+  /** The port that serves the functions. */
   readonly port: number;
   /** The directory that keeps the tables between runs; undefined: they are in memory. */
   readonly dataDir: string | undefined;
@@ -10,40 +12,19 @@ export interface StartOptions {
   readonly settingsFile: string | undefined;
 }
 
-/** Something to tell the person who started this; its stack would not help. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
-
-const USAGE = `npm start -- [--port N] [--data DIR] [--settings FILE]
-  --port N         where the functions are served, 1 to 65535; 7071 by default
+/** The command `npm start`. */
+export const START: Command<StartOptions> = {
+  help: `npm start -- [--port N] [--data DIR] [--settings FILE]
+  Runs the whole service on this machine. Ctrl-C stops everything.
+  --port N         the port that serves the functions, 1 to 65535; 7071 by default
   --data DIR       keeps the tables there between runs; in memory by default
-  --settings FILE  settings as in local.settings.json, which is the default where it exists`;
-
-/**
- * The options of `npm start`.
- *
- * @param args what follows `--` on the command line
- * @throws {StartError} that names what is wrong and says what there is
- */
-export const readStartOptions = (args: readonly string[]): StartOptions => {
-  const { port, data, settings } = parsed(args);
-  if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw new StartError(`${port} is not a port.\n${USAGE}`);
-  if (data === '') throw new StartError(`--data needs a directory.\n${USAGE}`);
-  if (settings === '') throw new StartError(`--settings needs a file.\n${USAGE}`);
-  return { port: Number(port), dataDir: data, settingsFile: settings };
-};
-
-const OPTIONS = {
-  port: { type: 'string', default: '7071' },
-  data: { type: 'string' },
-  settings: { type: 'string' },
-} as const;
-
-const parsed = (args: readonly string[]) => {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS }).values;
-  } catch (error) {
-    throw new StartError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
-  }
+  --settings FILE  settings as in local.settings.json, which is the default where it exists`,
+  options: { port: { type: 'string', default: '7071' }, data: { type: 'string' }, settings: { type: 'string' } },
+  values: z
+    .object({
+      port: portOption,
+      data: textOption('--data needs a directory.'),
+      settings: textOption('--settings needs a file.'),
+    })
+    .transform(({ port, data, settings }) => ({ port, dataDir: data, settingsFile: settings })),
 };

@@ -1,14 +1,14 @@
 /**
- * `npm start [-- --port N] [-- --data DIR]`: the whole service on one machine. Azurite, the ACS simulator and the
- * functions host, the first two replaced by the real thing where a setting names it. Ctrl-C stops everything.
+ * `npm start`: the whole service on one machine. It starts Azurite, the ACS simulator and the functions host; a setting that
+ * names real storage or a real ACS replaces one of the first two. Ctrl-C stops everything.
  */
+import { runCommand } from '../command-line.ts';
 import { announcement } from './announcement.ts';
 import { type LocalRun, startLocalRun } from './local-run.ts';
-import { readStartOptions, StartError } from './start-options.ts';
+import { START, type StartOptions } from './start-options.ts';
 import { watchForStop } from './stop-request.ts';
 
-const start = async (): Promise<number> => {
-  const options = readStartOptions(process.argv.slice(2));
+const start = async (options: StartOptions): Promise<number> => {
   const stop = watchForStop();
   let run: LocalRun | undefined;
   // Before everything has started, the processes that have are ended by the loss of this one.
@@ -32,10 +32,6 @@ const start = async (): Promise<number> => {
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 
-start().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error instanceof StartError ? error.message : error instanceof Error ? error.message : error);
-    process.exit(1);
-  },
-);
+await runCommand(START, start, { describe: (error) => (error instanceof Error ? error.message : undefined) });
+// After a failed start a part may keep the process alive.
+process.exit();

@@ -1,44 +1,45 @@
 import { EventEmitter, once } from 'node:events';
 
-import { isRunning, npmAbove } from './npm-above.ts';
+import { npmAbove } from './npm-above.ts';
+import { isRunning, processTable } from './process-table.ts';
 
 /**
- * One Ctrl-C comes as several signals: from the terminal to the whole process group, and again from each npm on the
- * way. Within this time they are the same wish, in milliseconds.
+ * One Ctrl-C arrives as several signals: from the terminal to the whole process group, and again from each npm above. Signals
+ * within this time of the first are the same request, in milliseconds.
  */
-const SAME_WISH_MILLISECONDS = 1_000;
+const SAME_REQUEST_MILLISECONDS = 1_000;
 
-/** How often to look whether those who started this process are still there, in milliseconds. */
+/** How often to check that the processes above this one still run, in milliseconds. */
 const ABOVE_CHECK_MILLISECONDS = 500;
 
-/** Somebody wants this process to end. */
+/** The request to end this process. */
 export interface StopRequest {
-  /** Fulfils when somebody does. */
+  /** Fulfils at the first request. */
   readonly asked: Promise<'asked'>;
-  /** Fulfils when somebody insists: a second Ctrl-C. */
+  /** Fulfils at a second Ctrl-C. */
   readonly insisted: Promise<void>;
 }
 
 /**
- * Watches for the wish to end: Ctrl-C, SIGTERM, a closed terminal, and the loss of the parent or of an npm above it:
- * a SIGTERM to npm ends the shell that npm has put in between, and comes no further down. From now on signals do not end the process by themselves.
+ * Watches for requests to end: Ctrl-C, SIGTERM, a closed terminal, and the end of the parent or of an npm above it. A SIGTERM to npm
+ * ends only the shell that npm put in between and goes no further down. From now on signals do not end the process by themselves.
  */
 export const watchForStop = (): StopRequest => {
-  const wishes = new EventEmitter();
+  const requests = new EventEmitter();
   let askedAt: number | undefined;
   const onSignal = (): void => {
     askedAt ??= performance.now();
-    wishes.emit(performance.now() - askedAt < SAME_WISH_MILLISECONDS ? 'ask' : 'insist');
+    requests.emit(performance.now() - askedAt < SAME_REQUEST_MILLISECONDS ? 'ask' : 'insist');
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 
   const parent = process.ppid;
-  const above = npmAbove();
+  const above = npmAbove(processTable(), parent);
   setInterval(() => {
-    if (process.ppid !== parent || !above.every(isRunning)) wishes.emit('ask');
+    if (process.ppid !== parent || !above.every(isRunning)) requests.emit('ask');
   }, ABOVE_CHECK_MILLISECONDS).unref();
   return {
-    asked: once(wishes, 'ask').then(() => 'asked'),
-    insisted: once(wishes, 'insist').then(() => undefined),
+    asked: once(requests, 'ask').then(() => 'asked'),
+    insisted: once(requests, 'insist').then(() => undefined),
   };
 };

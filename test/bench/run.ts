@@ -1,6 +1,8 @@
-import process from 'node:process';
+import { z } from 'zod';
 
-/** `npm run bench`: all benchmarks; `npm run bench -- recording ranges`: those. Each prints ratios to a baseline of the same run. */
+import { runCommand } from '../../infra/command-line.ts';
+
+/** The benchmarks by name. */
 const BENCHES: Readonly<Record<string, () => Promise<unknown>>> = {
   recording: async () => (await import('./recording.ts')).recordingBench(),
   reading: async () => (await import('./reading.ts')).readingBench(),
@@ -10,12 +12,25 @@ const BENCHES: Readonly<Record<string, () => Promise<unknown>>> = {
   ranges: async () => (await import('./ranges.ts')).rangesBench(),
 };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !Object.hasOwn(BENCHES, name));
-if (unknown.length > 0) {
-  console.error(`There is no benchmark ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}.`);
-  process.exit(2);
-}
-for (const [name, bench] of Object.entries(BENCHES)) {
-  if (wanted.length === 0 || wanted.includes(name)) await bench();
-}
+const NAMES = Object.keys(BENCHES);
+
+const BENCH = {
+  help: `npm run bench -- [NAME ...]
+  Runs the benchmarks of these names, all of them by default. Each prints ratios to a baseline of the same run.
+  NAME  ${NAMES.join(', ')}`,
+  options: {},
+  takesPositionals: true,
+  values: z.object({
+    positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
+  }),
+} as const;
+
+await runCommand(
+  BENCH,
+  async ({ positionals }) => {
+    for (const [name, bench] of Object.entries(BENCHES)) {
+      if (positionals.length === 0 || positionals.includes(name)) await bench();
+    }
+  },
+  { exitCode: 2 },
+);

@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { readSettings, settingSchemas } from '../../src/settings.ts';
-import { bicepFiles } from './bicep-reading.ts';
+import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
 
-const app = bicepFiles().get('modules/app.bicep');
-const text = app?.text ?? '';
-const appSettings = text.slice(text.indexOf("name: 'appsettings'"), text.indexOf('resource noPasswordsForDeployment'));
-
-const given = [...appSettings.matchAll(/^ +([A-Za-z_]\w*): /gm)].flatMap(([, name]) =>
-  name === undefined || name === 'properties' ? [] : [name],
+const appSettings = bicepFile('modules/app.bicep').resources.get('settings')?.body;
+const given = keysOf(valueAt(appSettings, 'properties'));
+const leftOut = [...(appSettings?.text ?? '').matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].flatMap(
+  ([, name]) => name ?? [],
 );
-const leftOut = [...appSettings.matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].flatMap(([, name]) => name ?? []);
 const own = Object.keys(settingSchemas);
 
 /** Settings of the Functions host and of Azure's SDKs, which are no business of src/settings.ts. */
@@ -42,9 +39,8 @@ describe('the settings that are deployed', () => {
   });
 
   it('have the defaults of the service where nobody says otherwise', () => {
-    const main = bicepFiles().get('main.bicep')?.text ?? '';
-    const defaultOf = (parameter: string) =>
-      new RegExp(`^param ${parameter} \\w+ = '?([^'\\n]*)'?$`, 'm').exec(main)?.[1];
+    const { params } = bicepFile('main.bicep');
+    const defaultOf = (parameter: string) => textOf(params.get(parameter)?.defaultValue);
     const settings = readSettings({
       SERVICE_NAME: 'Ridge Watch',
       TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
@@ -62,10 +58,10 @@ describe('the settings that are deployed', () => {
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
     expect(given).toContain('AzureWebJobsStorage__credential');
     expect(given).not.toContain('AzureWebJobsStorage');
-    expect(appSettings).toContain(
-      "APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'",
+    expect(valueAt(appSettings, 'properties', 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING')?.text).toBe(
+      "'ClientId=${identityClientId};Authorization=AAD'",
     );
-    expect(appSettings).toContain('AZURE_CLIENT_ID: identityClientId');
-    expect(appSettings).not.toMatch(/AccountKey|accesskey|listKeys/i);
+    expect(valueAt(appSettings, 'properties', 'AZURE_CLIENT_ID')?.text).toBe('identityClientId');
+    expect(appSettings?.text).not.toMatch(/AccountKey|accesskey|listKeys/i);
   });
 });

@@ -3,16 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { BICEP_FOLDER, bicepFiles, readBicep } from './bicep-reading.ts';
-
-const files = bicepFiles();
-const paths = [...files.keys()];
-
-const file = (path: string) => {
-  const found = files.get(path);
-  if (found === undefined) throw new Error(`there is no ${path}`);
-  return found;
-};
+import { BICEP_FOLDER, bicepFile, bicepFiles, descendants, keysOf, readBicep, textOf, valueAt } from './bicep-files.ts';
 
 /** Built-in functions that the files use; a misspelt one is in no such list. */
 const FUNCTIONS = new Set(
@@ -33,60 +24,87 @@ const ROLES = new Map([
   ['storageTableDataReader', '76199698-9eea-4c19-bc75-cec21354c6b6'],
 ]);
 
+/** The functions that may decorate a parameter. */
+const DECORATORS = new Set('allowed description maxLength maxValue metadata minLength minValue secure'.split(' '));
+
+/** The node of a literal of each type that a parameter may have. */
+const LITERALS = new Map([
+  ['string', 'string'],
+  ['int', 'number'],
+  ['bool', 'boolean'],
+  ['array', 'array'],
+  ['object', 'object'],
+]);
+
+const isId = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text);
+
 describe('reading Bicep', () => {
-  it('refuses text whose strings or brackets do not close', () => {
-    expect(() => readBicep("var a = 'x\n")).toThrow('a string does not end');
-    expect(() => readBicep("var a = { b: 'x' ")).toThrow('never closed');
-    expect(() => readBicep('var a = [1)\n')).toThrow('has no partner');
-    expect(() => readBicep("var a = '${b'\n")).toThrow('a string does not end');
-  });
+  it.each([["var a = 'x\n"], ["var a = { b: 'x' "], ['var a = [1)\n'], ["var a = '${b'\n"], ['parm a string\n']])(
+    'refuses %j',
+    (text) => {
+      expect(() => readBicep(`var before = 1\n${text}`)).toThrow(/^line \d is not Bicep$/);
+    },
+  );
 
   it('finds names inside interpolations, and takes keys and properties for what they are', () => {
     const { references } = readBicep("var a = { key: '${b.c}-x' }\nvar d = e ? f : g\n");
-    expect(references.map(({ path }) => path.join('.'))).toEqual(['b.c', 'e', 'f', 'g']);
+
+    expect(references.map(({ path, line }) => `${line}: ${path.join('.')}`)).toEqual([
+      '1: b.c',
+      '2: e',
+      '2: f',
+      '2: g',
+    ]);
+  });
+
+  it('knows what a loop or a lambda binds, inside it only', () => {
+    const { references } = readBicep('var a = [for b in c: { d: map(b, e => e.f) }]\nvar g = [b, e]\n');
+
+    expect(references.map(({ path }) => path.join('.'))).toEqual(['c', 'b', 'e']);
   });
 });
 
-describe.each(paths)('%s', (path) => {
-  const { params, variables, resources, modules, bound, references, calledFunctions, outputs, tokens, text } =
-    file(path);
+describe.each([...bicepFiles()])('%s', (path, file) => {
+  const { params, variables, resources, modules, outputs, declarations, references, calledFunctions, root } = file;
 
   it('refers only to what it declares', () => {
-    const declared = new Set([...params.keys(), ...variables, ...resources.keys(), ...modules.keys(), ...bound]);
-    const unknown = references.filter((reference) => !declared.has(reference.path[0] ?? ''));
-    expect(unknown).toEqual([]);
+    expect(references.filter((reference) => !declarations.includes(reference.path[0] ?? ''))).toEqual([]);
+  });
+
+  it('declares no name twice, and no key twice in an object', () => {
+    expect(declarations.filter((name, index) => declarations.indexOf(name) !== index)).toEqual([]);
+    for (const object of descendants(root).filter(({ type }) => type === 'object')) {
+      const keys = keysOf(object);
+      expect(keys).toEqual([...new Set(keys)]);
+    }
   });
 
   it('uses everything it declares, except resources', () => {
     const used = new Set(references.map((reference) => reference.path[0]));
-    expect([...params.keys(), ...variables].filter((name) => !used.has(name))).toEqual([]);
+
+    expect([...params.keys(), ...variables.keys()].filter((name) => !used.has(name))).toEqual([]);
   });
 
   it('calls only functions that Bicep has', () => {
-    const inDecorators = new Set([
-      'allowed',
-      'description',
-      'maxLength',
-      'maxValue',
-      'metadata',
-      'secure',
-      'minLength',
-      'minValue',
-    ]);
-    const afterAt = tokens.filter((_, index) => tokens[index - 1]?.text === '@').map((token) => token.text);
-    expect(afterAt.filter((name) => !inDecorators.has(name))).toEqual([]);
+    expect([...file.decorators].filter((name) => !DECORATORS.has(name))).toEqual([]);
     expect([...calledFunctions].filter((name) => !FUNCTIONS.has(name))).toEqual([]);
+  });
+
+  it('gives a parameter a default of its type', () => {
+    for (const [name, { type, defaultValue }] of params) {
+      if (defaultValue === undefined || defaultValue.type === 'member_expression') continue;
+      expect({ name, literal: defaultValue.type }).toEqual({ name, literal: LITERALS.get(type) });
+    }
   });
 
   it('gives every module the parameters it declares, no others, and reads only its outputs', () => {
     for (const [symbol, module] of modules) {
-      const target = file(new URL(module.path, `file:///${path}`).pathname.slice(1));
+      const target = bicepFile(new URL(module.path, `file:///${path}`).pathname.slice(1));
       expect({ symbol, params: module.params.toSorted() }).toEqual({
         symbol,
         params: [...target.params.keys()].toSorted(),
       });
-      const read = references.filter((reference) => reference.path[0] === symbol).map((reference) => reference.path);
-      for (const [, member, name = ''] of read) {
+      for (const [, member, name = ''] of references.map((each) => each.path).filter(([first]) => first === symbol)) {
         expect({ symbol, member, name, exists: target.outputs.has(name) }).toEqual({
           symbol,
           member: 'outputs',
@@ -98,23 +116,26 @@ describe.each(paths)('%s', (path) => {
   });
 
   it('names a dated version of every resource type', () => {
-    for (const type of resources.values()) expect(type).toMatch(/^Microsoft\.\w+(\/\w+)+@20\d\d-\d\d-\d\d$/);
+    for (const { type } of resources.values()) expect(type).toMatch(/^Microsoft\.\w+(\/\w+)+@20\d\d-\d\d-\d\d$/);
   });
 
   it('gives roles by the ids that have their names', () => {
-    const ids = tokens.filter((token) => token.kind === 'string' && /^[0-9a-f-]{36}$/.test(token.text));
-    for (const id of ids) {
-      const name = tokens[tokens.indexOf(id) - 2]?.text ?? '';
-      expect({ name, id: id.text }).toEqual({ name, id: ROLES.get(name) });
+    const ids = descendants(root).filter(({ type, text }) => type === 'string_content' && isId(text));
+    const roles = [...variables].filter(([, value]) => isId(textOf(value)));
+    expect(ids).toHaveLength(roles.length);
+    for (const [name, value] of roles) expect({ name, id: textOf(value) }).toEqual({ name, id: ROLES.get(name) });
+
+    const assignments = [...resources.values()].filter(({ type }) => type.includes('roleAssignments'));
+    for (const { body } of assignments) {
+      const role = valueAt(body, 'properties', 'roleDefinitionId')?.text;
+      expect(role).toMatch(/^subscriptionResourceId\('Microsoft.Authorization\/roleDefinitions', \w+\)$/);
+      expect(roles.map(([name]) => name)).toContain(/(\w+)\)$/.exec(role ?? '')?.[1]);
     }
-    const assignments = [...resources.values()].filter((type) => type.includes('roleAssignments'));
-    const definitions = [...calledFunctions].includes('subscriptionResourceId');
-    expect(assignments.length > 0).toBe(definitions);
   });
 
   it('puts no secret into its outputs and asks for no key', () => {
     for (const [name, value] of outputs) {
-      expect(`${name} = ${value}`).not.toMatch(
+      expect(`${name} = ${value.text}`).not.toMatch(
         /connectionstring|instrumentationkey|listkeys|accesskey|password|secret/i,
       );
     }
@@ -122,12 +143,9 @@ describe.each(paths)('%s', (path) => {
   });
 
   it('takes keys as secure parameters only', () => {
-    for (const name of params.keys()) {
+    for (const [name, { decorators }] of params) {
       const isSecret = /key|secret|password|connectionstring/i.test(name);
-      expect({ name, isSecret }).toEqual({
-        name,
-        isSecret: new RegExp(`@secure\\(\\)\\n(@.*\\n)*param ${name} `).test(text),
-      });
+      expect({ name, isSecure: decorators.includes('secure') }).toEqual({ name, isSecure: isSecret });
     }
   });
 });
@@ -136,48 +154,57 @@ describe('main.parameters.json', () => {
   const { parameters } = z
     .object({ parameters: z.record(z.string(), z.object({ value: z.string() })) })
     .parse(JSON.parse(readFileSync(new URL('main.parameters.json', BICEP_FOLDER), 'utf8')));
+  const { params } = bicepFile('main.bicep');
 
   it('gives every parameter of main.bicep and no others', () => {
-    expect(Object.keys(parameters).toSorted()).toEqual([...file('main.bicep').params.keys()].toSorted());
+    expect(Object.keys(parameters).toSorted()).toEqual([...params.keys()].toSorted());
   });
 
   it('takes each from the azd environment, with the default of main.bicep where there is one', () => {
-    const text = file('main.bicep').text;
     for (const [name, { value }] of Object.entries(parameters)) {
       const [, , fallback] = /^\$\{([A-Z_]+)(?:=(.*))?\}$/.exec(value) ?? [];
-      const [, declared] = new RegExp(`^param ${name} \\w+(?: = (.*))?$`, 'm').exec(text) ?? [];
-      expect({ name, fallback }).toEqual({ name, fallback: declared?.replaceAll("'", '') });
+      const declared = params.get(name)?.defaultValue;
+      expect({ name, fallback }).toEqual({ name, fallback: declared && textOf(declared) });
     }
   });
 });
 
-describe('what is deployed', () => {
-  const storage = file('modules/storage.bicep').text;
-  const app = file('modules/app.bicep').text;
+/** The text of a property of a resource: `valueIn('modules/storage.bicep', 'account', 'properties', 'minimumTlsVersion')`. */
+const valueIn = (path: string, symbol: string, ...keys: readonly string[]): string | undefined =>
+  valueAt(bicepFile(path).resources.get(symbol)?.body, ...keys)?.text;
 
-  it('has a storage account without shared keys, without public blobs, on TLS 1.2', () => {
-    expect(storage).toContain('allowSharedKeyAccess: false');
-    expect(storage).toContain('allowBlobPublicAccess: false');
-    expect(storage).toContain("minimumTlsVersion: 'TLS1_2'");
-    expect(storage).toContain('supportsHttpsTrafficOnly: true');
+describe('what is deployed', () => {
+  it.each([
+    ['allowSharedKeyAccess', 'false'],
+    ['allowBlobPublicAccess', 'false'],
+    ['minimumTlsVersion', "'TLS1_2'"],
+    ['supportsHttpsTrafficOnly', 'true'],
+  ])('the storage account has %s: %s', (key, expected) => {
+    expect(valueIn('modules/storage.bicep', 'account', 'properties', key)).toBe(expected);
   });
 
   it('has both tables, with the prefix', () => {
-    expect(storage).toContain("for table in ['analytics', 'calls']");
-    expect(storage).toContain("name: '${tablesPrefix}${table}'");
+    expect(bicepFile('modules/storage.bicep').text).toContain("for table in ['analytics', 'calls']");
+    expect(valueIn('modules/storage.bicep', 'tables', 'name')).toBe("'${tablesPrefix}${table}'");
   });
 
-  it('takes no keys anywhere', () => {
-    expect(file('modules/calls.bicep').text.match(/disableLocalAuth: true/g)).toHaveLength(2);
-    expect(file('modules/monitoring.bicep').text.match(/disableLocalAuth: true/gi)).toHaveLength(2);
-    expect(app).toContain('properties: { allow: false }');
+  it.each([
+    ['modules/calls.bicep', 'communication', ['properties', 'disableLocalAuth'], 'true'],
+    ['modules/calls.bicep', 'speech', ['properties', 'disableLocalAuth'], 'true'],
+    ['modules/monitoring.bicep', 'workspace', ['properties', 'features', 'disableLocalAuth'], 'true'],
+    ['modules/monitoring.bicep', 'insights', ['properties', 'DisableLocalAuth'], 'true'],
+    ['modules/app.bicep', 'noPasswordsForDeployment', ['properties', 'allow'], 'false'],
+    ['event-feed.bicep', 'topic', ['properties', 'disableLocalAuth'], 'true'],
+  ])('takes no keys: %s, %s', (path, symbol, keys, expected) => {
+    expect(valueIn(path, symbol, ...keys)).toBe(expected);
   });
 
   it('runs Node 24 on Flex Consumption over https only, and none of what that plan has left behind', () => {
-    expect(app).toContain("name: 'FC1'");
-    expect(app).toMatch(/runtime: \{\s+name: 'node'\s+version: '24'/);
-    expect(app).toContain('httpsOnly: true');
-    const words = new Set(file('modules/app.bicep').tokens.map((token) => token.text));
+    expect(valueIn('modules/app.bicep', 'plan', 'sku', 'name')).toBe("'FC1'");
+    expect(valueIn('modules/app.bicep', 'site', 'properties', 'functionAppConfig', 'runtime', 'name')).toBe("'node'");
+    expect(valueIn('modules/app.bicep', 'site', 'properties', 'functionAppConfig', 'runtime', 'version')).toBe("'24'");
+    expect(valueIn('modules/app.bicep', 'site', 'properties', 'httpsOnly')).toBe('true');
+    const keys = new Set(descendants(bicepFile('modules/app.bicep').root).flatMap((node) => keysOf(node)));
     const leftBehind = [
       'FUNCTIONS_WORKER_RUNTIME',
       'WEBSITE_RUN_FROM_PACKAGE',
@@ -185,10 +212,10 @@ describe('what is deployed', () => {
       'ftpsState',
       'alwaysOn',
     ];
-    expect(leftBehind.filter((word) => words.has(word))).toEqual([]);
+    expect(leftBehind.filter((key) => keys.has(key))).toEqual([]);
   });
 
   it('says that it was not compiled where it was written', () => {
-    expect(file('main.bicep').text).toContain('were not compiled');
+    expect(bicepFile('main.bicep').text).toContain('were not compiled');
   });
 });

@@ -26,6 +26,8 @@ export interface AppOptions {
   readonly hostJson?: string;
   /** Where it is given, the host enforces it as in Azure. */
   readonly functionKey?: string;
+  /** False where timer functions run only when `POST /admin/functions/{name}` starts them; true where it is not given. */
+  readonly runsSchedules?: boolean;
   /** The working directory; the repository where it is not given. */
   readonly cwd?: string;
 }
@@ -64,7 +66,7 @@ export const startApp = async (options: AppOptions): Promise<App> => {
 };
 
 const startOn = async (port: number, options: AppOptions): Promise<App> => {
-  const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, cwd } = options;
+  const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, runsSchedules = true, cwd } = options;
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
   const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
@@ -77,6 +79,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
       `--host-json=${hostJson}`,
       `--port=${port}`,
       ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
+      ...(runsSchedules ? [] : ['--no-schedules']),
     ],
     environment: { ...(typeof environment === 'function' ? environment(url) : environment) },
     ...(cwd === undefined ? {} : { cwd }),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { readArguments } from '../../infra/command-line.ts';
 import { believableDay, CAMERAS } from '../../infra/local/demo/day.ts';
-import { readDemoOptions } from '../../infra/local/demo/options.ts';
+import { demoCommand } from '../../infra/local/demo/options.ts';
 
 const DATE = '2026-03-14';
 const day = believableDay(DATE, Number.POSITIVE_INFINITY);
@@ -48,12 +49,12 @@ describe('a believable day', () => {
   });
 });
 
-describe('the options of the demo', () => {
-  const now = Date.parse('2026-11-21T00:00:01Z');
+const optionsOf = (args: readonly string[]) => readArguments(demoCommand(Date.parse('2026-11-21T00:00:01Z')), args);
 
-  it('yesterday, and the service where npm start puts it, unless something else is asked for', () => {
-    expect(readDemoOptions([], now)).toEqual({ url: new URL('http://localhost:7071'), date: '2026-11-20' });
-    expect(readDemoOptions(['--url', 'http://127.0.0.1:8000', '--date', '2026-11-21'], now)).toEqual({
+describe('the options of the demo', () => {
+  it('are yesterday and the address of npm start by default', () => {
+    expect(optionsOf([])).toEqual({ url: new URL('http://localhost:7071'), date: '2026-11-20' });
+    expect(optionsOf(['--url', 'http://127.0.0.1:8000', '--date', '2026-11-21'])).toEqual({
       url: new URL('http://127.0.0.1:8000'),
       date: '2026-11-21',
     });
@@ -67,6 +68,6 @@ describe('the options of the demo', () => {
     [['--url', 'localhost'], 'localhost is not a URL.'],
     [['--cameras', '3'], "Unknown option '--cameras'"],
   ])('%j is refused', (args, message) => {
-    expect(() => readDemoOptions(args, now)).toThrow(message);
+    expect(() => optionsOf(args)).toThrow(message);
   });
 });

@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
-import { isRunning } from '../../infra/local/npm-above.ts';
+import { isRunning, type ProcessEntry, processTable } from '../../infra/local/process-table.ts';
 import { settingSchemas } from '../../src/settings.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -17,15 +16,15 @@ export interface NpmStart {
   /** Waits until it says that the service runs. */
   untilReady(): Promise<void>;
   /** The process ids of npm and of everything below it that runs now. */
-  tree(): Promise<readonly number[]>;
+  tree(): readonly number[];
   /** The process id of the part whose command line has this text. */
-  pidOf(text: string): Promise<number>;
+  pidOf(text: string): number;
   /** Sends a signal to npm alone. */
   signal(signal: NodeJS.Signals): void;
   /** Ctrl-C: the terminal sends SIGINT to everything in the foreground. */
   ctrlC(): void;
   /** Ends at once what `tree` has ever seen. */
-  kill(): Promise<void>;
+  kill(): void;
   /** The exit code once npm has ended; null where npm ended itself by the signal that it got. */
   readonly exitCode: Promise<number | null>;
 }
@@ -60,8 +59,8 @@ const runStart = (
   // Not 'close': a process left behind would keep the pipes open, and that is for a test to find.
   const exitCode = once(npm, 'exit').then(() => npm.exitCode);
   const seen = new Set<number>();
-  const tree = async (): Promise<readonly number[]> => {
-    const pids = [...pidsOf(npm), ...(await descendants(npm))];
+  const tree = (): readonly number[] => {
+    const pids = npm.pid === undefined ? [] : [npm.pid, ...descendants(npm.pid).keys()];
     for (const pid of pids) seen.add(pid);
     return pids;
   };
@@ -78,13 +77,13 @@ const runStart = (
       );
     },
     tree,
-    kill: async () => {
-      for (const pid of [...seen, ...(await tree())]) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    kill: () => {
+      for (const pid of [...seen, ...tree()]) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
     },
-    pidOf: async (text) => {
-      for (const pid of await descendants(npm)) {
-        const [executable, ...rest] = (await commandLine(pid)).split('\0');
-        if (executable?.endsWith('node') === true && rest.some((arg) => arg.includes(text))) return pid;
+    pidOf: (text) => {
+      for (const [pid, { command }] of descendants(npm.pid ?? 0)) {
+        const [executable, args] = command.split(/ (.*)/s);
+        if (executable?.endsWith('node') === true && args?.includes(text) === true) return pid;
       }
       throw new Error(`npm start runs no ${text}`);
     },
@@ -104,22 +103,13 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-const pidsOf = (child: ChildProcess): readonly number[] => (child.pid === undefined ? [] : [child.pid]);
-
-const commandLine = (pid: number): Promise<string> => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-
-const descendants = async (child: ChildProcess): Promise<readonly number[]> => {
-  const parents = new Map<number, number>();
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const status = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-    const parent = /^\d+ \(.*\) \S (\d+) /s.exec(status)?.[1];
-    if (parent !== undefined) parents.set(Number(name), Number(parent));
-  }
-  const found = new Set(pidsOf(child));
-  for (let size = 0; size < found.size;) {
+/** The processes below a process, however deep. */
+const descendants = (ancestor: number): ReadonlyMap<number, ProcessEntry> => {
+  const found = new Map<number, ProcessEntry>();
+  const table = processTable();
+  for (let size = -1; size < found.size;) {
     size = found.size;
-    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
+    for (const [pid, entry] of table) if (entry.parent === ancestor || found.has(entry.parent)) found.set(pid, entry);
   }
-  return [...found].filter((pid) => pid !== child.pid);
+  return found;
 };

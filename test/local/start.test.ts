@@ -9,7 +9,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 
 import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
-import { isRunning } from '../../infra/local/npm-above.ts';
+import { isRunning } from '../../infra/local/process-table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { bareEnvironment, NO_SETTINGS, npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
 
@@ -22,8 +22,8 @@ const leftOf = async (pids: readonly number[]): Promise<readonly number[]> => {
   return pids.filter(isRunning);
 };
 
-// The process tree is read from /proc.
-describe.runIf(process.platform === 'linux')('npm start', () => {
+// Windows has no process groups to send Ctrl-C to.
+describe.skipIf(process.platform === 'win32')('npm start', () => {
   const started: NpmStart[] = [];
   const keep = (npm: NpmStart): NpmStart => {
     started.push(npm);
@@ -31,8 +31,8 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
   };
   const start = (...args: Parameters<typeof npmStart>): NpmStart => keep(npmStart(...args));
 
-  afterEach(async () => {
-    for (const npm of started.splice(0)) await npm.kill();
+  afterEach(() => {
+    for (const npm of started.splice(0)) npm.kill();
   });
 
   it(
@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
       const port = await freePort();
       const npm = start(['--port', `${port}`]);
       await npm.untilReady();
-      const tree = await npm.tree();
+      const tree = npm.tree();
 
       const second = start(['--port', `${port}`]);
       expect(await second.exitCode).toBe(1);
@@ -85,7 +85,7 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
       const args = ['--port', `${port}`, '--data', dataDir];
       const first = start(args);
       await first.untilReady();
-      const firstTree = await first.tree();
+      const firstTree = first.tree();
       const recorded = await fetch(`http://localhost:${port}/api/events`, {
         method: 'POST',
         headers: { 'content-type': 'application/cloudevents+json' },
@@ -104,11 +104,11 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
 
       const second = start(args);
       await second.untilReady();
-      const secondTree = await second.tree();
+      const secondTree = second.tree();
       const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=2026-03-14`)).json();
       expect(day).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
 
-      process.kill(await second.pidOf('start.ts'), 'SIGKILL');
+      process.kill(second.pidOf('start.ts'), 'SIGKILL');
       expect(await leftOf(secondTree)).toEqual([]);
       await rm(dataDir, { recursive: true });
     },
@@ -120,7 +120,7 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
     async () => {
       const npx = keep(npxNpmStart(['--port', `${await freePort()}`]));
       await npx.untilReady();
-      const tree = await npx.tree();
+      const tree = npx.tree();
       npx.signal('SIGTERM');
 
       expect(await leftOf(tree)).toEqual([]);
@@ -133,8 +133,8 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
     async () => {
       const npm = start(['--port', `${await freePort()}`]);
       await npm.untilReady();
-      const tree = await npm.tree();
-      process.kill(await npm.pidOf('azurite'), 'SIGKILL');
+      const tree = npm.tree();
+      process.kill(npm.pidOf('azurite'), 'SIGKILL');
 
       expect(await npm.exitCode).toBe(1);
       expect(npm.output()).toContain('Azurite ended by SIGKILL. Stopping the rest');
@@ -179,7 +179,7 @@ describe.runIf(process.platform === 'linux')('npm start', () => {
       expect(npm.output()).toContain('tables  the storage that TABLES_CONNECTION_STRING names');
       expect(npm.output()).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
       expect(npm.output()).toContain('Set TEST_CALLBACK_BASE_URL to a public https address');
-      const tree = await npm.tree();
+      const tree = npm.tree();
       npm.ctrlC();
       expect(await leftOf(tree)).toEqual([]);
     },

@@ -2,12 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { z } from 'zod';
 
+import { CommandError } from '../../command-line.ts';
 import type { CameraMessage } from './day.ts';
-
-/** The service did not do what the demo asked; the message is for the person who runs it. */
-export class DemoError extends Error {
-  override readonly name = 'DemoError';
-}
 
 /** Most that one request may take. */
 const REQUEST_MILLISECONDS = 60_000;
@@ -47,10 +43,11 @@ export class Service {
     this.#url = url.replace(/\/+$/, '');
   }
 
-  /** @throws {DemoError} where the service does not run or its storage does not answer */
+  /** @throws {CommandError} where the service does not run or its storage does not answer */
   async mustBeHealthy(): Promise<void> {
     const response = await this.#request('/api/health');
-    if (!response.ok) throw new DemoError(`${this.#url}/api/health answers ${response.status}: its storage is away.`);
+    if (!response.ok)
+      throw new CommandError(`${this.#url}/api/health answers ${response.status}: its storage is away.`);
   }
 
   /** Sends messages as one CloudEvents batch, again where the service asks for that. */
@@ -87,7 +84,7 @@ export class Service {
           : { method: 'POST', headers: { 'content-type': contentType }, body: JSON.stringify(body) }),
       });
     } catch (error) {
-      throw new DemoError(
+      throw new CommandError(
         `Nothing answers at ${this.#url}. Start the service with "npm start", or name another one with --url.`,
         { cause: error },
       );
@@ -95,5 +92,5 @@ export class Service {
   }
 }
 
-const refused = async (what: string, response: Response): Promise<DemoError> =>
-  new DemoError(`${what} was answered with ${response.status}: ${await response.text()}`);
+const refused = async (what: string, response: Response): Promise<CommandError> =>
+  new CommandError(`${what} was answered with ${response.status}: ${await response.text()}`);

@@ -18,7 +18,7 @@ export interface FunctionsCore {
 /** A function's handler, as registered: the inputs first, the invocation's context last. */
 export type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
 
-/** A function's name and bindings; the HTTP trigger's binding says route, methods and level. */
+/** A function's name and bindings; one of them is its trigger. */
 export interface FunctionMetadata {
   readonly name: string;
   readonly bindings: Readonly<Record<string, BindingInfo>>;
@@ -52,11 +52,17 @@ export interface CoreInvocationContext {
   readonly metadata: FunctionMetadata;
   readonly request: {
     readonly invocationId: string;
-    readonly inputData: readonly { readonly name: string; readonly data: { readonly http: HttpRequestData } }[];
+    readonly inputData: readonly TriggerInput[];
     readonly triggerMetadata: Readonly<Record<string, never>>;
   };
   state: 'preInvocationHooks' | 'invocation' | 'postInvocationHooks' | undefined;
   log(level: LogLevel, category: LogCategory, message: string): void;
+}
+
+/** What triggered an invocation: the name of the trigger's binding, and an HTTP request or JSON. */
+export interface TriggerInput {
+  readonly name: string;
+  readonly data: { readonly http: HttpRequestData } | { readonly json: string };
 }
 
 /** A value that may be empty but is there: an empty query parameter is one. */

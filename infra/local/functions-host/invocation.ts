@@ -3,32 +3,30 @@ import { randomUUID } from 'node:crypto';
 import type {
   CoreInvocationContext,
   FunctionCallback,
-  HttpRequestData,
   HttpResponseData,
   InvocationModel,
+  TriggerInput,
 } from './functions-core.ts';
-import type { Registry } from './registry.ts';
-import type { Route } from './route-table.ts';
+import type { RegisteredFunction, Registry } from './registry.ts';
 
 /**
  * Runs one function as the worker does: the library makes the arguments, then the hooks and the handler in their
  * order, then the library makes the message of the result.
  *
- * @returns the HTTP response; undefined where the handler returned nothing
+ * @returns the HTTP response; undefined where the handler returned nothing, and for a function without an HTTP trigger
  * @throws whatever the handler or a hook threw, or the library for a result that is not a response
  */
 export const invoke = async (
   registry: Registry,
-  route: Route,
-  http: HttpRequestData,
+  { metadata, callback }: RegisteredFunction,
+  input: TriggerInput,
 ): Promise<HttpResponseData | undefined> => {
-  const { metadata, callback } = route.registered;
   const invocationId = randomUUID();
   let invocationContext: unknown;
   const core: CoreInvocationContext = {
     invocationId,
     metadata,
-    request: { invocationId, inputData: [{ name: route.bindingName, data: { http } }], triggerMetadata: {} },
+    request: { invocationId, inputData: [input], triggerMetadata: {} },
     state: undefined,
     log: (level, category, message) => registry.log(level, category, message, invocationContext),
   };

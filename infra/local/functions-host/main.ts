@@ -1,37 +1,51 @@
 /**
- * The functions host as a process:
- * `node --import tsx infra/local/functions-host/main.ts --bundle PATH --host-json PATH --port N [--function-key KEY]`.
- *
- * Prints a line with its URL when it serves. Stops in good order on SIGTERM and SIGINT, and when the process that
- * started it with an IPC channel is gone. Ends with code 1 where the app cannot be loaded.
+ * The functions host as a process. Prints a line with its URL when it serves. Stops in good order on SIGTERM and SIGINT, and
+ * when the process that started it with an IPC channel is gone. Ends with code 1 where the app cannot be loaded.
  */
-import { inspect, parseArgs } from 'node:util';
+import { inspect } from 'node:util';
 
-import { startFunctionsHost } from '../functions-host.ts';
+import { z } from 'zod';
 
-const { values } = parseArgs({
+import { portOption, runCommand } from '../../command-line.ts';
+import { type FunctionsHostOptions, startFunctionsHost } from '../functions-host.ts';
+
+const HOST = {
+  help: `node --import tsx infra/local/functions-host/main.ts [--bundle FILE] [--host-json FILE] [--port N] [--function-key KEY]
+         [--no-schedules]
+  Serves a bundle by the rules of the Azure Functions host.
+  --bundle FILE       the CommonJS bundle that registers the functions; dist/main.cjs by default
+  --host-json FILE    the app's host.json; host.json by default
+  --port N            the port of 127.0.0.1 to serve on; 7071 by default
+  --function-key KEY  functions of level "function" need this key, as in Azure; no function needs one by default
+  --no-schedules      timer functions run only when POST /admin/functions/NAME starts them`,
   options: {
     bundle: { type: 'string', default: 'dist/main.cjs' },
     'host-json': { type: 'string', default: 'host.json' },
     port: { type: 'string', default: '7071' },
     'function-key': { type: 'string' },
+    'no-schedules': { type: 'boolean', default: false },
   },
-});
+  values: z
+    .object({
+      bundle: z.string(),
+      'host-json': z.string(),
+      port: portOption,
+      'function-key': z.string().optional(),
+      'no-schedules': z.boolean(),
+    })
+    .transform(({ bundle, port, 'host-json': hostJson, 'function-key': functionKey, 'no-schedules': noSchedules }) => ({
+      bundle,
+      hostJson,
+      port,
+      runsSchedules: !noSchedules,
+      ...(functionKey === undefined ? {} : { functionKey }),
+    })),
+} as const;
 
-// Wrong settings are for a person to mend: the names and reasons are all that helps there.
-const describeLoadError = (error: unknown): string =>
-  error instanceof Error && error.name === 'SettingsError' ? error.message : inspect(error);
-
-const serve = async (): Promise<void> => {
+const serve = async (options: FunctionsHostOptions): Promise<void> => {
   // The real worker is started with this on as well: a stack names the sources.
   process.setSourceMapsEnabled(true);
-  const functionKey = values['function-key'];
-  const host = await startFunctionsHost({
-    bundle: values.bundle,
-    hostJson: values['host-json'],
-    port: Number(values.port),
-    ...(functionKey === undefined ? {} : { functionKey }),
-  });
+  const host = await startFunctionsHost(options);
 
   let stopping: Promise<void> | undefined;
   const stop = (): void => {
@@ -47,7 +61,9 @@ const serve = async (): Promise<void> => {
   console.log(`Functions host ready on ${host.url}`);
 };
 
-serve().catch((error: unknown) => {
-  console.error(describeLoadError(error));
-  process.exit(1);
+await runCommand(HOST, serve, {
+  // Wrong settings are for a person to mend: the names and reasons are all that helps there.
+  describe: (error) => (error instanceof Error && error.name === 'SettingsError' ? error.message : inspect(error)),
 });
+// An app that failed to load may keep the process alive.
+if (process.exitCode !== 0) process.exit();

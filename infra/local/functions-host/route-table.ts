@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import type { BindingInfo } from './functions-core.ts';
 import type { RegisteredFunction } from './registry.ts';
 
 /** Who may call a function: anybody, whoever has a function key, or whoever has the master key. */
@@ -30,7 +31,6 @@ type Segment =
   | { readonly kind: 'rest'; readonly name: string };
 
 const httpTriggerSchema = z.object({
-  type: z.literal('httpTrigger'),
   authLevel: z
     .string()
     .toLowerCase()
@@ -46,18 +46,26 @@ const RESERVED = /^(admin|runtime)(\/|$)/i;
  * The routes of an app's functions, those with more literal text first.
  *
  * @param routePrefix from host.json, before every route
- * @throws {Error} for a function without an HTTP trigger and for a route this host does not understand
+ * @returns none for functions without an HTTP trigger
+ * @throws {Error} for a route this host does not understand
  */
 export const routeTable = (functions: readonly RegisteredFunction[], routePrefix: string): readonly Route[] =>
   functions
-    .map((registered) => toRoute(registered, routePrefix))
+    .flatMap((registered) => toRoutes(registered, routePrefix))
     .sort((a, b) => (precedence(a) < precedence(b) ? -1 : 1));
 
-const toRoute = (registered: RegisteredFunction, routePrefix: string): Route => {
-  const { name, bindings } = registered.metadata;
-  const trigger = Object.entries(bindings).find(([, binding]) => binding.type === 'httpTrigger');
-  if (trigger === undefined) throw new Error(`${name}: this host serves HTTP triggers only`);
-  const [bindingName, binding] = trigger;
+const toRoutes = (registered: RegisteredFunction, routePrefix: string): readonly Route[] =>
+  Object.entries(registered.metadata.bindings)
+    .filter(([, { type }]) => type === 'httpTrigger')
+    .map(([bindingName, binding]) => toRoute(registered, routePrefix, bindingName, binding));
+
+const toRoute = (
+  registered: RegisteredFunction,
+  routePrefix: string,
+  bindingName: string,
+  binding: BindingInfo,
+): Route => {
+  const { name } = registered.metadata;
   const { authLevel, methods, route = name } = httpTriggerSchema.parse(binding);
   if (route.startsWith('/')) throw new Error(`${name}: a route starts without a slash`);
   const template = routePrefix === '' ? route : `${routePrefix}/${route}`;

@@ -1,0 +1,86 @@
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+
+import { z } from 'zod';
+
+/** What a command takes, and how it says so. */
+export interface Command<Values> {
+  /** The text of `--help`: the usage in its first line, then a line per option. Printed after a usage error as well. */
+  readonly help: string;
+  /** The options for `parseArgs`; `--help` is added. */
+  readonly options: ParseArgsOptionsConfig;
+  /** What the options must be. The message of an issue is the whole sentence that the person reads. */
+  readonly values: z.ZodType<Values>;
+  /** True where the command takes arguments that are not options; the schema finds them under `positionals`. */
+  readonly takesPositionals?: boolean;
+}
+
+/** Something to tell the person who runs a command. Its stack would not help, so only the message is printed. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
+}
+
+/** The value of an option that is a TCP port. */
+export const portOption = z
+  .string()
+  .refine((text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535, {
+    error: ({ input }) => `${String(input)} is not a port.`,
+  })
+  .transform(Number);
+
+/** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
+export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
+
+/**
+ * The values of a command line.
+ *
+ * @param args what follows the command, as in `process.argv.slice(2)`
+ * @returns `'help'` where `--help` is among them, whatever else is
+ * @throws {CommandError} that says what is wrong, and the help after it
+ */
+export const readArguments = <Values>(command: Command<Values>, args: readonly string[]): Values | 'help' => {
+  const usageError = (message: string, cause?: unknown): CommandError =>
+    new CommandError(`${message}\n${command.help}`, { cause });
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: command.takesPositionals ?? false,
+    });
+    if (values['help'] === true) return 'help';
+    const { success, data, error } = command.values.safeParse({ ...values, positionals });
+    if (success) return data;
+    throw usageError(error.issues.map(({ message }) => message).join('\n'));
+  } catch (error) {
+    if (error instanceof CommandError || !(error instanceof TypeError)) throw error;
+    throw usageError(error.message, error);
+  }
+};
+
+/** How a command reports a failure. */
+export interface FailureReport {
+  /** The exit code of a command that failed; 1 where it is not given. */
+  readonly exitCode?: number;
+  /** What to print for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
+  readonly describe?: (error: unknown) => string | undefined;
+}
+
+/**
+ * Runs a command with the arguments of this process: prints the help for `--help`, a message for a {@link CommandError},
+ * and sets the exit code.
+ *
+ * @param work gets the values of the command line and returns the exit code; 0 where it returns nothing
+ */
+export const runCommand = async <Values>(
+  command: Command<Values>,
+  work: (values: Values) => Promise<number | void>,
+  { exitCode = 1, describe }: FailureReport = {},
+): Promise<void> => {
+  try {
+    const values = readArguments(command, process.argv.slice(2));
+    if (values === 'help') console.log(command.help);
+    else process.exitCode = (await work(values)) ?? 0;
+  } catch (error) {
+    console.error(error instanceof CommandError ? error.message : (describe?.(error) ?? error));
+    process.exitCode = exitCode;
+  }
+};
