@@ -1,6 +1,6 @@
 // Optional, and after `azd up`, because Event Grid asks the running app whether it may deliver: a topic that AI workers and review
-// desks publish to, delivered in batches to POST /api/events, with what could not be delivered kept as dead letters. The README's
-// "Feed it" has the command. Not compiled where it was written; see main.bicep.
+// desks publish to, delivered in batches to POST /api/events, with what could not be delivered kept as dead letters. README.md
+// ("Feed") has the command. Not compiled where it was written; see main.bicep.
 param location string = resourceGroup().location
 
 @description('Where the events go: EVENTS_URL of the deployment.')

@@ -1,4 +1,4 @@
-// Everything the service runs on in Azure. `azd up` deploys it (azure.yaml); the README's "Deploy" says what is left to do by hand.
+// Everything the service runs on in Azure. `azd up` deploys it (azure.yaml); README.md ("Deploy") says what is left to do by hand.
 //
 // These files were written from the published resource reference and were not compiled where they were written. Before the
 // first deployment run `az bicep build --file infra/azure/main.bicep` and `azd provision --preview`.

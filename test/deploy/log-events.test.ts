@@ -17,7 +17,7 @@ const eventsAskedFor = (text: string): readonly string[] =>
     [...names.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? []),
   );
 
-describe.each(['infra/azure/modules/alerts.bicep', 'README.md'])('%s', (path) => {
+describe.each(['infra/azure/modules/alerts.bicep', 'infra/azure/README.md'])('%s', (path) => {
   it('asks for log events that the code writes', () => {
     const asked = eventsAskedFor(read(path));
     expect(asked.length).toBeGreaterThan(0);

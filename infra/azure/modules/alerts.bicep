@@ -1,4 +1,4 @@
-// What wakes somebody up. The README's "Operate" says what to do about each.
+// What wakes somebody up. infra/azure/README.md ("Operate") says what to do about each.
 param prefix string
 param location string
 param tags object

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { join, normalize } from 'node:path/posix';
+
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { type MarkdownFile, markdownPaths, parseMarkdown, readMarkdown, readText, ROOT } from './markdown.ts';
+
+const paths = markdownPaths();
+const scripts = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readText('package.json'))).scripts;
+
+/** What is wrong with a link of a file; undefined where it leads somewhere, or out of the repository. */
+const problemOf = (path: string, link: string): string | undefined => {
+  if (/^[a-z][a-z+.-]*:/i.test(link)) return undefined;
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? path : normalize(join(path, '..', decodeURIComponent(file)));
+  if (target.startsWith('..') || target.startsWith('/')) return `${link} leaves the repository`;
+  if (!existsSync(`${ROOT}${target}`)) return `${link}: there is no ${target}`;
+  if (anchor === undefined) return undefined;
+  if (!target.endsWith('.md')) return `${link}: ${target} has no anchors`;
+  return readMarkdown(target).anchors.has(anchor) ? undefined : `${link}: ${target} has no heading #${anchor}`;
+};
+
+const brokenLinks = (path: string, { links }: MarkdownFile): readonly string[] =>
+  links.flatMap((link) => problemOf(path, link) ?? []);
+
+/** The scripts that a text tells its reader to run. */
+const scriptsNamed = (text: string): readonly string[] =>
+  [...text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].flatMap(
+    ([, script, shorthand]) => script ?? shorthand ?? [],
+  );
+
+/** `code` that is the path of a file or a folder of the repository: no placeholders, no patterns. */
+const isPath = (code: string): boolean => /^(?:src|infra|test|\.ci)\/[\w./-]*$/.test(code);
+
+it('finds the Markdown files of the repository', () => {
+  expect(paths).toEqual(expect.arrayContaining(['README.md', 'SECURITY.md', 'infra/azure/README.md']));
+  expect(paths.filter((path) => path.includes('node_modules'))).toEqual([]);
+});
+
+describe.each(paths)('%s', (path) => {
+  const file = readMarkdown(path);
+
+  it('links to files and headings that exist', () => {
+    expect(brokenLinks(path, file)).toEqual([]);
+  });
+
+  it('names npm scripts that package.json has', () => {
+    expect(scriptsNamed(file.text).filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
+  });
+
+  it('names paths of the repository that exist', () => {
+    expect(file.code.filter((code) => isPath(code) && !existsSync(`${ROOT}${code}`))).toEqual([]);
+  });
+});
+
+it('every README can be reached from the first page', () => {
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const link of readMarkdown(path).links) {
+      const [file = ''] = link.split('#');
+      const target = normalize(join(path, '..', file));
+      if (target.endsWith('.md') && existsSync(`${ROOT}${target}`)) visit(target);
+    }
+  };
+  visit('README.md');
+  expect(paths.filter((path) => !reached.has(path))).toEqual([]);
+});
+
+describe('the check itself', () => {
+  it.each([
+    ['[a file that is not there](src/nowhere.ts)', 'src/nowhere.ts: there is no src/nowhere.ts'],
+    ['[a heading that is not there](SECURITY.md#nowhere)', 'SECURITY.md#nowhere: SECURITY.md has no heading #nowhere'],
+    ['[a heading of this file](#nowhere)', '#nowhere: README.md has no heading #nowhere'],
+    ['[out of the repository](../elsewhere.md)', '../elsewhere.md leaves the repository'],
+    ['[a line of a file](LICENSE#L1)', 'LICENSE#L1: LICENSE has no anchors'],
+    ['![a picture](nowhere.png)', 'nowhere.png: there is no nowhere.png'],
+    ['<a href="nowhere.md">HTML</a>', 'nowhere.md: there is no nowhere.md'],
+    ['[by reference][one]\n\n[one]: nowhere.md', 'nowhere.md: there is no nowhere.md'],
+  ])('finds %s', (text, problem) => {
+    expect(brokenLinks('README.md', parseMarkdown(text))).toEqual([problem]);
+  });
+
+  it('passes over links to other sites and over code', () => {
+    expect(brokenLinks('README.md', parseMarkdown('<https://example.org> `[a](b.md)`\n\n    [c](d.md)\n'))).toEqual([]);
+  });
+
+  it('reads headings as GitHub does', () => {
+    const { anchors } = parseMarkdown('# Who can do what?\n\n## `npm start`\n\n## A _b_, [c](d)\n\n## A b, c\n');
+    expect([...anchors]).toEqual(['who-can-do-what', 'npm-start', 'a-b-c', 'a-b-c-1']);
+  });
+
+  it('reads commands', () => {
+    expect(scriptsNamed("npx -c 'npm ci && npm start' `npm run build:debug` npm test")).toEqual([
+      'start',
+      'build:debug',
+      'test',
+    ]);
+  });
+});

@@ -1,0 +1,84 @@
+import { readdirSync } from 'node:fs';
+
+import { describe, expect, it } from 'vitest';
+
+import { SCENARIOS } from '../../infra/local/acs-simulator/scenarios.ts';
+import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
+import { settingSchemas } from '../../src/settings.ts';
+import { readText, ROOT, tableOf } from './markdown.ts';
+
+const DEPLOY_PAGE = 'infra/azure/README.md';
+
+/** Names of environment variables in a text. */
+const variablesIn = (text: string): readonly string[] => text.match(/\b[A-Z]+(?:_[A-Z]+)+\b|\bPHONE\b/g) ?? [];
+
+/** How the table may state the default of a setting. */
+const defaultsOf = (name: string): readonly string[] => {
+  const schema = new Map(Object.entries(settingSchemas)).get(name);
+  const { success, data } = schema?.safeParse(undefined) ?? { success: false };
+  if (!success) return ['required'];
+  if (data === undefined) return ['none', 'empty', 'one required', "ACS's own"];
+  return URL.canParse(String(data)) ? ["ACS's own"] : [String(data)];
+};
+
+describe('the settings in README.md', () => {
+  const rows = tableOf('README.md', 'Settings');
+  const documented = new Map(
+    rows.flatMap(([names = '', stated = '']) => variablesIn(names).map((name) => [name, stated])),
+  );
+
+  it('are those of the service', () => {
+    expect([...documented.keys()].toSorted()).toEqual(Object.keys(settingSchemas).toSorted());
+  });
+
+  it.each(Object.keys(settingSchemas))('%s has the default of the service', (name) => {
+    expect(defaultsOf(name)).toContain(documented.get(name));
+  });
+});
+
+it('src/calls/README.md has the alert types of the service', () => {
+  expect(tableOf('src/calls/README.md', 'Alert types')).toEqual(
+    ALERT_TYPES.map(({ name, callbackPath, phrase }) => [name, `/api/${callbackPath}`, phrase]),
+  );
+});
+
+it('infra/local/README.md has the numbers of the simulator', () => {
+  expect(tableOf('infra/local/README.md', 'The simulated phone')).toEqual(
+    SCENARIOS.map(({ digits, name }) => [digits, name]),
+  );
+});
+
+describe('infra/azure/README.md', () => {
+  it('has the values that a deployment takes', () => {
+    const taken = [...readText('infra/azure/main.parameters.json').matchAll(/"\$\{([A-Z_]+)/g)].flatMap(
+      ([, name]) => name ?? [],
+    );
+    const explained = tableOf(DEPLOY_PAGE, 'Values to set').flatMap(([names = '']) => variablesIn(names));
+    expect(explained.length).toBeGreaterThan(10);
+    // azd sets those of its own.
+    expect(explained.toSorted()).toEqual(taken.filter((name) => !name.startsWith('AZURE_')).toSorted());
+  });
+
+  it('has the alerts that fire', () => {
+    const fires = [
+      ...readText('infra/azure/modules/alerts.bicep').matchAll(
+        /name: '(?:\$\{prefix\}-)?([a-z-]+)'\n {4}description|Alerts@[\d-]+' = \{\n {2}name: '\$\{prefix\}-([a-z-]+)'/g,
+      ),
+    ].flatMap(([, rule, metric]) => rule ?? metric ?? []);
+    const explained = tableOf(DEPLOY_PAGE, 'Operate').flatMap(
+      ([signal = '']) => /^alert (\S+)$/.exec(signal)?.[1] ?? [],
+    );
+    expect(explained.length).toBeGreaterThan(3);
+    expect(explained.toSorted()).toEqual(fires.toSorted());
+  });
+
+  it('explains log lines that the code writes', () => {
+    const sources = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => readText(`src/${path}`))
+      .join('\n');
+    const explained = tableOf(DEPLOY_PAGE, 'Logs').flatMap(([names = '']) => names.split(', '));
+    expect(explained.length).toBeGreaterThan(10);
+    expect(explained.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
+  });
+});
