@@ -37,7 +37,7 @@ export const recordEvents = (dependencies: RecordingDependencies): Route =>
   });
 
 const count = z.int().min(0);
-const counts = {
+const countMembers = {
   recorded: count.describe('Events of which something new was stored.'),
   unchanged: count.describe('Events that were known already: repeated or older messages.'),
 };
@@ -65,7 +65,7 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
     answers: {
       200: {
         description: 'Everything is stored.',
-        schema: z.strictObject(counts).meta({ id: 'Recorded' }),
+        schema: z.strictObject(countMembers).meta({ id: 'Recorded' }),
         examples: { recorded: { recorded: 2, unchanged: 0 } },
       },
     },
@@ -76,8 +76,8 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
         schema: z
           .strictObject({
             ...problemMembers,
-            recorded: counts.recorded.optional(),
-            unchanged: counts.unchanged.optional(),
+            recorded: countMembers.recorded.optional(),
+            unchanged: countMembers.unchanged.optional(),
           })
           .meta({ id: 'RecordProblem' }),
         detail: '1 of 2 events are wrong; the others are recorded.',
@@ -100,16 +100,16 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
         ...parsed.flatMap(({ index, event }) => ('detail' in event ? [{ index, detail: event.detail }] : [])),
         ...good.flatMap(({ index }, position) => refusal(index, outcomes[position])),
       ].sort((left, right) => left.index - right.index);
-      const answer = {
+      const counts = {
         recorded: outcomes.filter((outcome) => outcome === 'recorded').length,
         unchanged: outcomes.filter((outcome) => outcome === 'unchanged').length,
       };
-      log.info('events recorded', { ...answer, wrong: wrong.length });
-      if (wrong.length === 0) return { status: 200, jsonBody: answer };
+      log.info('events recorded', { ...counts, wrong: wrong.length });
+      if (wrong.length === 0) return { status: 200, jsonBody: counts };
       throw new Problem(400, {
         detail: `${wrong.length} of ${elements.length} events are wrong${wrong.length < elements.length ? '; the others are recorded' : ''}.`,
         errors: wrong,
-        extensions: answer,
+        extensions: counts,
       });
     },
   });
