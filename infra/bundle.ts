@@ -29,7 +29,7 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    target: 'node20',
+    target: 'node22',
     sourcemap: true,
     sourcesContent: false,
     define: { DEBUG: String(debug) },
