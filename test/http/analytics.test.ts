@@ -13,8 +13,8 @@ const storage = new CountingStorage();
 const { reader } = storage.process();
 const NOW = at('2026-11-21T08:30:00.25Z');
 const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
-const range = analyticsRange(dependencies, 7_200);
-const day = analyticsDay(dependencies);
+const range = analyticsRange(dependencies, 7_200).handler;
+const day = analyticsDay(dependencies).handler;
 
 const frame = (cameraId: string, ts: string, more: Partial<PlainMessage> = {}): PlainMessage => ({
   cameraId,
@@ -157,7 +157,7 @@ describe('the answer about a day', () => {
       ts_utc_start: '2026-11-21T00:00:00+00:00',
       ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
     });
-    const lastMicrosecond = analyticsDay({ ...dependencies, now: () => instantFrom(20_778n * DAY - 1n) });
+    const lastMicrosecond = analyticsDay({ ...dependencies, now: () => instantFrom(20_778n * DAY - 1n) }).handler;
     expect((await ask(lastMicrosecond, '/api/analytics/day')).body).toMatchObject({
       ts_utc_start: '2026-11-20T00:00:00+00:00',
     });

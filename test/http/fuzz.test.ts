@@ -12,7 +12,7 @@ const operationsSchema = z.record(
     z.string(),
     z.looseObject({
       parameters: z
-        .array(z.object({ name: z.string(), in: z.enum(['query', 'header']), example: z.string().optional() }))
+        .array(z.object({ name: z.string(), in: z.enum(['query', 'header', 'path']), example: z.string().optional() }))
         .optional(),
       requestBody: z
         .object({
@@ -85,6 +85,15 @@ const text = fc
   .string({ unit: 'grapheme-ascii', maxLength: 60 })
   .map((value) => value.replaceAll(/[^\x20-\x7e]/g, '').trim());
 
+/** A path of the description with something in place of its parameters. */
+const filled = (path: string): fc.Arbitrary<string> => {
+  const [before = '', ...pieces] = path.split(/\{\w+\}/);
+  return fc
+    .tuple(...pieces.map(() => fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 })))
+    .map((values) => pieces.reduce((so, piece, index) => so + encodeURIComponent(values[index] ?? '') + piece, before))
+    .filter((address) => !/\/\.{1,2}(\/|$)/.test(address));
+};
+
 const requestTo = ({ method, path, operation }: (typeof operations)[number]) => {
   const { parameters = [], requestBody } = operation;
   const valueOf = (example: string | undefined) =>
@@ -115,7 +124,7 @@ const requestTo = ({ method, path, operation }: (typeof operations)[number]) => 
         );
   return fc.record({
     method: fc.constant(method),
-    path: fc.constant(path),
+    path: filled(path),
     query: fc.oneof(given('query'), fc.dictionary(fc.string({ maxLength: 12 }), text, { maxKeys: 3 })),
     headers: given('header'),
     body,

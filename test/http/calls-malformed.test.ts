@@ -11,8 +11,8 @@ import { CallLedger } from '../../src/calls/store/call-ledger.ts';
 import { CallRequests } from '../../src/calls/store/call-requests.ts';
 import { CallsTable } from '../../src/calls/store/calls-table.ts';
 import { createCallPlacer } from '../../src/calls/place-calls.ts';
-import { notificationsHandler } from '../../src/http/notifications.ts';
-import { testCallHandler } from '../../src/http/test-call.ts';
+import { sendNotification } from '../../src/http/send-notification.ts';
+import { testCall } from '../../src/http/test-call.ts';
 import { appLog } from '../../src/log.ts';
 
 const problemSchema = z.object({
@@ -45,8 +45,8 @@ const line = new AcsPhoneLine(
 const flow = new CallFlow({ line, ledger: new CallLedger(table), serviceName: 'Test Watch', log: appLog });
 const placeCalls = createCallPlacer({ line, flow, requests: new CallRequests(table) });
 const handlers = {
-  notifications: notificationsHandler({ placeCalls, idempotency: new IdempotencyStore(table) }),
-  'test-call': testCallHandler(placeCalls),
+  notifications: sendNotification({ placeCalls, idempotency: new IdempotencyStore(table) }).handler,
+  'test-call': testCall(placeCalls).handler,
 };
 
 const post = async (path: keyof typeof handlers, body: unknown, query = '') => {

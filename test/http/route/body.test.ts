@@ -1,8 +1,8 @@
 import { HttpRequest } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
-import { readJson } from '../../src/http/body.ts';
-import { Problem } from '../../src/http/problem.ts';
+import { readJson } from '../../../src/http/route/body.ts';
+import { Problem } from '../../../src/http/problem.ts';
 
 const read = async (body: Uint8Array | string, headers: Record<string, string> = {}): Promise<unknown> =>
   readJson(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
-import { events } from '../../src/http/events.ts';
+import { recordEvents } from '../../src/http/record-events.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
 import { ask, problemOf } from './asking.ts';
@@ -15,7 +15,7 @@ const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 const open = () => {
   const storage = new CountingStorage();
   const { recorder } = storage.process();
-  const handler = events(recorder, () => NOW);
+  const { handler } = recordEvents({ recorder, now: () => NOW });
   const post = async (body: unknown, query = '') =>
     ask(handler, `/api/events${query}`, {
       method: 'POST',

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
-import { events } from '../../src/http/events.ts';
+import { recordEvents } from '../../src/http/record-events.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';
 import { cloudEvent, type Members } from './cloud-event.ts';
 import { json, raw, wrongEvents } from './wrong-events.ts';
 
 const { recorder } = new CountingStorage().process();
-const handler = events(recorder, () => instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n));
+const now = () => instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
+const { handler } = recordEvents({ recorder, now });
 
 const post = async (body: string | Uint8Array, query = '') =>
   ask(handler, `/api/events${query}`, { method: 'POST', body });
