@@ -9,10 +9,10 @@ import type { Tally } from '../../src/analytics/model/tally.ts';
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;
 
-/** Any moment of the years 0001 to 9999. */
+/** Any instant of the years 0001 to 9999. */
 export const instants: fc.Arbitrary<Instant> = fc.bigInt({ min: FIRST, max: LAST }).map(instantFrom);
 
-/** Moments that like to be on a boundary, or a microsecond beside it: of a minute, an hour, a day. */
+/** Instants, often on the boundary of a minute, an hour or a day, or a microsecond beside it. */
 export const instantsAtBoundaries: fc.Arbitrary<Instant> = fc
   .record({
     // 2026-11-19 to 2026-11-23.

@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 
 import { DAY, type PlainMessage, type Question } from './oracle.ts';
 
-/** What happens in the stories happens on these two days, 2026-11-21 and 22. */
+/** The stories are about two days, 2026-11-21 and 22. */
 export const FIRST_DAY = 20_778n * DAY;
 const DAYS = 2n;
 
-/** Moments of the two days that like to be on a boundary, or a microsecond beside it. */
-const moments: fc.Arbitrary<bigint> = fc
+/** Instants of the two days, often on a boundary or a microsecond beside it. */
+const instants: fc.Arbitrary<bigint> = fc
   .record({
     into: fc.bigInt({ min: 0n, max: DAYS * DAY - 1n }),
     unit: fc.constantFrom(1n, 60_000_000n, 3_600_000_000n, DAY),
@@ -73,7 +73,7 @@ const messageAbout = (events: readonly StoryEvent[]): fc.Arbitrary<PlainMessage>
 
 /** Messages about few events of a few cameras: each event is told of several times. */
 export const messages: fc.Arbitrary<readonly PlainMessage[]> = fc
-  .array(fc.record({ cameraId: fc.constantFrom(...CAMERAS), ts: moments }), { minLength: 1, maxLength: 12 })
+  .array(fc.record({ cameraId: fc.constantFrom(...CAMERAS), ts: instants }), { minLength: 1, maxLength: 12 })
   .chain((events) => fc.array(messageAbout(events), { minLength: 1, maxLength: 40 }));
 
 const questionOf = (one: bigint, other: bigint, cameraId: string | undefined): Question => ({
@@ -84,7 +84,7 @@ const questionOf = (one: bigint, other: bigint, cameraId: string | undefined): Q
 
 /** Periods of the two days with ends at any microsecond; of all cameras, of one, of one that nobody knows. */
 export const questions: fc.Arbitrary<Question> = fc
-  .tuple(moments, moments, fc.constantFrom(undefined, ...CAMERAS, 'unknown'))
+  .tuple(instants, instants, fc.constantFrom(undefined, ...CAMERAS, 'unknown'))
   .map(([one, other, cameraId]) => questionOf(one, other, cameraId));
 
 /** Both whole days, each of all cameras and of each camera. */

@@ -129,12 +129,12 @@ describe('the audit names the counter', () => {
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
-    ['s00', flipped('s00'), ['moments of second 08:00:00']],
-    ['s00', cut('s00'), ['moments of second 08:00:00']],
-    ['s00', without('s00'), ['moments of second 08:00:00']],
-    ['s00', set('s00', 'x'), ['moments of minute 08:00']],
-    ['s01', (row) => ({ ...row, s01: row['s00'] }), ['moments of second 08:00:01']],
-    ['whole row', deleted, ['moments of second 08:00:00']],
+    ['s00', flipped('s00'), ['samples of second 08:00:00']],
+    ['s00', cut('s00'), ['samples of second 08:00:00']],
+    ['s00', without('s00'), ['samples of second 08:00:00']],
+    ['s00', set('s00', 'x'), ['samples of minute 08:00']],
+    ['s01', (row) => ({ ...row, s01: row['s00'] }), ['samples of second 08:00:01']],
+    ['whole row', deleted, ['samples of second 08:00:00']],
   ])('of a minute whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'minute|0800', damage)).toEqual(counters);
   });
@@ -143,7 +143,7 @@ describe('the audit names the counter', () => {
     ['day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
     ['day', set('day', 1), ['camera ridge-0']],
     ['h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
-    ['place', set('place', 9), ['place of camera ridge-0']],
+    ['place', set('place', 9), ['index of camera ridge-0']],
     ['m08', cut('m08'), ['camera ridge-0 minutes of hour 08']],
     ['m08', set('m08', new Uint8Array()), ['camera ridge-0 minute 08:00']],
     ['m08', without('m08'), ['camera ridge-0 minute 08:08']],
@@ -156,7 +156,7 @@ describe('the audit names the counter', () => {
     'total',
     'hour 08',
     'minute 08:00',
-    'moments of second 08:00:00',
+    'samples of second 08:00:00',
     'camera ridge-0',
     'camera ridge-0 hour 08',
     'camera ridge-0 minute 08:00',
@@ -207,7 +207,7 @@ describe('the audit names the counter', () => {
     const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800');
     await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301' });
     const report = await auditDay(process.table, process.shards, DAY);
-    expect(report.differences.map(({ counter }) => counter)).toEqual(['moments of second 23:01:00']);
+    expect(report.differences.map(({ counter }) => counter)).toEqual(['samples of second 23:01:00']);
     await client.deleteEntity(SHARD, 'minute|2301');
   });
 });

@@ -9,7 +9,7 @@ import { ownTablesPrefix } from '../../harness/app.ts';
 import { CountingProcess } from '../counting.ts';
 import { FaultProxy, NO_FAULT, type Fault, type ProxiedRequest } from './fault-proxy.ts';
 import { countOf } from './ledger.ts';
-import { crowdedMessages, DAY_OF_MESSAGES } from './messages.ts';
+import { contendedMessages, DAY_OF_MESSAGES } from './messages.ts';
 
 const OPTIONS = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 
@@ -20,7 +20,7 @@ describe('an audit', () => {
   let table = '';
   let proxy: FaultProxy;
   let writer: CountingProcess;
-  const messages = crowdedMessages(randomFrom('audit'), { messages: 200, events: 80, cameras: 8 });
+  const messages = contendedMessages(randomFrom('audit'), { messages: 200, events: 80, cameras: 8 });
 
   beforeEach(async () => {
     table = `${ownTablesPrefix()}analytics`;

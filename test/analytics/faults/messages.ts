@@ -12,7 +12,7 @@ const HOUR = 3_600_000_000n;
 const CATEGORIES = ['smoke', 'fire', 'structure', 'lens-flare'] as const;
 
 /** How many messages, about how many events of how many cameras. */
-export interface Crowd {
+export interface Load {
   readonly messages: number;
   readonly events: number;
   readonly cameras: number;
@@ -25,7 +25,7 @@ const someCounts = (random: Random): Record<string, number> =>
  * Messages of which several are about the same event, each with a time of its own, so that there is one truth whatever
  * their order. The events are in two hours: whoever sends these, contends.
  */
-export const crowdedMessages = (random: Random, { messages, events, cameras }: Crowd): readonly PlainMessage[] => {
+export const contendedMessages = (random: Random, { messages, events, cameras }: Load): readonly PlainMessage[] => {
   const sentAfter = MIDNIGHT + 10n * HOUR;
   return Array.from({ length: messages }, (_, at) => {
     const event = wholeBetween(random, 0, events - 1);

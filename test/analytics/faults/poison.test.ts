@@ -8,11 +8,11 @@ import { CountingProcess } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
-import { crowdedMessages, MIDNIGHT } from './messages.ts';
+import { contendedMessages, MIDNIGHT } from './messages.ts';
 
 /** Frames of which some are refused, among others that arrive at the same time. */
 const withPoison = (poison: readonly string[]): readonly PlainMessage[] => {
-  const good = crowdedMessages(randomFrom('poison'), { messages: 300, events: 120, cameras: 12 });
+  const good = contendedMessages(randomFrom('poison'), { messages: 300, events: 120, cameras: 12 });
   const [first] = good;
   if (first === undefined) throw new Error('no messages');
   const bad = poison.map((eventId): PlainMessage => ({ ...first, eventId }));

@@ -1,9 +1,9 @@
-import { DAMAGED, readable, type Stored } from './audit-findings.ts';
-import { bucketsFrom, type Buckets } from '../rows/bucket-row.ts';
 import { contributionOf } from '../model/camera-event.ts';
-import { cameraDayFrom, type CameraDay } from '../rows/camera-row.ts';
-import { dayOf, intoMinute, minuteOfDay, type Day } from '../model/day.ts';
-import { eventFromRow } from '../rows/event-row.ts';
+import { dayOf, microsecondOfMinute, minuteOfDay, type Day } from '../model/day.ts';
+import type { Tally } from '../model/tally.ts';
+import { cameraRowFrom, type CameraRow } from '../rows/camera-row.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
+import { bucketsFrom, type HourRow, type HoursRow } from '../rows/hour-rows.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -17,29 +17,30 @@ import {
   TOTAL_KEY,
   type KeyRange,
 } from '../rows/keys.ts';
-import { momentsFrom, type Moments } from '../rows/minute-row.ts';
-import type { CounterTable, StoredRow } from '../rows/table.ts';
-import type { Tally } from '../model/tally.ts';
+import { minuteRowFrom, type MinuteRow } from '../rows/minute-row.ts';
+import type { StoredRow } from '../rows/row.ts';
+import type { CounterTable } from '../rows/table.ts';
 import { ACTIVE_CAMERAS, readTotal, type StoredTotal } from '../rows/total-row.ts';
+import { DAMAGED, damageOf, decodedOr, type Stored } from './findings.ts';
 
-/** The counter rows of a shard but those of its minutes, as they are: in their compact form. */
+/** The counter rows of a shard except its minute rows; what they keep in bytes is not decoded yet. */
 export interface CounterRows {
   readonly total: Stored<StoredTotal>;
   /** How many active cameras the `total` row says there are. */
   readonly activeCameras: unknown;
-  /** The hours of the day. */
-  readonly hours: Stored<Buckets>;
-  /** By hour: its minutes. */
-  readonly minutes: ReadonlyMap<number, Stored<Buckets>>;
-  readonly cameras: ReadonlyMap<string, Stored<CameraDay>>;
-  /** Keys of rows among them that are no such row's. */
+  readonly hours: Stored<HoursRow>;
+  /** By hour of the day. */
+  readonly hourRows: ReadonlyMap<number, Stored<HourRow>>;
+  /** By camera id. */
+  readonly cameras: ReadonlyMap<string, Stored<CameraRow>>;
+  /** Keys in the same ranges that the service never writes. */
   readonly strays: readonly string[];
 }
 
-/** The rows of a key range by what their keys name. */
+/** The rows of a key range, by what is parsed from their keys. */
 interface KeyedRows<Key, Value> {
   readonly rows: ReadonlyMap<Key, Stored<Value>>;
-  /** Keys that name nothing. */
+  /** Keys that cannot be parsed. */
   readonly strays: readonly string[];
 }
 
@@ -48,41 +49,31 @@ export interface CountedEvent {
   readonly cameraId: string;
   /** Minute of the day, 0 to 1439. */
   readonly minute: number;
-  /** Microseconds into the minute. */
-  readonly at: number;
+  /** Microsecond of the minute. */
+  readonly microsecond: number;
   readonly contribution: Tally;
 }
 
-/** An event row: what it counts, or why it cannot be counted. */
+/** An event row: its contribution, or why that cannot be known. */
 export type AuditedEvent = CountedEvent | { readonly damaged: string };
-
-const storedTotal = async (table: CounterTable, partition: string): Promise<Stored<StoredTotal>> => {
-  try {
-    return await readTotal(table, partition);
-  } catch (error) {
-    // Of what the table throws nothing is one of these.
-    if (error instanceof TypeError || error instanceof SyntaxError) return DAMAGED;
-    throw error;
-  }
-};
 
 const keyedRows = async <Key, Value>(
   table: CounterTable,
   partition: string,
   range: KeyRange,
   parseKey: (rowKey: string) => Key,
-  parse: (properties: StoredRow['properties']) => Value,
+  rowFrom: (row: StoredRow) => Value,
 ): Promise<KeyedRows<Key, Value>> => {
   const rows = new Map<Key, Stored<Value>>();
   const strays: string[] = [];
   for await (const page of table.pages(partition, range)) {
-    for (const { rowKey, properties } of page) {
-      const key = readable(() => parseKey(rowKey));
-      if (key === DAMAGED) strays.push(rowKey);
+    for (const row of page) {
+      const key = decodedOr(() => parseKey(row.rowKey));
+      if (key === DAMAGED) strays.push(row.rowKey);
       else
         rows.set(
           key,
-          readable(() => parse(properties)),
+          decodedOr(() => rowFrom(row)),
         );
     }
   }
@@ -90,23 +81,23 @@ const keyedRows = async <Key, Value>(
 };
 
 /**
- * Reads the counter rows of a shard but those of its minutes.
+ * Reads the counter rows of a shard except its minute rows.
  *
  * @throws {StorageTrouble} where a part of them could not be read
  */
 export const readCounterRows = async (table: CounterTable, partition: string): Promise<CounterRows> => {
-  const total = await storedTotal(table, partition);
+  const total = await readTotal(table, partition).catch(damageOf);
   const activeCameras = (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.properties[ACTIVE_CAMERAS];
   const hours = await table.get(partition, HOURS_KEY);
-  const minutes = await keyedRows(table, partition, ALL_HOURS, parseHourKey, bucketsFrom);
-  const cameras = await keyedRows(table, partition, ALL_CAMERAS, parseCameraKey, cameraDayFrom);
+  const hourRows = await keyedRows(table, partition, ALL_HOURS, parseHourKey, bucketsFrom);
+  const cameras = await keyedRows(table, partition, ALL_CAMERAS, parseCameraKey, cameraRowFrom);
   return {
     total,
     activeCameras,
-    hours: hours && readable(() => bucketsFrom(hours.properties)),
-    minutes: minutes.rows,
+    hours: hours && decodedOr(() => bucketsFrom(hours)),
+    hourRows: hourRows.rows,
     cameras: cameras.rows,
-    strays: [...minutes.strays, ...cameras.strays],
+    strays: [...hourRows.strays, ...cameras.strays],
   };
 };
 
@@ -120,13 +111,14 @@ export const readMinuteRows = async (
   table: CounterTable,
   partition: string,
   hour: number,
-): Promise<KeyedRows<number, Moments>> => keyedRows(table, partition, minutesOfHour(hour), parseMinuteKey, momentsFrom);
+): Promise<KeyedRows<number, MinuteRow>> =>
+  keyedRows(table, partition, minutesOfHour(hour), parseMinuteKey, minuteRowFrom);
 
 const auditedEvent = (day: Day, row: StoredRow): AuditedEvent => {
   const { cameraId, minute } = parseEventKey(row.rowKey);
-  const { ts, facets } = eventFromRow(row);
+  const { ts, facets } = eventRowFrom(row);
   if (dayOf(ts) !== day || minuteOfDay(ts) !== minute) return { damaged: 'its ts_utc is not in the minute of its key' };
-  return { cameraId, minute, at: intoMinute(ts), contribution: contributionOf(facets) };
+  return { cameraId, minute, microsecond: microsecondOfMinute(ts), contribution: contributionOf(facets) };
 };
 
 /**
@@ -141,7 +133,7 @@ export async function* readEvents(
 ): AsyncGenerator<AuditedEvent & { readonly rowKey: string }> {
   for await (const page of table.pages(partition, ALL_EVENTS)) {
     for (const row of page) {
-      const event = readable(() => auditedEvent(day, row));
+      const event = decodedOr(() => auditedEvent(day, row));
       yield { rowKey: row.rowKey, ...(event === DAMAGED ? { damaged: DAMAGED } : event) };
     }
   }
