@@ -41,7 +41,7 @@ const PARTITION = shardPartition(dayOf(instantFrom(START)), 0);
 const CATEGORIES = Array.from({ length: MAX_TALLY_CATEGORIES }, (_, index) => `c${String(index).padStart(63, '0')}`);
 const CAMERA_CATEGORIES = CATEGORIES.slice(0, MAX_CAMERA_CATEGORIES);
 
-/** Ids as long as they may be, in characters that take three bytes in UTF-8. */
+/** The longest ids, in characters of three bytes in UTF-8. */
 const longId = (index: number): string => String(index).padStart(128, '語');
 
 /** The tally of so many frames, each with the highest counts of every category. */
@@ -69,7 +69,7 @@ const busiestCamera = (): CameraRow => {
   return row;
 };
 
-/** So many buckets of so many such cameras, each of some minutes; each camera has 64 of the shard's categories. */
+/** Buckets of some minutes each, of so many such cameras; each camera has 64 of the shard's categories. */
 const busiestBuckets = (buckets: number, minutes: number, cameras: number): HourRow => {
   const frames = FRAMES_A_MINUTE * minutes;
   const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * frames;
@@ -172,7 +172,7 @@ describe('a row stays inside the limits of Table Storage', () => {
   });
 });
 
-/** Writes down how large the transactions are that the SDK really sends. */
+/** Measures the transactions that the SDK sends. */
 class Scales {
   readonly sizes: { readonly bytes: number; readonly operations: number }[] = [];
 
@@ -194,7 +194,7 @@ class Scales {
     ],
   };
 
-  /** What Table Storage would refuse of all that was sent. */
+  /** The transactions that Table Storage would refuse. */
   objections(): readonly string[] {
     return this.sizes
       .filter(({ bytes, operations }) => bytes > LIMITS.transactionBytes || operations > LIMITS.transactionOperations)
@@ -202,10 +202,10 @@ class Scales {
   }
 }
 
-/** So many hours of the shard are full already. */
+/** The hours of the shard that are full already. */
 const HOURS = 12;
 
-/** A table in which a shard's rows are as large as they may be; the event rows of the past are not there. */
+/** Writes a shard whose rows are as large as possible, without event rows. */
 const fullShard = async (storage: CountingStorage, cameraIds: readonly string[]): Promise<void> => {
   const { table } = storage.process();
   await table.insert(dayPartition(dayOf(instantFrom(START))), {
@@ -216,7 +216,7 @@ const fullShard = async (storage: CountingStorage, cameraIds: readonly string[])
   const hour = busiestHour(25_000);
   const minute = busiestMinute(46, 64);
   const camera = busiestCamera();
-  // A camera's list of categories is in its own order, as is the shard's.
+  // The categories of a camera are in an order of their own, as are those of the shard.
   const [total, ...more] = totalWrites(undefined, {
     tally: most(1, 1, CATEGORIES),
     cameras: withCameras(EMPTY_CAMERA_LIST, cameraIds),

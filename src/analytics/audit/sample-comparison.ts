@@ -1,56 +1,38 @@
-import { addTo, type Tally } from '../model/tally.ts';
+import { sumOf, type Tally } from '../model/tally.ts';
 import { ByteReader } from '../rows/bytes.ts';
 import { twoDigits } from '../rows/keys.ts';
 import { samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
 import { readTally } from '../rows/tally-bytes.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 import { DAMAGED, decodedOr, tallyText, type Findings, type Stored } from './findings.ts';
-
-const SECONDS = Array.from({ length: 60 }, (_, second) => second);
-
-/** The samples that a minute should have: what its events count, by microsecond of the minute and camera. */
-export class ExpectedSamples {
-  readonly #tallies = new Map<number, Map<string, Tally>>();
-
-  /** Adds an event. */
-  add(microsecond: number, cameraId: string, contribution: Tally): void {
-    const byCamera = this.#tallies.get(microsecond) ?? new Map<string, Tally>();
-    addTo(byCamera, cameraId, contribution);
-    this.#tallies.set(microsecond, byCamera);
-  }
-
-  /** The samples in words, by second. */
-  inWords(): ReadonlyMap<number, ReadonlySet<string>> {
-    const seconds = new Map<number, Set<string>>();
-    for (const [microsecond, byCamera] of this.#tallies) {
-      const second = secondOf(microsecond);
-      const words = seconds.get(second) ?? new Set();
-      for (const [cameraId, tally] of byCamera) words.add(sampleText(microsecond, cameraId, tally));
-      seconds.set(second, words);
-    }
-    return seconds;
-  }
-}
+import type { CountedEvent } from './stored-rows.ts';
 
 const sampleText = (microsecond: number, cameraId: string, tally: Stored<Tally>): string =>
   `${String(microsecond % SECOND).padStart(6, '0')} µs ${cameraId} (${tallyText(tally)})`;
 
-/** The samples of a second in words; undefined where it has overflowed: readers then use its event rows. */
+/** The samples that the events of a second make, in words. */
+const expectedInWords = (events: readonly CountedEvent[]): ReadonlySet<string> => {
+  const words = new Set<string>();
+  for (const [microsecond, simultaneous] of Map.groupBy(events, (event) => event.microsecond)) {
+    for (const [cameraId, own] of Map.groupBy(simultaneous, (event) => event.cameraId)) {
+      words.add(sampleText(microsecond, cameraId, sumOf(own.map(({ contribution }) => contribution))));
+    }
+  }
+  return words;
+};
+
+/** The stored samples of a second in words; undefined where it has overflowed: readers then use its event rows. */
 const storedInWords = (
   row: MinuteRow,
   second: number,
-  ids: readonly string[],
-  categories: readonly string[],
+  { tally, cameras }: TotalRow,
 ): ReadonlySet<string> | undefined => {
-  const stored = samplesOf(row, second * SECOND, (second + 1) * SECOND - 1);
-  return (
-    stored &&
-    new Set(
-      stored.map(({ microsecond, cameraIndex, tally }) =>
-        sampleText(microsecond, nameIn(ids, cameraIndex), readTally(new ByteReader(tally), categories) ?? DAMAGED),
-      ),
-    )
-  );
+  const categories = [...tally.categories.keys()];
+  const samples = samplesOf(row, second * SECOND, (second + 1) * SECOND - 1)?.map((sample) => {
+    const named = readTally(new ByteReader(sample.tally), categories) ?? DAMAGED;
+    return sampleText(sample.microsecond, nameIn(cameras.ids, sample.cameraIndex), named);
+  });
+  return samples && new Set(samples);
 };
 
 /** The camera with an index in a shard's camera list, or the index where the list is shorter. */
@@ -60,28 +42,25 @@ export const nameIn = (ids: readonly string[] | undefined, index: number): strin
  * Compares the samples of a minute with its events, second by second.
  *
  * @param clock the minute, `08:15`
+ * @param total names the indexes of cameras and categories
  */
 export const compareSamples = (
   findings: Findings,
   clock: string,
-  expected: ExpectedSamples,
-  stored: Stored<MinuteRow>,
+  events: readonly CountedEvent[],
+  stored: MinuteRow | typeof DAMAGED,
   total: TotalRow,
 ): void => {
   if (stored === DAMAGED) {
     findings.add(`samples of minute ${clock}`, 'samples', DAMAGED);
     return;
   }
-  const expectedInWords = expected.inWords();
-  const categories = [...total.tally.categories.keys()];
-  for (const second of SECONDS) {
+  const bySecond = Map.groupBy(events, ({ microsecond }) => secondOf(microsecond));
+  for (const second of [...new Set([...bySecond.keys(), ...stored.keys()])].sort((left, right) => left - right)) {
     const counter = `samples of second ${clock}:${twoDigits(second)}`;
-    const words = expectedInWords.get(second) ?? new Set();
-    const found =
-      stored === undefined
-        ? new Set<string>()
-        : decodedOr(() => storedInWords(stored, second, total.cameras.ids, categories));
-    if (found === DAMAGED) findings.add(counter, `${words.size}`, DAMAGED);
-    else if (found !== undefined && words.size + found.size > 0) findings.names(counter, words, found);
+    const expected = expectedInWords(bySecond.get(second) ?? []);
+    const found = decodedOr(() => storedInWords(stored, second, total));
+    if (found === DAMAGED) findings.add(counter, `${expected.size}`, DAMAGED);
+    else if (found !== undefined) findings.names(counter, expected, found);
   }
 };

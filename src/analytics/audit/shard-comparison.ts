@@ -3,10 +3,10 @@ import { indexesIn } from '../rows/bitset.ts';
 import { minutesOf } from '../rows/camera-row.ts';
 import { bucketTally, type Bucket } from '../rows/hour-rows.ts';
 import { twoDigits } from '../rows/keys.ts';
-import type { MinuteRow } from '../rows/minute-row.ts';
+import { NO_SAMPLES, type MinuteRow } from '../rows/minute-row.ts';
 import { EMPTY_TOTAL } from '../rows/total-row.ts';
 import { DAMAGED, decodedOr, Findings, type Stored } from './findings.ts';
-import { compareSamples, ExpectedSamples, nameIn } from './sample-comparison.ts';
+import { compareSamples, nameIn } from './sample-comparison.ts';
 import type { CountedEvent, CounterRows } from './stored-rows.ts';
 
 /** What the events of one hour count, by camera and minute of the day. */
@@ -50,16 +50,14 @@ export class ShardComparison {
 
   /** Compares the samples of a minute of the day. */
   minute(minute: number, events: readonly CountedEvent[], stored: Stored<MinuteRow>): void {
-    const samples = new ExpectedSamples();
-    for (const { cameraId, microsecond, contribution } of events) {
-      samples.add(microsecond, cameraId, contribution);
+    for (const { cameraId, contribution } of events) {
       const ofCamera = this.#ofHour.get(cameraId) ?? new Map<number, Tally>();
       addTo(ofCamera, minute, contribution);
       this.#ofHour.set(cameraId, ofCamera);
     }
     const { total } = this.#rows;
-    if (total === DAMAGED || (events.length === 0 && stored === undefined)) return;
-    compareSamples(this.findings, clock(minute), samples, stored, total ?? EMPTY_TOTAL);
+    if (total === DAMAGED) return;
+    compareSamples(this.findings, clock(minute), events, stored ?? NO_SAMPLES, total ?? EMPTY_TOTAL);
   }
 
   /** Compares the other counters of an hour, after all its minutes. */

@@ -59,11 +59,7 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
 
-/**
- * How many events a bucket has: the first count of its tally.
- *
- * @throws {DecodeError} where it has no count
- */
+/** How many events a bucket has: the first count of its tally. Throws a {@link DecodeError} where it has none. */
 export const eventsOf = ({ tally }: Bucket): number => new ByteReader(tally).count();
 
 /**

@@ -100,6 +100,8 @@ export const ALL_EVENTS: KeyRange = keysUnder('event|');
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
   cameraId === undefined ? keysUnder(minutePrefix(minute)) : keysUnder(`${minutePrefix(minute)}${escapeId(cameraId)}|`);
 
+// The functions below throw a DecodeError where the key is not one of such a row.
+
 /** A clock time that exists, `0815` → the minute of the day, 0 to 1439. */
 const minuteOfClock = (clock: string): number | undefined =>
   /^([01]\d|2[0-3])[0-5]\d$/.test(clock) ? Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2)) : undefined;
@@ -113,40 +115,24 @@ const partsOf = (key: string, kind: string, count: number): readonly string[] =>
 
 const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 
-/**
- * The hour (0 to 23) in the key of an hour row.
- *
- * @throws {DecodeError} where it is not such a key
- */
+/** The hour (0 to 23) in the key of an hour row. */
 export const parseHourKey = (key: string): number => {
   const minute = minuteOfClock(`${partsOf(key, 'hour', 1).join('')}00`);
   if (minute === undefined) throw notKeyOf('hour');
   return minute / 60;
 };
 
-/**
- * The minute of the day (0 to 1439) in the key of a minute row.
- *
- * @throws {DecodeError} where it is not such a key
- */
+/** The minute of the day (0 to 1439) in the key of a minute row. */
 export const parseMinuteKey = (key: string): number => {
   const minute = minuteOfClock(partsOf(key, 'minute', 1).join(''));
   if (minute === undefined) throw notKeyOf('minute');
   return minute;
 };
 
-/**
- * The camera in the key of a camera row.
- *
- * @throws {DecodeError} where it is not such a key
- */
+/** The camera in the key of a camera row. */
 export const parseCameraKey = (key: string): string => unescapeId(partsOf(key, 'camera', 1).join(''));
 
-/**
- * The minute of the day (0 to 1439), the camera and the event in the key of an event row.
- *
- * @throws {DecodeError} where it is not such a key
- */
+/** The minute of the day (0 to 1439), the camera and the event in the key of an event row. */
 export const parseEventKey = (key: string): { minute: number; cameraId: string; eventId: string } => {
   const [clock = '', camera = '', event = ''] = partsOf(key, 'event', 3);
   const minute = minuteOfClock(clock);

@@ -2,6 +2,8 @@ import { DecodeError } from './damaged-row.ts';
 import { twoDigits } from './keys.ts';
 import type { Properties } from './row.ts';
 
+// How rows keep more than one property can hold. Reading throws a DecodeError where a property has the wrong type.
+
 /** The name of a numbered property: `h07`. */
 export const numberedName = (prefix: string, number: number): string => `${prefix}${twoDigits(number)}`;
 
@@ -19,11 +21,7 @@ export const numberedBytes = (
   return properties;
 };
 
-/**
- * Reads binary properties numbered from 0 to less than a count.
- *
- * @throws {DecodeError} where one is not binary
- */
+/** Reads binary properties numbered from 0 to less than a count. */
 export const readNumberedBytes = (
   prefix: string,
   count: number,
@@ -43,11 +41,7 @@ export const readNumberedBytes = (
 /** The name of the property with text `index` of a list of texts: `cameras`, `cameras_1`, `cameras_2`, … */
 export const textName = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
 
-/**
- * Reads a list of texts.
- *
- * @throws {DecodeError} where one is not text
- */
+/** Reads a list of texts. */
 export const readTexts = (name: string, properties: Properties): readonly string[] => {
   const texts: string[] = [];
   for (;;) {
@@ -58,11 +52,7 @@ export const readTexts = (name: string, properties: Properties): readonly string
   }
 };
 
-/**
- * Decodes a JSON object.
- *
- * @throws {DecodeError} where the value is not the text of one
- */
+/** Decodes the text of a JSON object. */
 export const readObject = (value: unknown): Properties => {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;

@@ -3,14 +3,10 @@ import { indexesIn, withIndexes } from './bitset.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 
 // A tally in bytes: events, reviewed, annotated; a bitset of its categories, by their indexes in a list that is kept elsewhere;
-// and the three counts of each category.
+// and the three counts of each category. Reading throws a DecodeError where the bytes are anything else.
 const COUNTS_OF_CATEGORY = 3;
 
-/**
- * Writes a tally.
- *
- * @param indexes category → its index in the list of categories
- */
+/** Writes a tally; `indexes` has the index of each category in the list. */
 export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
   writer.count(tally.events);
   writer.count(tally.reviewed);
@@ -43,7 +39,7 @@ export class TallySum {
   /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
-  /** @throws {DecodeError} where the bytes are not what {@link writeTally} writes */
+  /** Adds the next tally of a reader. */
   add(reader: ByteReader): void {
     this.#events += reader.count();
     this.#reviewed += reader.count();
@@ -56,12 +52,7 @@ export class TallySum {
     }
   }
 
-  /**
-   * The sum.
-   *
-   * @param categories the list of categories
-   * @returns undefined where the list lacks a category: it was read before the tallies were written
-   */
+  /** The sum; undefined where the list lacks a category: it was read before the tallies were written. */
   named(categories: readonly string[]): Tally | undefined {
     if (this.#counts.length > COUNTS_OF_CATEGORY * categories.length) return undefined;
     const named = new Map<string, CategoryTally>();
@@ -75,25 +66,14 @@ export class TallySum {
   }
 }
 
-/**
- * Reads a tally.
- *
- * @param categories the list of categories
- * @returns undefined where the list lacks a category: it was read before the tally was written
- * @throws {DecodeError} where the bytes are not what {@link writeTally} writes
- */
+/** Reads a tally; undefined where the list lacks a category: it was read before the tally was written. */
 export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
   const sum = new TallySum();
   sum.add(reader);
   return sum.named(categories);
 };
 
-/**
- * Skips a tally.
- *
- * @returns its bytes
- * @throws {DecodeError} where they end too early
- */
+/** Skips a tally and returns its bytes. */
 export const skipTally = (reader: ByteReader): Uint8Array =>
   reader.over(() => {
     for (let count = 0; count < 3; count += 1) reader.count();

@@ -49,7 +49,7 @@ describe('a process that is killed in the middle of its messages', { timeout: 60
       ]);
       await proxy.quiet();
 
-      // It was in the middle: some of its messages are acknowledged, others are not.
+      // Some of its messages were acknowledged, others were not.
       const acknowledgedBefore = acknowledgedOf(fatal, sent);
       expect(sent.ended).toBe('killed');
       expect(sent.acknowledged.size).toBeGreaterThan(0);

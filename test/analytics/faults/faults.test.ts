@@ -12,11 +12,11 @@ const FEW: Load = { messages: 240, events: 80, cameras: 12 };
 const SOME: Load = { messages: 1_500, events: 500, cameras: 40 };
 const MANY: Load = { messages: 5_000, events: 1_600, cameras: 40 };
 
-/** A deadline that late requests and answers miss by far; the processes and Azurite share few cores. */
+/** A deadline that late requests and answers miss by far, although the processes and Azurite share few cores. */
 const DEADLINE_MS = 500;
 const TOO_LATE_MS = 800;
 
-/** Faults that cost everybody a wait come so often in a test, and then no more. */
+/** Most faults in a test of a kind that makes every sender wait. */
 const COSTLY_FAULTS = 12;
 
 let senders: readonly Sender[] = [];
@@ -35,7 +35,7 @@ afterEach(async () => {
   await proxy.stop();
 });
 
-/** A rule for so many faults. */
+/** A rule that ends after so many faults. */
 const atMost = (faults: number, rule: FaultRule): FaultRule => {
   let left = faults;
   return async (request) => {
@@ -45,7 +45,7 @@ const atMost = (faults: number, rule: FaultRule): FaultRule => {
   };
 };
 
-/** A fault of every second transaction: there are few, as each takes many messages. */
+/** A fault in every second transaction. There are few transactions, because each takes many messages. */
 const everySecondWrite = (fault: Fault): FaultRule => {
   let writes = 0;
   return ({ isTransaction }) => (isTransaction && writes++ % 2 === 1 ? fault : NO_FAULT);
@@ -139,7 +139,7 @@ const WRITES_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.1, { kind: 'late request', ms: 20 }],
 ];
 
-// A batch takes many reads: each of these comes up for a few of them.
+// A batch takes many reads, so each fault is rare.
 const READS_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.003, { kind: 'answer lost' }],
   [0.003, { kind: 'answer cut' }],
@@ -151,7 +151,7 @@ const READS_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.05, { kind: 'short page', rows: 5 }],
 ];
 
-describe('four processes with everything going wrong in turn: every message is counted once', () => {
+describe('four processes with all faults at random: every message is counted once', () => {
   it.each([
     { shards: 1, load: MANY },
     { shards: 4, load: SOME },

@@ -41,14 +41,14 @@ const facetsOf = ({ detections, reviewed, annotations }: PlainMessage): readonly
   annotations,
 ];
 
-/** What these messages come to, each counted once. */
+/** The expected contents after these messages, each counted once. */
 export const countOf = (messages: readonly PlainMessage[]): Count => {
   const oracle = new Oracle();
   for (const message of messages) oracle.tell(message);
   return { answers: QUESTIONS.map((question) => oracle.answer(question)), events: oracle.events, differences: [] };
 };
 
-/** A table of a test's own, read past all proxies by a process that knows nothing yet and makes no table. */
+/** A table that belongs to one test, read without a proxy by a process with empty memory that creates no table. */
 export class Ledger {
   readonly table: string;
   readonly #connectionString: string;
@@ -58,7 +58,7 @@ export class Ledger {
     this.table = table;
   }
 
-  /** What is counted. */
+  /** The contents now. */
   async count(): Promise<Count> {
     const rows = this.#rows();
     const shards = new DayShards(rows, 1);

@@ -31,7 +31,7 @@ describe('a storage that stops and comes back with its data', { timeout: 60_000 
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('in the middle of the messages has them all counted once in the end', async () => {
+  it('while messages are sent has all of them counted once', async () => {
     const random = randomFrom('restart');
     const messages = contendedMessages(random, { messages: 600, events: 200, cameras: 12 });
     const table = new Ledger(azurite.connectionString).table;
