@@ -25,7 +25,7 @@ const MINUTES_OF_DAY = 1_440;
  *
  * @param shards how many the day has; undefined: unknown
  * @returns undefined where the shard was written to meanwhile, so that its rows do not fit together
- * @throws {StorageTrouble} where storage does not answer
+ * @throws {StorageTrouble}
  */
 export const auditShard = async (
   table: CounterTable,

@@ -9,8 +9,12 @@ import { DAMAGED, decodedOr, Findings, type Stored } from './findings.ts';
 import { compareSamples, nameIn } from './sample-comparison.ts';
 import type { CountedEvent, CounterRows } from './stored-rows.ts';
 
-/** What the events of one hour count, by camera and minute of the day. */
-type HourEvents = Map<string, Map<number, Tally>>;
+/** What the events of one camera and minute of the day count. */
+interface CameraMinute {
+  readonly cameraId: string;
+  readonly minute: number;
+  readonly tally: Tally;
+}
 
 const clock = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
 const unionOf = <Item>(left: Iterable<Item>, right: Iterable<Item>): ReadonlySet<Item> => new Set([...left, ...right]);
@@ -21,10 +25,12 @@ interface ExpectedBucket {
   readonly cameras: ReadonlySet<string>;
 }
 
-const bucketOf = (ofCameras: Iterable<readonly [cameraId: string, tally: Tally]>): ExpectedBucket => {
-  const all = [...ofCameras];
-  return { tally: sumOf(all.map(([, tally]) => tally)), cameras: new Set(all.map(([cameraId]) => cameraId)) };
-};
+const talliesOf = (counted: readonly { readonly tally: Tally }[]): readonly Tally[] =>
+  counted.map(({ tally }) => tally);
+const bucketOf = (counted: readonly CameraMinute[]): ExpectedBucket => ({
+  tally: sumOf(talliesOf(counted)),
+  cameras: new Set(counted.map(({ cameraId }) => cameraId)),
+});
 
 /**
  * Compares the counters of one shard with its events, minute by minute. Only the events of one minute and the minutes of one hour
@@ -35,7 +41,7 @@ export class ShardComparison {
   readonly #rows: CounterRows;
   readonly #cameraDays = new Map<string, Tally>();
   readonly #hours = new Map<number, ExpectedBucket>();
-  #ofHour: HourEvents = new Map();
+  #ofHour: CameraMinute[] = [];
 
   constructor(shard: number, rows: CounterRows) {
     this.findings = new Findings(shard);
@@ -50,10 +56,8 @@ export class ShardComparison {
 
   /** Compares the samples of a minute of the day. */
   minute(minute: number, events: readonly CountedEvent[], stored: Stored<MinuteRow>): void {
-    for (const { cameraId, contribution } of events) {
-      const ofCamera = this.#ofHour.get(cameraId) ?? new Map<number, Tally>();
-      addTo(ofCamera, minute, contribution);
-      this.#ofHour.set(cameraId, ofCamera);
+    for (const [cameraId, own] of Map.groupBy(events, (event) => event.cameraId)) {
+      this.#ofHour.push({ cameraId, minute, tally: sumOf(own.map(({ contribution }) => contribution)) });
     }
     const { total } = this.#rows;
     if (total === DAMAGED) return;
@@ -62,32 +66,27 @@ export class ShardComparison {
 
   /** Compares the other counters of an hour, after all its minutes. */
   hour(hour: number): void {
-    const minutes = new Map<number, [cameraId: string, tally: Tally][]>();
+    const counted = this.#ofHour;
+    this.#ofHour = [];
+    const byCamera = Map.groupBy(counted, ({ cameraId }) => cameraId);
+    const byMinute = Map.groupBy(counted, ({ minute }) => minute);
+    for (const { cameraId, tally } of counted) addTo(this.#cameraDays, cameraId, tally);
+    if (counted.length > 0) this.#hours.set(hour, bucketOf(counted));
     const stored = [...this.#rows.cameras].flatMap(([cameraId, row]) =>
       row !== DAMAGED && row?.hours.has(hour) === true ? [cameraId] : [],
     );
-    for (const cameraId of unionOf(this.#ofHour.keys(), stored)) {
-      const own = this.#ofHour.get(cameraId) ?? new Map<number, Tally>();
-      for (const [minute, tally] of own) {
-        const ofMinute = minutes.get(minute) ?? [];
-        ofMinute.push([cameraId, tally]);
-        minutes.set(minute, ofMinute);
-        addTo(this.#cameraDays, cameraId, tally);
-      }
-      this.#cameraHour(cameraId, hour, own);
+    for (const cameraId of unionOf(byCamera.keys(), stored)) {
+      this.#cameraHour(cameraId, hour, byCamera.get(cameraId) ?? []);
     }
-    const ofHour = [...this.#ofHour].map(([cameraId, own]) => [cameraId, sumOf(own.values())] as const);
-    if (ofHour.length > 0) this.#hours.set(hour, bucketOf(ofHour));
     const row = this.#rows.hourRows.get(hour);
     if (row === DAMAGED) this.findings.add(`minutes of hour ${twoDigits(hour)}`, 'minutes', DAMAGED);
     else {
       const buckets = new Map([...(row ?? [])].map(([minute, bucket]) => [hour * 60 + minute, bucket]));
-      for (const minute of unionOf(minutes.keys(), buckets.keys())) {
-        const expected = minutes.get(minute);
+      for (const minute of unionOf(byMinute.keys(), buckets.keys())) {
+        const expected = byMinute.get(minute);
         this.#bucket(`minute ${clock(minute)}`, expected && bucketOf(expected), buckets.get(minute));
       }
     }
-    this.#ofHour = new Map();
   }
 
   /** Compares the counters of the whole day, after all hours. */
@@ -107,7 +106,7 @@ export class ShardComparison {
       if (total === DAMAGED || row === DAMAGED) continue;
       this.findings.text(`index of ${name}`, String(total?.cameras.indexes.get(cameraId)), String(row?.index));
     }
-    const sum = this.#hours.size === 0 ? undefined : sumOf([...this.#hours.values()].map(({ tally }) => tally));
+    const sum = this.#hours.size === 0 ? undefined : sumOf(talliesOf([...this.#hours.values()]));
     this.findings.tally('total', sum, total === DAMAGED ? total : total?.tally);
     if (total === DAMAGED) return;
     const expected = new Set(this.#cameraDays.keys());
@@ -116,16 +115,17 @@ export class ShardComparison {
     this.findings.text('number of active cameras of total', String(count), String(activeCameras));
   }
 
-  #cameraHour(cameraId: string, hour: number, expected: ReadonlyMap<number, Tally>): void {
+  #cameraHour(cameraId: string, hour: number, counted: readonly CameraMinute[]): void {
     const row = this.#rows.cameras.get(cameraId);
     // A damaged row is reported once, with the camera's day.
     if (row === DAMAGED) return;
     const name = `camera ${cameraId}`;
-    const sum = expected.size === 0 ? undefined : sumOf(expected.values());
+    const sum = counted.length === 0 ? undefined : sumOf(talliesOf(counted));
     this.findings.tally(`${name} hour ${twoDigits(hour)}`, sum, row?.hours.get(hour)?.tally);
     const minutes = row === undefined ? new Map<number, Tally>() : decodedOr(() => minutesOf(row, hour));
     if (minutes === DAMAGED) this.findings.add(`${name} minutes of hour ${twoDigits(hour)}`, 'minutes', DAMAGED);
     else {
+      const expected = new Map(counted.map(({ minute, tally }) => [minute, tally]));
       const stored = new Map([...minutes].map(([minute, tally]) => [hour * 60 + minute, tally]));
       for (const minute of unionOf(expected.keys(), stored.keys())) {
         this.findings.tally(`${name} minute ${clock(minute)}`, expected.get(minute), stored.get(minute));

@@ -57,6 +57,9 @@ export interface CountedEvent {
 /** An event row: its contribution, or why that cannot be known. */
 export type AuditedEvent = CountedEvent | { readonly damaged: string };
 
+const decoded = <Value>(row: StoredRow, rowFrom: (row: StoredRow) => Value): Value | typeof DAMAGED =>
+  decodedOr(() => rowFrom(row));
+
 const keyedRows = async <Key, Value>(
   table: CounterTable,
   partition: string,
@@ -70,21 +73,13 @@ const keyedRows = async <Key, Value>(
     for (const row of page) {
       const key = decodedOr(() => parseKey(row.rowKey));
       if (key === DAMAGED) strays.push(row.rowKey);
-      else
-        rows.set(
-          key,
-          decodedOr(() => rowFrom(row)),
-        );
+      else rows.set(key, decoded(row, rowFrom));
     }
   }
   return { rows, strays };
 };
 
-/**
- * Reads the counter rows of a shard except its minute rows.
- *
- * @throws {StorageTrouble} where a part of them could not be read
- */
+/** Reads the counter rows of a shard except its minute rows. @throws {StorageTrouble} */
 export const readCounterRows = async (table: CounterTable, partition: string): Promise<CounterRows> => {
   const total = await readTotal(table, partition).catch(damageOf);
   const activeCameras = (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.properties[ACTIVE_CAMERAS];
@@ -94,19 +89,14 @@ export const readCounterRows = async (table: CounterTable, partition: string): P
   return {
     total,
     activeCameras,
-    hours: hours && decodedOr(() => bucketsFrom(hours)),
+    hours: hours && decoded(hours, bucketsFrom),
     hourRows: hourRows.rows,
     cameras: cameras.rows,
     strays: [...hourRows.strays, ...cameras.strays],
   };
 };
 
-/**
- * Reads the minute rows of an hour (0 to 23) of a shard.
- *
- * @returns by minute of the day
- * @throws {StorageTrouble} where a part of them could not be read
- */
+/** Reads the minute rows of an hour (0 to 23) of a shard, by minute of the day. @throws {StorageTrouble} */
 export const readMinuteRows = async (
   table: CounterTable,
   partition: string,
@@ -121,11 +111,7 @@ const auditedEvent = (day: Day, row: StoredRow): AuditedEvent => {
   return { cameraId, minute, microsecond: microsecondOfMinute(ts), contribution: contributionOf(facets) };
 };
 
-/**
- * Reads the event rows of a shard in the order of their minutes.
- *
- * @throws {StorageTrouble} where a part of them could not be read
- */
+/** Reads the event rows of a shard in the order of their minutes. @throws {StorageTrouble} */
 export async function* readEvents(
   table: CounterTable,
   partition: string,

@@ -13,11 +13,7 @@ const LAST = 253_402_300_799_999_999n;
 export const isInstant = (microseconds: bigint): microseconds is Instant =>
   microseconds >= FIRST && microseconds <= LAST;
 
-/**
- * Microseconds since 1970 (UTC) → instant.
- *
- * @throws {RangeError} outside the years 0001 to 9999
- */
+/** Microseconds since 1970 (UTC) → instant. @throws {RangeError} outside the years 0001 to 9999 */
 export const instantFrom = (microseconds: bigint): Instant => {
   if (!isInstant(microseconds)) throw new RangeError('an instant must be in the years 0001 to 9999');
   return microseconds;

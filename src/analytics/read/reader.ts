@@ -27,12 +27,7 @@ export class Reader {
     this.#shards = shards;
   }
 
-  /**
-   * What happened in a period, of all cameras or one.
-   *
-   * @throws {StorageTrouble} where storage does not answer
-   * @throws {DamagedRow} where a row that holds a part of the answer is damaged
-   */
+  /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read: Bounded = pLimit(PARALLEL_READS);
     const pieces = await Promise.all(piecesOf(period).map(async (piece) => this.#readPiece(read, piece, cameraId)));

@@ -26,22 +26,12 @@ export class ShardSum {
     this.#cameras.add(cameraIndex);
   }
 
-  /**
-   * The sum.
-   *
-   * @param categories the shard's list
-   * @returns undefined where the list is older than what was added: read it again
-   */
+  /** The sum; undefined where the shard's list of categories is older than what was added: read it again. */
   tally(categories: readonly string[]): Tally | undefined {
     return this.#tally.named(categories);
   }
 
-  /**
-   * The cameras that sent what was added.
-   *
-   * @param ids the shard's list
-   * @returns undefined where the list is older than what was added: read it again
-   */
+  /** The cameras that sent it; undefined where the shard's list of cameras is older than what was added: read it again. */
   cameras(ids: readonly string[]): readonly string[] | undefined {
     const cameras: string[] = [];
     for (const index of new Set([...indexesIn(this.#active), ...this.#cameras])) {

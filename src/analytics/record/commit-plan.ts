@@ -37,7 +37,7 @@ export interface CommitPlan {
  *
  * @param messages in the order of arrival; messages about the same event are folded
  * @throws {StaleSnapshot} where the rows of the snapshot do not fit together
- * @throws {DamagedRow} where one of them cannot be decoded
+ * @throws {DamagedRow}
  */
 export const planCommit = (snapshot: ShardSnapshot, messages: readonly KeyedMessage[]): CommitPlan => {
   const draft = new Draft(snapshot);

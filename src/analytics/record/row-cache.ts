@@ -23,7 +23,7 @@ const sizeOfMinute = ({ value: seconds }: Versioned<MinuteRow>): number => {
 };
 
 /** Rows of one kind, of all shards, in bounded memory. */
-class RowsOfKind<Key extends string | number, Row extends object> {
+export class RowsOfKind<Key extends string | number, Row extends object> {
   readonly #rows: LRUCache<string, Row>;
 
   constructor(maxSize: number, sizeCalculation: (row: Row) => number) {

@@ -33,12 +33,7 @@ export class RowReads {
     await this.#limit.map(items, read);
   }
 
-  /**
-   * Reads camera rows.
-   *
-   * @param wanted camera id → hours of the day
-   * @param cameras how many cameras the shard has in all
-   */
+  /** Reads the wanted hours of camera rows, by camera id. `cameras`: how many the shard has in all. */
   async cameras(
     wanted: ReadonlyMap<string, ReadonlySet<number>>,
     cameras: number,
@@ -61,12 +56,7 @@ export class RowReads {
     return found;
   }
 
-  /**
-   * Reads event rows.
-   *
-   * @param wanted minute of the day → row keys
-   * @param eventsIn how many events a minute has
-   */
+  /** Reads event rows, by minute of the day and row key. `eventsIn`: how many events a minute has. */
   async events(
     wanted: ReadonlyMap<number, ReadonlySet<string>>,
     eventsIn: (minute: number) => number,

@@ -9,9 +9,9 @@ import { readTotal, type StoredTotal } from '../rows/total-row.ts';
 import { hourOfMinute } from '../model/day.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { KeyedMessage } from './keyed-message.ts';
-import type { RowCache } from './row-cache.ts';
+import type { RowCache, RowsOfKind } from './row-cache.ts';
 import { RowReads } from './row-reads.ts';
-import type { KnownCamera, ShardSnapshot, Versioned } from './shard-snapshot.ts';
+import type { ShardSnapshot, Versioned } from './shard-snapshot.ts';
 
 /** A message, and whether its event's row must be read before anything is written. */
 export interface Candidate extends KeyedMessage {
@@ -63,8 +63,7 @@ export class ShardRows {
    * The rows that a plan for these messages needs.
    *
    * @param readAll whether no event is inserted without reading first
-   * @throws {StorageTrouble} where storage does not answer
-   * @throws {DamagedRow} where one of the rows is damaged
+   * @throws {StorageTrouble | DamagedRow}
    */
   async snapshot(candidates: readonly Candidate[], readAll = false): Promise<ShardSnapshot> {
     const { total, hours } = await this.#readDay();
@@ -146,25 +145,22 @@ export class ShardRows {
     candidates: readonly Candidate[],
     hourRows: ShardSnapshot['hourRows'],
   ): Promise<ShardSnapshot['minuteRows']> {
-    const rows = new Map<number, Versioned<MinuteRow>>();
+    const found = new Map<number, Versioned<MinuteRow>>();
     // A minute that has no events has no row of its own: both are written together.
     const wanted = new Set(candidates.map(({ minute }) => minute));
     const stored = [...wanted].filter((minute) => hourRows.get(hourOfMinute(minute))?.value.has(minute % 60));
-    await this.#reads.each(stored, async (minute) => {
-      const row =
-        this.#cache.minutes.get(this.#partition, minute) ?? (await this.#readRow(minuteKey(minute), minuteRowFrom));
-      if (row === undefined) return;
-      this.#cache.minutes.set(this.#partition, minute, row);
-      rows.set(minute, row);
+    const missing = stored.filter((minute) => this.#cache.minutes.get(this.#partition, minute) === undefined);
+    await this.#reads.each(missing, async (minute) => {
+      const row = await this.#readRow(minuteKey(minute), minuteRowFrom);
+      if (row !== undefined) found.set(minute, row);
     });
-    return rows;
+    return this.#collect(stored, found, this.#cache.minutes);
   }
 
   async #readCameras(
     candidates: readonly Candidate[],
     total: StoredTotal | undefined,
   ): Promise<ShardSnapshot['cameras']> {
-    const cached = (cameraId: string): KnownCamera | undefined => this.#cache.cameras.get(this.#partition, cameraId);
     const wanted = new Map<string, Set<number>>();
     for (const { message, hour } of candidates) {
       // A camera that the total does not list has no row: both are written together.
@@ -173,19 +169,14 @@ export class ShardRows {
     }
     const missing = new Map<string, ReadonlySet<number>>();
     for (const [cameraId, hours] of wanted) {
-      const known = cached(cameraId)?.known;
-      if (known === undefined || !hours.isSubsetOf(known)) missing.set(cameraId, hours.union(known ?? new Set()));
+      const known = this.#cache.cameras.get(this.#partition, cameraId)?.known ?? new Set();
+      if (hours.isSubsetOf(known)) continue;
+      missing.set(cameraId, hours.union(known));
+      // A row that is not found now must not be taken from memory, which lacks the wanted hours.
+      this.#cache.cameras.forget(this.#partition, cameraId);
     }
     const found = await this.#reads.cameras(missing, total?.cameras.ids.length ?? 0);
-    const rows = new Map<string, KnownCamera>();
-    for (const cameraId of wanted.keys()) {
-      // A row that was read and not found is not taken from memory: the remembered one lacks the wanted hours.
-      const camera = missing.has(cameraId) ? found.get(cameraId) : cached(cameraId);
-      if (camera === undefined) continue;
-      this.#cache.cameras.set(this.#partition, cameraId, camera);
-      rows.set(cameraId, camera);
-    }
-    return rows;
+    return this.#collect(wanted.keys(), found, this.#cache.cameras);
   }
 
   async #readEvents(
@@ -193,21 +184,30 @@ export class ShardRows {
     total: StoredTotal | undefined,
     readAll: boolean,
   ): Promise<ShardSnapshot['events']> {
-    const cached = (key: string): Versioned<EventRow> | undefined => this.#cache.events.get(this.#partition, key);
     const missing = new Map<number, Set<string>>();
     for (const { message, eventKey, minute, readFirst } of candidates) {
       // A camera that the total does not list has no events.
       if (!(readFirst || readAll) || total?.cameras.indexes.has(message.cameraId) !== true) continue;
-      if (cached(eventKey) !== undefined) continue;
+      if (this.#cache.events.get(this.#partition, eventKey) !== undefined) continue;
       missing.set(minute, (missing.get(minute) ?? new Set()).add(eventKey));
     }
     const found = await this.#reads.events(missing, (minute) => this.#eventsIn(minute));
-    const rows = new Map<string, Versioned<EventRow>>();
-    for (const { eventKey } of candidates) {
-      const event = found.get(eventKey) ?? cached(eventKey);
-      if (event === undefined) continue;
-      this.#cache.events.set(this.#partition, eventKey, event);
-      rows.set(eventKey, event);
+    const keys = candidates.map(({ eventKey }) => eventKey);
+    return this.#collect(keys, found, this.#cache.events);
+  }
+
+  /** The rows that were found in storage, and others from memory; keeps all of them there. */
+  #collect<Key extends string | number, Row extends object>(
+    keys: Iterable<Key>,
+    found: ReadonlyMap<Key, Row>,
+    memory: RowsOfKind<Key, Row>,
+  ): ReadonlyMap<Key, Row> {
+    const rows = new Map<Key, Row>();
+    for (const key of keys) {
+      const row = found.get(key) ?? memory.get(this.#partition, key);
+      if (row === undefined) continue;
+      memory.set(this.#partition, key, row);
+      rows.set(key, row);
     }
     return rows;
   }

@@ -59,19 +59,11 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   return minutes;
 };
 
-/**
- * The minutes (0 to 59) of an hour of a camera's day.
- *
- * @throws {DecodeError} where the bytes are not what {@link addToCamera} makes
- */
+/** The minutes (0 to 59) of an hour of a camera's day. @throws {DecodeError} */
 export const minutesOf = (row: CameraRow, hour: number): ReadonlyMap<number, Tally> =>
   readMinutes(row.hours.get(hour)?.minutes ?? new Uint8Array(), row.tally);
 
-/**
- * A camera row, or what was read of it.
- *
- * @throws {DamagedRow} where the row is not what {@link cameraWrite} writes
- */
+/** A camera row, or what was read of it. @throws {DamagedRow} */
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
     const { place: index } = row.properties;
@@ -94,7 +86,7 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
  * A camera's row with a difference added.
  *
  * @param minute minute of the day, 0 to 1439
- * @throws {DecodeError} where the minutes of the hour cannot be decoded
+ * @throws {DecodeError}
  */
 export const addToCamera = (row: CameraRow, minute: number, difference: Tally): CameraRow => {
   const hour = hourOfMinute(minute);

@@ -21,7 +21,10 @@ export class DamagedRow extends Error implements RowKeys {
   }
 }
 
-/** A key, a property or bytes of a row cannot be decoded. Only code below {@link decodingRow} throws it. */
+/**
+ * A key, a property or bytes of a row cannot be decoded. Functions that take a stored row catch it with {@link decodingRow}; callers
+ * of a function that takes a key, properties or bytes do so themselves.
+ */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }

@@ -21,22 +21,12 @@ export class DayShards {
     this.#forNewDays = forNewDays;
   }
 
-  /**
-   * How many shards a day has; undefined where it has no events.
-   *
-   * @throws {StorageTrouble} where storage does not answer
-   * @throws {DamagedRow} where the manifest does not say how many
-   */
+  /** How many shards a day has; undefined where it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
     return this.#known.get(day) ?? this.#read(day);
   }
 
-  /**
-   * How many shards a day has. Writes the manifest of a day that has no events yet.
-   *
-   * @throws {StorageTrouble} where storage does not answer
-   * @throws {DamagedRow} where the manifest does not say how many
-   */
+  /** How many shards a day has. Writes the manifest of a day that has no events yet. @throws {StorageTrouble | DamagedRow} */
   async claim(day: Day): Promise<number> {
     const known = await this.find(day);
     if (known !== undefined) return known;
@@ -55,7 +45,7 @@ export class DayShards {
    * only where storage was emptied while the app runs.
    *
    * @throws {StorageTrouble} where it has another number, or storage does not answer
-   * @throws {DamagedRow} where the manifest does not say how many
+   * @throws {DamagedRow}
    */
   async confirm(day: Day, shards: number): Promise<void> {
     this.#known.delete(day);

@@ -57,11 +57,7 @@ const readFlag = (value: unknown): boolean => {
 const facetOf = <Value>(value: unknown, time: unknown, read: (value: unknown) => Value): Facet<Value> | undefined =>
   value === undefined ? undefined : { value: read(value), time: readInstant(time) };
 
-/**
- * Reads an event row.
- *
- * @throws {DamagedRow} where the row is not what {@link eventWrite} writes
- */
+/** Reads an event row. @throws {DamagedRow} */
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
     const { properties } = row;
@@ -74,11 +70,7 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
     };
   });
 
-/**
- * The contribution of the event of a row, from {@link CONTRIBUTION_PROPERTIES} alone.
- *
- * @throws {DamagedRow} where the row is not what {@link eventWrite} writes
- */
+/** The contribution of the event of a row, from {@link CONTRIBUTION_PROPERTIES} alone. @throws {DamagedRow} */
 export const contributionFrom = (row: StoredRow): Tally =>
   decodingRow(row, () => {
     const { detections, reviewed, annotations } = row.properties;

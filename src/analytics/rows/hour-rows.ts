@@ -31,11 +31,7 @@ const ACTIVE = 'a';
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
-/**
- * The buckets of a row, or those of them that were read.
- *
- * @throws {DamagedRow} where the row is not what {@link bucketsWrite} writes
- */
+/** The buckets of a row, or those of them that were read. @throws {DamagedRow} */
 export const bucketsFrom = (row: StoredRow): HoursRow =>
   decodingRow(row, () => {
     const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
@@ -54,7 +50,7 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
  *
  * @param categories the categories of the shard's `total` row, in order
  * @returns undefined where they lack a category: they were read before the bucket was written
- * @throws {DecodeError} where the bytes are not what {@link addToBucket} makes
+ * @throws {DecodeError}
  */
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
@@ -68,7 +64,7 @@ export const eventsOf = ({ tally }: Bucket): number => new ByteReader(tally).cou
  * @param cameras the indexes of the difference's cameras in the shard's camera list
  * @param categories the shard's categories, including those of the difference
  * @returns undefined where the categories were read before the bucket was written
- * @throws {DecodeError} where the bucket cannot be decoded
+ * @throws {DecodeError}
  */
 export const addToBucket = (
   row: HoursRow,

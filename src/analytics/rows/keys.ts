@@ -7,32 +7,20 @@ export const twoDigits = (value: number): string => String(value).padStart(2, '0
 // Table Storage forbids / \ # ? in keys, % causes trouble with encodings, and | separates the parts of a key. Each is replaced
 // by its full-width twin, which looks alike; a twin in an id is replaced by a noncharacter, which no id has. One character
 // replaces one, so a key with two ids of 128 characters stays far below its limit of 512.
-const ESCAPES: readonly (readonly [plain: string, escaped: string])[] = [
-  ['/', '\uFF0F'],
-  ['\\', '\uFF3C'],
-  ['#', '\uFF03'],
-  ['?', '\uFF1F'],
-  ['%', '\uFF05'],
-  ['|', '\uFF5C'],
-  ['\uFF0F', '\uFDD0'],
-  ['\uFF3C', '\uFDD1'],
-  ['\uFF03', '\uFDD2'],
-  ['\uFF1F', '\uFDD3'],
-  ['\uFF05', '\uFDD4'],
-  ['\uFF5C', '\uFDD5'],
-  ['\u2028', '\uFDD6'],
-  ['\u2029', '\uFDD7'],
-];
-const ESCAPED = new Map(ESCAPES);
-const PLAIN = new Map(ESCAPES.map(([plain, escaped]) => [escaped, plain]));
+const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
+const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
 
 /** An id as keys and camera lists have it. */
 export const escapeId = (id: string): string =>
-  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) => ESCAPED.get(plain) ?? plain);
+  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
+    ESCAPED.charAt(PLAIN.indexOf(plain)),
+  );
 
 /** Reverses {@link escapeId}. */
 export const unescapeId = (text: string): string =>
-  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) => PLAIN.get(escaped) ?? escaped);
+  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) =>
+    PLAIN.charAt(ESCAPED.indexOf(escaped)),
+  );
 
 /** A range of keys: `from` is in it, `before` is the first key after it. */
 export interface KeyRange {

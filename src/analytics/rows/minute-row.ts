@@ -51,11 +51,7 @@ const secondsBetween = (from: number, to: number): readonly number[] =>
 export const sampleProperties = (from: number, to: number): readonly string[] =>
   secondsBetween(from, to).map((second) => numberedName(SAMPLES, second));
 
-/**
- * The samples of a row, or those of them that were read.
- *
- * @throws {DamagedRow} where the row is not what {@link minuteRowWrite} writes
- */
+/** The samples of a row, or those of them that were read. @throws {DamagedRow} */
 export const minuteRowFrom = (row: StoredRow): MinuteRow =>
   decodingRow(row, () => readNumberedBytes(SAMPLES, SECONDS, row.properties));
 
@@ -94,7 +90,7 @@ const writeSecond = (second: number, samples: readonly StoredSample[]): Uint8Arr
  * The samples between two microseconds of the minute, both included, ascending.
  *
  * @returns undefined where one of the seconds has overflowed: read the event rows instead
- * @throws {DecodeError} where the bytes are not what {@link addSamples} makes
+ * @throws {DecodeError}
  */
 export const samplesOf = (row: MinuteRow, from: number, to: number): readonly StoredSample[] | undefined => {
   const samples: StoredSample[] = [];
@@ -114,7 +110,7 @@ export const samplesOf = (row: MinuteRow, from: number, to: number): readonly St
  *
  * @param categories the shard's categories, including those of the differences
  * @returns undefined where the categories were read before the row was written
- * @throws {DecodeError} where a second that is added to cannot be decoded
+ * @throws {DecodeError}
  */
 export const addSamples = (
   row: MinuteRow,

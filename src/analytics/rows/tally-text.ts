@@ -39,11 +39,7 @@ const readCount = (value: unknown): number => {
   return value;
 };
 
-/**
- * The tally under a name in a row; undefined where there is none.
- *
- * @throws {DecodeError} where the text is not what {@link tallyProperties} writes
- */
+/** The tally under a name in a row; undefined where there is none. @throws {DecodeError} */
 export const readTallyText = (name: string, properties: Properties): Tally | undefined => {
   const [head, ...more] = readTexts(name, properties).map(readObject);
   if (head === undefined) return undefined;

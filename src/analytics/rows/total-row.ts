@@ -48,8 +48,7 @@ const textsOf = (row: StoredRow): readonly string[] => decodingRow(row, () => re
  * appended to, and the `total` row says how many cameras there were.
  *
  * @returns undefined where the shard has no events
- * @throws {StorageTrouble} where storage does not answer
- * @throws {DamagedRow} where one of the rows is not what {@link totalWrites} writes
+ * @throws {StorageTrouble | DamagedRow}
  */
 export const readTotal = async (table: CounterTable, partition: string): Promise<StoredTotal | undefined> => {
   const row = await table.get(partition, TOTAL_KEY);
@@ -75,17 +74,12 @@ export const readTotal = async (table: CounterTable, partition: string): Promise
  * The version of a shard: every commit writes its `total` row.
  *
  * @returns undefined where the shard has no events
- * @throws {StorageTrouble} where storage does not answer
+ * @throws {StorageTrouble}
  */
 export const readVersion = async (table: CounterTable, partition: string): Promise<string | undefined> =>
   (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.etag;
 
-/**
- * A shard's list of categories, without the rest of its total.
- *
- * @throws {StorageTrouble} where storage does not answer
- * @throws {DamagedRow} where the row has no tally
- */
+/** A shard's list of categories, without the rest of its total. @throws {StorageTrouble | DamagedRow} */
 export const readCategories = async (table: CounterTable, partition: string): Promise<readonly string[]> => {
   const row = await table.get(partition, TOTAL_KEY, tallyPropertyNames(DAY));
   return row === undefined ? [] : decodingRow(row, () => [...tallyOf(row).categories.keys()]);
@@ -95,11 +89,7 @@ export const readCategories = async (table: CounterTable, partition: string): Pr
 export const listsTooShort = (partition: string): DamagedRow =>
   new DamagedRow(partition, TOTAL_KEY, 'its lists lack a camera or a category that other rows have');
 
-/**
- * Writes what changed of a shard's total: first the `total` row, then the rows that continue the camera list.
- *
- * @param stored what is stored now; undefined: nothing
- */
+/** Writes what differs from the stored total: first the `total` row, then the rows that continue the camera list. */
 export const totalWrites = (stored: StoredTotal | undefined, total: TotalRow): readonly RowWrite[] => {
   const rows = new Map<number, NewProperties>();
   for (const [index, text] of total.cameras.texts.entries()) {

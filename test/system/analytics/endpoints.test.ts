@@ -4,7 +4,7 @@ import { startApp, testEnvironment } from '../../harness/app.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
 import { startWatch } from './watch.ts';
 
-it('analytics and events require the function key; health and the handshake do not', async () => {
+it('analytics and events require the function key, in the query or in a header; health does not', async () => {
   const watch = await startWatch({}, { functionKey: 'k3y', bundle: 'release' });
   const status = async (path: string, init?: RequestInit) => (await fetch(`${watch.app.url}${path}`, init)).status;
   const post = { method: 'POST', body: JSON.stringify(cloudEvent()) };
