@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/rows/camera-row.ts';
+import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';

@@ -1,8 +1,9 @@
 import { sameTally, type Tally } from '../model/tally.ts';
+import { DamagedRow, DecodeError } from '../rows/damaged-row.ts';
 
-/** One counter that does not say what the event rows say. */
+/** A counter that differs from what the event rows say. */
 export interface Difference {
-  /** Where; undefined: in the day's own row, which says how many shards there are. */
+  /** undefined: in the day's manifest, which says how many shards there are. */
   readonly shard: number | undefined;
   /** Which counter: `total`, `hour 08`, `minute 08:15`, `camera ridge-04`, `camera ridge-04 minute 08:15`, … */
   readonly counter: string;
@@ -11,18 +12,24 @@ export interface Difference {
   readonly stored: string;
 }
 
-/** What is stored there is not what the service writes: it cannot be read. */
+/** In place of a stored value that cannot be decoded. */
 export const DAMAGED = 'damaged';
 
-/** A stored value; undefined: there is none. */
+/** A stored value; undefined: it is missing. */
 export type Stored<Value> = Value | undefined | typeof DAMAGED;
 
-/** What reading a row comes to, or that it is damaged. */
-export const readable = <Value>(read: () => Value): Value | typeof DAMAGED => {
+/** {@link DAMAGED} for an error that means damage. Any other error is thrown again: it is a bug, or storage failed. */
+export const damageOf = (error: unknown): typeof DAMAGED => {
+  if (error instanceof DamagedRow || error instanceof DecodeError) return DAMAGED;
+  throw error;
+};
+
+/** What a function decodes, or {@link DAMAGED}. */
+export const decodedOr = <Value>(decode: () => Value): Value | typeof DAMAGED => {
   try {
-    return read();
-  } catch {
-    return DAMAGED;
+    return decode();
+  } catch (error) {
+    return damageOf(error);
   }
 };
 
@@ -36,7 +43,7 @@ export const tallyText = (tally: Stored<Tally>): string => {
   return [`${tally.events} events, ${tally.reviewed} reviewed, ${tally.annotated} annotated`, ...categories].join('; ');
 };
 
-// A category that was ever seen stays: one that is missing is a difference, also where it has nothing but zeros.
+// A category that was ever counted stays, so one that is missing is a difference, also where it would have zeros.
 const sameInFull = (left: Tally, right: Tally): boolean =>
   sameTally(left, right) &&
   left.categories.size === right.categories.size &&
@@ -50,7 +57,7 @@ const setText = (names: ReadonlySet<string>, others: ReadonlySet<string>): strin
   return own.length === 0 ? `${names.size}` : `${names.size}, among them ${own.join(', ')}`;
 };
 
-/** Compares the counters of one shard, and keeps what differs. */
+/** Compares the counters of one shard, and keeps the differences. */
 export class Findings {
   readonly differences: Difference[] = [];
   readonly #shard: number;
@@ -80,13 +87,13 @@ export class Findings {
     this.text(counter, setText(expected, stored), setText(stored, expected));
   }
 
-  /** Compares something that is as good in words. */
+  /** Compares values in words. */
   text(counter: string, expected: string, stored: string): void {
     this.#compared += 1;
     if (expected !== stored) this.add(counter, expected, stored);
   }
 
-  /** Keeps a difference that was found otherwise. */
+  /** Keeps a difference that was found without a comparison. */
   add(counter: string, expected: string, stored: string): void {
     this.differences.push({ shard: this.#shard, counter, expected, stored });
   }
