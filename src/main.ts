@@ -76,7 +76,7 @@ for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });
 }
 
-// What is under way is finished when the app is told to stop.
+// When the app is told to stop, recordings under way are finished first.
 app.hook.appTerminate(async () => recorder.settled());
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

@@ -79,9 +79,7 @@ const settingsOf = (
 });
 
 /** The service's settings, checked. */
-export type Settings = Immutable<ReturnType<typeof settingsOf>>;
-
-type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]> } : Value;
+export type Settings = Readonly<ReturnType<typeof settingsOf>>;
 
 /**
  * Environment → typed settings.

@@ -28,8 +28,8 @@ const time = (which: string, example: string) =>
     });
 
 const query = z.object({
-  ts_utc_start: time('The first moment.', '2026-11-21T00:00:00Z'),
-  ts_utc_end: time('The last moment.', '2026-11-21T23:59:59.999999Z'),
+  ts_utc_start: time('Start of the range, included.', '2026-11-21T00:00:00Z'),
+  ts_utc_end: time('End of the range, included.', '2026-11-21T23:59:59.999999Z'),
   camera_id: cameraId,
 });
 

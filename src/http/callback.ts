@@ -12,7 +12,7 @@ import { operation, type Route, route } from './route/route.ts';
 /** The most a callback's body may have, in bytes; ACS's have about one KiB. */
 const MAX_CALLBACK_BYTES = 4 * 1024 * 1024;
 
-/** ACS sends one. A request with more comes from somebody else and must not cost much. */
+/** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
 const MAX_EVENTS = 10_000;
 
 /** The most wrong elements that an answer names. */
@@ -22,7 +22,7 @@ const MAX_ERRORS = 50;
 export interface CallbackParts {
   readonly flow: CallFlow;
   readonly parseEvents: ParseCallEvents;
-  /** Undefined: callbacks are not verified, and whoever knows the address is believed. */
+  /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
 

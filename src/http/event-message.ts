@@ -14,7 +14,7 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 const MAX_COUNT = 10_000;
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
-// RFC 3339, which CloudEvents asks for: a local time would order messages wrongly and nobody would notice.
+// RFC 3339, which CloudEvents asks for: a time without an offset could order messages wrongly without any error.
 const asOfTime = instant('a time with an offset, such as 2026-11-21T08:00:02.5Z', (text) =>
   hasOffset(text) ? parseInstant(text) : undefined,
 );

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/phone-number.ts';
 import type { CallOutcome } from '../calls/place-calls.ts';
 import { Problem } from './problem.ts';
+import { NOT_A_NUMBER } from './recipients.ts';
 import { type Answers, type ProblemAnswers, problemMembers } from './route/answers.ts';
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
@@ -23,8 +24,6 @@ const PLACED = {
 };
 const FAILED = { recipient: '+12065550101', status: 'failed', reason: 'throttled' };
 
-const NOT_AN_E164 = 'must be a phone number in E.164 form, as +12065550100';
-
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
   202: {
@@ -39,8 +38,8 @@ export const CALLS_ANSWERS = {
 export const CALLS_PROBLEMS: ProblemAnswers = {
   400: {
     description: 'The request is wrong. A wrong phone number is named by its index. Nobody was called.',
-    detail: `recipient 1 ${NOT_AN_E164}`,
-    errors: [{ index: 1, detail: NOT_AN_E164 }],
+    detail: `recipient 1 ${NOT_A_NUMBER}`,
+    errors: [{ index: 1, detail: NOT_A_NUMBER }],
   },
   502: {
     description: 'Nobody could be called; `calls` says why.',

@@ -9,9 +9,10 @@ const MAX_RECIPIENTS = 50;
 /** The most a body that names recipients may have, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 
-const recipient = z.string({ error: 'must be a string' }).trim().regex(PHONE_NUMBER_PATTERN, {
-  error: 'must be a phone number in E.164 form, as +12065550100',
-});
+/** The sentence about a recipient that is not a phone number. */
+export const NOT_A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
+
+const recipient = z.string({ error: 'must be a string' }).trim().regex(PHONE_NUMBER_PATTERN, NOT_A_NUMBER);
 
 const distinctNumbers = (texts: readonly string[]): readonly PhoneNumber[] => [
   ...new Set(texts.flatMap((text) => parsePhoneNumber(text) ?? [])),

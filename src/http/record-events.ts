@@ -4,13 +4,13 @@ import type { Instant } from '../analytics/model/instant.ts';
 import type { Outcome } from '../analytics/record/commit-draft.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { deliveryHandshake } from './delivery-handshake.ts';
-import { cameraEventSchema, parseCameraEvent } from './event-message.ts';
+import { CAMERA_EVENT_TYPE, cameraEventSchema, parseCameraEvent } from './event-message.ts';
 import { Problem } from './problem.ts';
 import { problemMembers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Operation, type Route, route } from './route/route.ts';
 
-/** Most bytes of a request, and most events in it. */
+/** Most bytes and most events of a request. */
 const MAX_BYTES = 4 * 1_048_576;
 const MAX_EVENTS = 5_000;
 
@@ -128,33 +128,23 @@ const elementsOf = (body: unknown): readonly unknown[] => {
 const refusal = (index: number, outcome: Outcome | undefined) =>
   typeof outcome === 'object' ? [{ index, detail: outcome.refused }] : [];
 
+const EVENT = { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z' };
+
 const DETECTED = {
   specversion: '1.0',
   id: 'b1f5c1de-6f0c-4a53-9a1a-0b0cf8f6d9c1',
   source: '/ai/worker-3',
-  type: 'CameraEvent.Changed',
+  type: CAMERA_EVENT_TYPE,
   time: '2026-11-21T08:00:02.5Z',
-  data: {
-    event_id: 'f-1029',
-    camera_id: 'ridge-04',
-    ts_utc: '2026-11-21T08:00:00.123456Z',
-    detections: { smoke: 1 },
-  },
+  data: { ...EVENT, detections: { smoke: 1 } },
 };
 
 const REVIEWED = {
-  specversion: '1.0',
+  ...DETECTED,
   id: '0c9d0c55-8f42-4f0a-8b0a-3a8d3b6f5a77',
   source: '/review/desk-1',
-  type: 'CameraEvent.Changed',
   time: '2026-11-21T08:05:40Z',
-  data: {
-    event_id: 'f-1029',
-    camera_id: 'ridge-04',
-    ts_utc: '2026-11-21T08:00:00.123456Z',
-    reviewed: true,
-    annotations: { fire: 1 },
-  },
+  data: { ...EVENT, reviewed: true, annotations: { fire: 1 } },
 };
 
 const BATCH = {

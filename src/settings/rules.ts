@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/rows/camera-row.ts';
+import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { PHONE_NUMBER_PATTERN } from '../calls/phone-number.ts';
 
 /** Any text; required unless it is made optional. */

@@ -36,7 +36,7 @@ const documentSchema = z.looseObject({
 /** The description that a debug build answers, which has every endpoint. */
 export const debugDescription = () => loadBundle('debug').description;
 
-/** Whether a path of the description, `/api/notifications/{id}`, fits a path without its query. */
+/** Whether a path of the description, such as `/api/notifications/{id}`, fits a path without its query. */
 const fits = (template: string, path: string): boolean => {
   const wanted = template.toLowerCase().split('/');
   const given = path.toLowerCase().replace(/\/+$/, '').split('/');
@@ -47,7 +47,7 @@ const fits = (template: string, path: string): boolean => {
 };
 
 /**
- * The API's description as a judge: what does an answer have that the description does not allow?
+ * Compares answers with the API's description.
  *
  * @example
  * const contract = new Contract(debugDescription());

@@ -108,7 +108,7 @@ describe('the answer about a period', () => {
     expect(await statusOf('2023-11-21T00:00:00Z', '2024-11-21T00:00:00.000001Z')).toBe(400);
   });
 
-  it('takes the ends of time', async () => {
+  it('accepts the first and the last day there are', async () => {
     for (const [start, end] of [
       ['0001-01-01T00:00:00Z', '0001-01-02T00:00:00Z'],
       ['9999-12-31T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
@@ -119,7 +119,7 @@ describe('the answer about a period', () => {
   });
 
   it.each(['code=abc', 'code=abc&clientId=default', 'clientid=default&CODE=', 'code=a&code=b'])(
-    'does not mind the parameters of the host: %s',
+    'accepts the parameters of the host: %s',
     async (host) => {
       expect((await ask(range, `/api/analytics?${host}`)).status).toBe(200);
       expect((await ask(day, `/api/analytics/day?${host}`)).status).toBe(200);

@@ -1,7 +1,7 @@
 import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler, type LogHandler } from '@azure/functions';
 import { z } from 'zod';
 
-/** What an answer is made of. */
+/** An answer: status, headers and parsed body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -54,7 +54,7 @@ const problemSchema = z.object({
     .optional(),
 });
 
-/** A problem (RFC 9457), whole: its status, its sentence, and which fields or indices it names. */
+/** What a problem (RFC 9457) says: its status, its sentence, and the fields or indices that it names. */
 export interface TestedProblem {
   readonly status: number;
   readonly detail: string;

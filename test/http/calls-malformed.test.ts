@@ -23,7 +23,7 @@ const problemSchema = z.object({
     .optional(),
 });
 
-// The real parts, on a network where nobody answers: what is refused here never gets that far.
+// The real classes with addresses that do not answer: a request that is refused never reaches them.
 const nowhere = 'DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:9/a';
 const table = new CallsTable(
   lazily(() =>
@@ -101,7 +101,7 @@ describe('POST /api/notifications refuses, naming it,', () => {
       status: 400,
       errors: [{ field: 'recipients' }],
     });
-    // Nobody can be called on this network, which is another answer.
+    // Accepted; then no call can be placed, because ACS does not answer.
     const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
     expect(await post('notifications', { ...good, recipients: repeated })).toMatchObject({ status: 502 });
   });

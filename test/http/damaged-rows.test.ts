@@ -33,7 +33,7 @@ const askFresh = async (path: string, asked: Asked = {}) => {
   return { answer: await ask(handler, path, asked, (line) => lines.push(line)), lines };
 };
 
-/** Puts something else in place of every property that holds text or bytes. */
+/** Replaces every property by one that the service never writes. */
 const damage = async (partitionKey: string, rowKey: string): Promise<void> => {
   const client = storage.client();
   const { etag: _etag, timestamp: _timestamp, ...row } = await client.getEntity(partitionKey, rowKey);
@@ -48,7 +48,8 @@ const damage = async (partitionKey: string, rowKey: string): Promise<void> => {
 describe('a damaged row is answered with a 500 that says so, and logged with its key and the command to run', () => {
   beforeEach(async () => {
     storage = new CountingStorage();
-    expect((await askFresh('/api/events', posting(EVENT))).answer.status).toBe(200);
+    const { answer } = await askFresh('/api/events', posting(EVENT));
+    if (answer.status !== 200) throw new Error('the event was not recorded');
   });
 
   it.each<[string, string, string, string, Asked]>([
@@ -65,7 +66,7 @@ describe('a damaged row is answered with a 500 that says so, and logged with its
     ['minute|0800', '2024-02-29_00', 'a new event', '/api/events', posting(OTHER)],
     ['camera|ridge-04', '2024-02-29_00', 'a new event', '/api/events', posting(OTHER)],
     ['event|0800|ridge-04|f-1029', '2024-02-29_00', 'a change of its event', '/api/events', posting(LATER)],
-  ])('%s of %s, met by %s', async (row, partition, _by, path, asked) => {
+  ])('%s in partition %s, read for %s', async (row, partition, _by, path, asked) => {
     await damage(partition, row);
     const { answer, lines } = await askFresh(path, asked);
     expect(problemOf(answer)).toMatchObject({

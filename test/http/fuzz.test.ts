@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { Contract, debugDescription } from '../harness/contract.ts';
 
-/** What a request may be made of, as far as this fuzzer reads the description. */
+/** The part of the description that this fuzzer reads. */
 const operationsSchema = z.record(
   z.string(),
   z.record(
@@ -28,7 +28,7 @@ const operations = Object.entries(operationsSchema.parse(description['paths'])).
   Object.entries(verbs).map(([verb, operation]) => ({ method: verb.toUpperCase(), path, operation })),
 );
 
-/** JSON, with a liking for what breaks parsers. */
+/** JSON values, with those that often break parsers. */
 const anyJson = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(
@@ -46,7 +46,7 @@ const anyJson = fc.oneof(
   ),
 );
 
-/** An example in which one value, however deep, is another one, or is gone. */
+/** The example with one value, at any depth, replaced or removed. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> => {
   if (Array.isArray(value) && value.length > 0) {
     return fc.oneof(
@@ -85,7 +85,7 @@ const text = fc
   .string({ unit: 'grapheme-ascii', maxLength: 60 })
   .map((value) => value.replaceAll(/[^\x20-\x7e]/g, '').trim());
 
-/** A path of the description with something in place of its parameters. */
+/** A path of the description with random values for its parameters. */
 const filled = (path: string): fc.Arbitrary<string> => {
   const [before = '', ...pieces] = path.split(/\{\w+\}/);
   return fc
@@ -131,7 +131,7 @@ const requestTo = ({ method, path, operation }: (typeof operations)[number]) => 
   });
 };
 
-// A call that is well-formed is placed, with a line that does not answer: that takes seconds, and is tested elsewhere.
+// Left out: valid calls. The ACS of this test does not answer, so each would take seconds; other tests place calls.
 const isHarmless = ({ path, body }: { readonly path: string; readonly body: string | undefined }): boolean =>
   !(body ?? '').includes('Microsoft.Communication.CallConnected') &&
   !(/notifications|test-call/.test(path) && /"\+\d{7,15}"/.test(body ?? ''));
@@ -164,7 +164,7 @@ describe('whatever is sent to an endpoint', () => {
     },
   );
 
-  it('leaves the app alive and well', async () => {
+  it('leaves the app healthy', async () => {
     expect((await fetch(`${app.url}/api/health`)).status).toBe(200);
   });
 });

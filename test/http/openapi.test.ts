@@ -12,7 +12,7 @@ const loaded = { release: loadBundle('release'), debug: loadBundle('debug') };
 const release = loaded.release.description;
 const debug = loaded.debug.description;
 
-/** What the linter finds although it is right: both take any query and refuse nothing, so they have no 4xx. */
+/** The linter's findings that are accepted: these two take any query and refuse nothing, so they have no 4xx answer. */
 const REFUSES_NOTHING = ['health', 'openapi.json'].map(
   (path) => `operation-4xx-response #/paths/~1api~1${path}/get/responses`,
 );
@@ -30,7 +30,7 @@ describe.each([
     expect(validator.version).toBe('3.1');
   });
 
-  it('has no warning from a linter, all of its recommended rules being errors', async () => {
+  it('has no finding of a linter with all of its recommended rules', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
     const found = await lintFromString({ source: JSON.stringify(document), config });
     expect(found.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual(REFUSES_NOTHING);

@@ -70,7 +70,7 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     expect(problem.indices).toEqual(Array.from({ length: 5_000 }, (_, index) => index));
   });
 
-  it('an event so deep that a recursive reader would fall over it', async () => {
+  it('an event nested so deep that a recursive parser would overflow its stack', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect(problemOf(await post(`[${deep}]`))).toMatchObject({ status: 400, indices: [0] });
     const inside = json(cloudEvent({ data: { detections: raw(deep) } }));

@@ -44,7 +44,7 @@ describe('POST /api/events', () => {
     });
   });
 
-  it('records nothing of an empty batch, and is content', async () => {
+  it('accepts an empty batch and records nothing', async () => {
     expect(await open().post([])).toMatchObject({ status: 200, body: { recorded: 0, unchanged: 0 } });
   });
 
@@ -68,7 +68,7 @@ describe('POST /api/events', () => {
     expect(await answer()).toMatchObject({ total_events: 2, reviewed_total_events: 0 });
   });
 
-  it('finds the category that is one too many only when it commits, and names its index', async () => {
+  it('names by index the event whose category is one too many for its camera', async () => {
     const { post, answer } = open();
     const result = await post([
       cloudEvent({ data: { event_id: '1', detections: named(0, 40) } }),
@@ -123,7 +123,7 @@ describe('POST /api/events', () => {
     expect(problemOf(await post(` ${padded}`)).status).toBe(413);
   });
 
-  it('does not mind the parameters of the host', async () => {
+  it('accepts the parameters of the host', async () => {
     expect(await open().post(cloudEvent(), '?code=k&clientId=default')).toMatchObject({ status: 200 });
   });
 });
@@ -142,7 +142,7 @@ describe('OPTIONS /api/events', () => {
     expect(headers.get('allow')).toContain('POST');
   });
 
-  it('says nothing of a rate where none is asked for', async () => {
+  it('answers no rate where the request names none', async () => {
     const { headers } = await ask(handler, '/api/events', {
       method: 'OPTIONS',
       headers: { 'webhook-request-origin': 'a.example' },

@@ -14,14 +14,14 @@ import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
 /**
  * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some
- * milliseconds: make it once.
+ * milliseconds: call it once.
  */
 export const describeApi = (routes: readonly Route[]) =>
   createDocument(
     { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
     {
       override: ({ jsonSchema }) => {
-        // zod says of every integer that it is one that JavaScript can hold.
+        // zod states the range of safe integers for every integer: noise in a description.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       },

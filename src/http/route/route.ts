@@ -20,7 +20,7 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly log: Log;
 }
 
-/** Fields that a schema parses; what a schema is not declared for is undefined. */
+/** What a schema makes of fields; undefined where no schema is declared. */
 type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown extends Fields ? unknown : undefined;
 
 /** What any handler gives back. */
@@ -47,7 +47,7 @@ export interface Operation<
   readonly description?: string;
   /** The parameters in the route's path. */
   readonly path?: Path & z.ZodObject;
-  /** All query parameters there are; `any` where nobody looks at the query. */
+  /** All query parameters there are; `any`: the query is ignored. */
   readonly query: Query & (z.ZodObject | 'any');
   readonly headers?: Headers & z.ZodObject;
   readonly body?: RequestBody<Body>;
@@ -89,7 +89,7 @@ export const operation = <
   Body = undefined,
 >(
   declared: Operation<Of, Path, Query, Headers, Body>,
-  // Copied, not cast: so TypeScript compares the members one by one, and finds them to fit.
+  // A copy: TypeScript then compares member by member and needs no cast.
 ): Operation => ({ ...declared });
 
 /** The path of one function, with its operations by method. */
