@@ -11,7 +11,7 @@ const SPREAD = 0.25;
 
 /**
  * When requests may be sent: one clock for all that are in flight, so that a service that is in trouble is left in peace by all
- * of them at once. Waits grow exponentially while nothing succeeds, and are never shorter than `Retry-After` asks.
+ * of them at once. A wait is as long as `Retry-After` asks; without it waits grow exponentially while nothing succeeds.
  */
 export class Pace {
   readonly #note: (text: string) => void;
@@ -61,7 +61,7 @@ export class Pace {
     const isHeld = this.#heldUntil > now;
     if (!isHeld) this.#failures += 1;
     const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
-    const wait = Math.max(retryAfterMs ?? 0, backoff * (0.5 + Math.random() / 2));
+    const wait = Math.max(retryAfterMs ?? backoff * (0.5 + Math.random() / 2), FIRST_WAIT_MS / 2);
     const giveUpAt = failingSince + this.#giveUpAfterMs;
     if (now >= giveUpAt) throw new SendStopped(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
     if (now + (retryAfterMs ?? 0) > giveUpAt) {
