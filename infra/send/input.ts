@@ -25,8 +25,8 @@ const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 /** Enough to tell by: the longest mark. */
 const HEAD_BYTES = 3;
 
-/** 64 KiB, Node's own default, asks the file system 16 times as often for no gain in memory. */
-const CHUNK_BYTES = 1_048_576;
+/** Also how exactly the progress bar knows where the sending is. */
+const CHUNK_BYTES = 131_072;
 
 /**
  * Opens a file, or standard input for `-`. Gzip is known by its first two bytes, not by its name.
