@@ -123,7 +123,7 @@ describe('npm run send to the real service', () => {
     // All of it once more: nothing changes, and the file of rejected events does not grow.
     const before = await readFile(`${file}.rejected.ndjson`, 'utf8');
     const again = await send(args);
-    expect(again.summary).toContain(`recorded   0\nunchanged  ${EVENTS - EVENTS / 100}\n`);
+    expect(again.summary).toContain(`recorded   0\nunchanged  ${(EVENTS - EVENTS / 100).toLocaleString('en-GB')}\n`);
     expect(await readFile(`${file}.rejected.ndjson`, 'utf8')).toBe(before);
   }, 120_000);
 
