@@ -17,9 +17,8 @@ const manifestSchema = z.object({
 });
 
 /**
- * Makes the deployable folder: host.json, the release bundle with its source map, and a package.json that says where
- * the bundle is and asks for nothing. It has no dependencies because the bundle holds them, and no scripts because a
- * deployment would run them.
+ * Makes the deployable folder: host.json, the release bundle with its source map, and a package.json that names the bundle. This
+ * package.json has no dependencies, because the bundle holds them, and no scripts, because a deployment would run them.
  *
  * @param directory what it held before is removed
  */

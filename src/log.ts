@@ -31,7 +31,7 @@ export const invocationLog = (context: InvocationContext): Log => {
 };
 
 /** The log of what happens outside any invocation: start-up, background commits. */
-/* oxlint-disable no-console -- the one place that writes to the console: the host takes these lines up */
+/* oxlint-disable no-console -- the one place that writes to the console: the host collects these lines */
 export const appLog: Log = {
   info: (event, fields = {}) => console.info(line(event, fields)),
   warn: (event, fields = {}) => console.warn(line(event, fields)),

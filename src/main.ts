@@ -15,16 +15,16 @@ import { CallLedger } from './calls/store/call-ledger.ts';
 import { CallRequests } from './calls/store/call-requests.ts';
 import { createTokenVerifier } from './calls/acs/callback-token.ts';
 import { CallsTable } from './calls/store/calls-table.ts';
-import { createCallPlacer } from './calls/place-calls.ts';
+import { createCallPlacer, type PlaceCalls } from './calls/place-calls.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
-import { callbackHandler } from './http/callback.ts';
-import { events } from './http/events.ts';
+import { apiDescription } from './http/api-description.ts';
+import { callback } from './http/callback.ts';
 import { health } from './http/health.ts';
-import { notificationsHandler } from './http/notifications.ts';
-import { openApiHandler } from './http/openapi.ts';
-import { testCallPaths, testCallSchemas } from './http/openapi/test-call.ts';
-import { testCallHandler } from './http/test-call.ts';
+import { recordEvents } from './http/record-events.ts';
+import type { Route } from './http/route/route.ts';
+import { sendNotification } from './http/send-notification.ts';
+import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog } from './log.ts';
 import { readSettings } from './settings.ts';
@@ -48,69 +48,35 @@ const dayShards = new DayShards(counters, settings.counterShards);
 const recorder = new Recorder(counters, dayShards, appLog);
 const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
 
-app.http('AnalyticsRange', {
-  route: 'analytics',
-  methods: ['GET'],
-  authLevel: 'function',
-  handler: analyticsRange(analytics, settings.windowSeconds),
-});
-app.http('AnalyticsDay', {
-  route: 'analytics/day',
-  methods: ['GET'],
-  authLevel: 'function',
-  handler: analyticsDay(analytics),
-});
-app.http('RecordEvents', {
-  route: 'events',
-  methods: ['POST', 'OPTIONS'],
-  authLevel: 'function',
-  handler: events(recorder, now),
-});
-
 // Phone calls
 const line = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.callbackBaseUrl });
 const flow = new CallFlow({ line, ledger: new CallLedger(calls), serviceName: settings.serviceName, log: appLog });
 const requests = new CallRequests(calls);
+const placeCalls = createCallPlacer({ line, flow, requests });
 const verifyToken = createTokenVerifier(settings.acs);
 if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
 
-for (const alertType of ALERT_TYPES) {
-  app.http(alertType.callbackPath, {
-    route: alertType.callbackPath,
-    methods: ['POST'],
-    authLevel: 'anonymous',
-    handler: callbackHandler(alertType, { flow, parseEvents: parseCallEvents, verifyToken }),
-  });
-}
-app.http('Notifications', {
-  route: 'notifications',
-  methods: ['POST'],
-  authLevel: 'function',
-  handler: notificationsHandler({
-    placeCalls: createCallPlacer({ line, flow, requests }),
-    idempotency: new IdempotencyStore(calls),
-  }),
-});
-if (DEBUG) {
-  const testLine = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.testCallbackBaseUrl });
-  app.http('TestCall', {
-    route: 'test-call',
-    methods: ['POST'],
-    authLevel: 'function',
-    handler: testCallHandler(createCallPlacer({ line: testLine, flow, requests })),
-  });
+const placeTestCalls = (): PlaceCalls => {
+  const { testCallbackBaseUrl: callbackBaseUrl } = settings;
+  return createCallPlacer({ line: new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl }), flow, requests });
+};
+
+// Routes: the description of the API is made from the same list.
+const routes: readonly Route[] = [
+  analyticsRange(analytics, settings.windowSeconds),
+  analyticsDay(analytics),
+  recordEvents({ recorder, now }),
+  sendNotification({ placeCalls, idempotency: new IdempotencyStore(calls) }),
+  ...(DEBUG ? [testCall(placeTestCalls())] : []),
+  ...ALERT_TYPES.map((alertType) => callback(alertType, { flow, parseEvents: parseCallEvents, verifyToken })),
+  health(counters),
+  apiDescription(() => routes),
+];
+for (const { name, path, methods, authLevel, handler } of routes) {
+  app.http(name, { route: path, methods, authLevel, handler });
 }
 
-// The service itself
-app.http('Health', { route: 'health', methods: ['GET'], authLevel: 'anonymous', handler: health(counters) });
-app.http('OpenApi', {
-  route: 'openapi.json',
-  methods: ['GET'],
-  authLevel: 'anonymous',
-  handler: openApiHandler(DEBUG ? () => ({ paths: testCallPaths(), schemas: testCallSchemas() }) : undefined),
-});
-
-// What is under way is finished when the app is told to stop.
+// When the app is told to stop, recordings under way are finished first.
 app.hook.appTerminate(async () => recorder.settled());
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

@@ -1,6 +1,6 @@
 import type { LocalRun } from './local-run.ts';
 
-/** What a person wants to know when everything runs: what runs where, and what to try. */
+/** The text that `npm start` prints when everything runs: what runs where, and commands to try. */
 export const announcement = (run: LocalRun, dataDir: string | undefined, seconds: number): string => {
   const { url } = run;
   const event = JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a day with its event rows. Only reads. Ends with 0 where all
- * is right, with 1 where something differs, and with 2 where that could not be found out.
+ * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a UTC day with its event rows. Reads only. Exit code 0: every
+ * counter is right; 1: some differ; 2: the day could not be audited.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { tableClient } from '../../src/azure/table-client.ts';
-import { AuditError, readAuditOptions } from './audit/options.ts';
+import { AUDIT_HELP, AuditError, readAuditOptions } from './audit/options.ts';
 import { failureText, reportText } from './audit/report.ts';
 import { storageToAudit } from './audit/storage.ts';
 import { readSettingsFile, type Settings } from './local-settings.ts';
@@ -22,7 +22,7 @@ const settingsOf = async (file: string): Promise<Settings> => {
   try {
     return await readSettingsFile(file);
   } catch (error) {
-    // Its cause quotes the file, which may hold keys.
+    // The cause quotes the file, which may hold keys.
     throw new AuditError(error instanceof Error ? error.message : `${file} cannot be read.`, { cause: error });
   }
 };
@@ -30,7 +30,12 @@ const settingsOf = async (file: string): Promise<Settings> => {
 let tableName = 'analytics';
 
 const audit = async (): Promise<number> => {
-  const { day, port, settingsFile } = readAuditOptions(process.argv.slice(2));
+  const options = readAuditOptions(process.argv.slice(2));
+  if (options === 'help') {
+    console.log(AUDIT_HELP);
+    return 0;
+  }
+  const { day, port, settingsFile } = options;
   const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
   const fileSettings = file === undefined ? {} : await settingsOf(file);
   const storage = storageToAudit(process.env, fileSettings, port, await readRunNote(port));
@@ -38,7 +43,7 @@ const audit = async (): Promise<number> => {
   const client = tableClient(storage, 'analytics', lazyCredential());
   tableName = client.tableName;
   const table = new CounterTable(() => client, { makesTable: false });
-  // How many shards a new day would get is for those who write.
+  // The number of shards of new days matters to writers only.
   const report = await auditDay(table, new DayShards(table, 1), day);
   console.log(reportText(report, tableName));
   return report.differences.length === 0 ? 0 : 1;

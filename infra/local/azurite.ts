@@ -7,12 +7,12 @@ import { ServiceProcess } from './service-process.ts';
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
-/** Somebody else may take a free port before Azurite does. */
+/** Another process may take the free port before Azurite does. */
 const ATTEMPTS = 3;
 
 /**
- * Azurite saves its data and ends on SIGINT, but does not notice that its parent is gone. This module, loaded before
- * it, tells it.
+ * Azurite saves its data and ends on SIGINT, but does not notice the end of its parent. This module, loaded before Azurite, turns
+ * the loss of the IPC channel to the parent into a SIGINT.
  */
 const END_WITH_PARENT = 'data:text/javascript,process.once("disconnect",()=>process.emit("SIGINT"))';
 
@@ -32,9 +32,9 @@ export interface Azurite {
   readonly pid: number | undefined;
   /** Fulfils with the reason when the process has ended, asked to or not. */
   readonly exited: Promise<string>;
-  /** Saves what there is to save, ends the process and waits until it has ended. */
+  /** Saves the tables where they are kept, ends the process and waits until it has ended. */
   stop(): Promise<void>;
-  /** Ends the process at once; what was not saved is lost. */
+  /** Ends the process at once; unsaved data is lost. */
   kill(): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What `work` comes to, or `'late'` where that takes longer. The work itself goes on.
+ * The result of `work`, or `'late'` where it takes longer than this. The work itself goes on.
  *
  * @throws what `work` rejects with in time
  */

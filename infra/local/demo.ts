@@ -34,7 +34,7 @@ const sendDay = async (service: Service, date: string): Promise<void> => {
   console.log(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
 };
 
-// Only a run on this machine leaves a note here.
+// Only a local run leaves a note, which says where its simulator is.
 const simulatorOf = async (url: URL): Promise<string | undefined> =>
   ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
 

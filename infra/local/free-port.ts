@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** The port that a server on 127.0.0.1 gets when it asks for `port`; 0 asks for any. Rejects where it gets none. */
+/** Listens once on a port of 127.0.0.1, 0 for any, and gives the port. Rejects where the port is in use. */
 const listenOnce = async (port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -15,12 +15,12 @@ const listenOnce = async (port: number): Promise<number> =>
   });
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on at this moment. Somebody may take it before it is used: who listens
- * on it must be ready to try another one.
+ * A TCP port of 127.0.0.1 that no process listens on now. Another process may take it before it is used: the caller must be ready to
+ * try another one.
  */
 export const freePort = (): Promise<number> => listenOnce(0);
 
-/** True where nobody listens on this TCP port of 127.0.0.1 at this moment. */
+/** True where no process listens on this TCP port of 127.0.0.1 now. */
 export const portIsFree = (port: number): Promise<boolean> =>
   listenOnce(port).then(
     () => true,

@@ -1,6 +1,6 @@
 import type { Settings } from './local-settings.ts';
 
-/** What the local defaults say about the ACS simulator. */
+/** What the settings of a local run need to know about the ACS simulator. */
 export interface SimulatedAcs {
   readonly connectionString: string;
   /** The issuer of the tokens on its callbacks. */
@@ -11,18 +11,18 @@ export interface SimulatedAcs {
   readonly resourceId: string;
 }
 
-/** The parts of a local run that stand in for Azure; undefined where the real part is used. */
+/** The parts of a local run that replace Azure's; undefined where the real part is used. */
 export interface LocalParts {
   readonly tablesConnectionString: string | undefined;
   readonly acs: SimulatedAcs | undefined;
 }
 
-/** The settings of a local run that nobody gave otherwise. */
+/** The settings of a local run, for those that neither the environment nor a file sets. */
 export const localDefaults = (port: number, { tablesConnectionString, acs }: LocalParts): Settings => ({
   SERVICE_NAME: 'Wildfire Watch',
   CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
   ...(tablesConnectionString === undefined ? {} : { TABLES_CONNECTION_STRING: tablesConnectionString }),
-  // A real ACS takes real values only: there they are required, and the app says so.
+  // For a real ACS they have no default: the app names those that are missing.
   ...(acs === undefined
     ? {}
     : {

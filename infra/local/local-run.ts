@@ -26,7 +26,7 @@ export interface LocalRun {
   readonly simulator: AcsSimulator | undefined;
   /** False where `GET /api/health` was not 200 within some seconds. */
   readonly isHealthy: boolean;
-  /** Fulfils with the reason when a part ends that nobody asked to. */
+  /** Fulfils with the reason when a part ends that was not stopped. */
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
@@ -47,8 +47,8 @@ const HEALTH_MILLISECONDS = 20_000;
  *
  * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
- * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Whatever was
- *   started is stopped again then.
+ * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Parts that were started
+ *   are stopped before.
  */
 export const startLocalRun = async (
   { port, dataDir, settingsFile }: StartOptions,
@@ -94,13 +94,13 @@ export const startLocalRun = async (
   }
 };
 
-/** What names the tables of the run; the key of every Azurite is public. */
+/** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
 const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({
   TABLES_CONNECTION_STRING: connectionString,
   TABLES_PREFIX,
 });
 
-/** The simulated callee takes its time, as people do; still nobody waits long for a test call's end. */
+/** Slow enough to follow on a terminal, fast enough for a test call to end within seconds. */
 const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
 
 const startSimulator = (print: (line: string) => void): Promise<AcsSimulator> =>

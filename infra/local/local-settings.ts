@@ -21,8 +21,8 @@ export const readSettingsFile = async (path: string): Promise<Settings> => {
 };
 
 /**
- * The file's settings as a local run takes them. What it says for `func start` about parts that a local run brings
- * itself, Azurite on its usual port and this machine's own address, is left out: they are elsewhere in each run.
+ * The file's settings without those that are meant for `func start`: Azurite on its usual port and the address of this machine. A
+ * local run starts its own Azurite and chooses its own address.
  */
 export const withoutLocalParts = (fileSettings: Settings): Settings =>
   Object.fromEntries(
@@ -33,7 +33,7 @@ export const withoutLocalParts = (fileSettings: Settings): Settings =>
     ),
   );
 
-/** Two settings of which one is given: where a stronger source names either, both names of a weaker one are out. */
+/** Pairs of settings of which only one may be set. Where a stronger source sets either, weaker sources set neither. */
 const ALTERNATIVES: readonly (readonly [string, string])[] = [
   ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
   ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'],

@@ -1,4 +1,4 @@
-/** A part of a local run; those in processes of their own can be lost and killed. */
+/** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
 export interface Part {
   stop(): Promise<void>;
   kill?(): void;
@@ -10,7 +10,7 @@ export class Parts {
   readonly #parts: Part[] = [];
   #isStopping = false;
   #lose: (reason: string) => void = () => undefined;
-  /** Fulfils with the reason when a part ends that nobody asked to. */
+  /** Fulfils with the reason when a part ends that was not stopped. */
   readonly lost = new Promise<string>((resolve) => {
     this.#lose = resolve;
   });
@@ -23,7 +23,7 @@ export class Parts {
     return part;
   }
 
-  /** The last one started is the first one stopped. */
+  /** Stops the parts in the reverse order of their start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const part of this.#parts.toReversed()) await part.stop();

@@ -6,9 +6,9 @@ import { z } from 'zod';
 
 import type { Settings } from './local-settings.ts';
 
-/** What a local run tells those who come later, such as the demo and the audit: no secrets. */
+/** What a local run leaves in a file for the demo and the audit: no secrets. */
 export interface RunNote {
-  /** Where the ACS simulator tells its story; undefined where a real ACS places the calls. */
+  /** The URL of the ACS simulator; undefined where a real ACS places the calls. */
   readonly simulatorUrl: string | undefined;
   /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
   readonly tables: Settings | undefined;
@@ -20,15 +20,15 @@ const runNoteSchema = z.object({
 });
 
 /**
- * The files of the local run on a port: two runs on two ports do not meet, and none of them touches the bundle that
- * `npm run build` makes, so that a debug bundle is never left to be deployed.
+ * The directory of the local run on a port. Runs on two ports share no file, and no run writes the bundle that `npm run build` makes:
+ * otherwise a debug bundle could be deployed by mistake.
  */
 export const runDirectory = (port: number): string =>
   fileURLToPath(new URL(`../../dist/local-${port}/`, import.meta.url));
 
 const noteFile = (port: number): string => join(runDirectory(port), 'run.json');
 
-/** Leaves the note of the run on this port; it is there as long as the run is. */
+/** Writes the note of the run on this port; it is removed when the run ends. */
 export const writeRunNote = async (port: number, note: RunNote): Promise<void> => {
   await mkdir(runDirectory(port), { recursive: true });
   await writeFile(noteFile(port), JSON.stringify(note));
@@ -42,7 +42,7 @@ export const readRunNote = async (port: number): Promise<RunNote | undefined> =>
   return { simulatorUrl, tables };
 };
 
-/** Takes the files of the run on this port away. */
+/** Removes the files of the run on this port. */
 export const removeRunDirectory = async (port: number): Promise<void> => {
   await rm(runDirectory(port), { recursive: true, force: true });
 };

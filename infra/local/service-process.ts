@@ -37,9 +37,8 @@ const QUOTED_LINES = 20;
 /**
  * A Node process that serves something for this one, run by the same Node.
  *
- * It has an IPC channel and no other use for it than this: it ends in good order when the channel closes. So it ends
- * when this process ends, however that happens. It is in a process group of its own, so that Ctrl-C in a terminal
- * reaches only this process, which then stops its services one after the other.
+ * It has an IPC channel only to end in good order when the channel closes, and so whenever this process ends, however that happens.
+ * It is in a process group of its own: Ctrl-C in a terminal reaches only this process, which then stops its services one by one.
  */
 export class ServiceProcess {
   readonly #child: ChildProcess;

@@ -1,55 +1,127 @@
-import type { HttpHandler } from '@azure/functions';
+import * as z from 'zod';
 
 import type { AlertType } from '../calls/alert-types.ts';
 import type { CallFlow } from '../calls/call-flow.ts';
 import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/callbacks.ts';
 import { handleCallEvents } from '../calls/handle-call-events.ts';
-import { invocationLog, type Log } from '../log.ts';
-import { readJson } from './body.ts';
-import { answering, Problem } from './problem.ts';
+import type { Log } from '../log.ts';
+import { Problem } from './problem.ts';
+import { RETRY_AFTER } from './route/answers.ts';
+import { operation, type Route, route } from './route/route.ts';
 
 /** The most a callback's body may have, in bytes; ACS's have about one KiB. */
 const MAX_CALLBACK_BYTES = 4 * 1024 * 1024;
 
-/** ACS sends one. More is the work of somebody else, and must not cost much. */
-const MOST_EVENTS = 10_000;
+/** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
+const MAX_EVENTS = 10_000;
 
-/** An array of thousands of wrong elements is not worth thousands of lines. */
-const MOST_ERRORS = 50;
+/** The most wrong elements that an answer names. */
+const MAX_ERRORS = 50;
 
 /** What answers callbacks. */
 export interface CallbackParts {
   readonly flow: CallFlow;
   readonly parseEvents: ParseCallEvents;
-  /** Undefined: callbacks are not verified, and whoever knows the address is believed. */
+  /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
+
+const text = z.string().min(1);
+
+/** What ACS sends, for the description. The events themselves are checked one by one by `parseCallEvents`. */
+const callbackSchema = z
+  .array(
+    z.looseObject({
+      id: text,
+      source: text,
+      type: text,
+      specversion: z.literal('1.0'),
+      time: z.string().optional(),
+      data: z
+        .looseObject({
+          callConnectionId: z.string().optional(),
+          operationContext: z.string().optional(),
+          resultInformation: z.looseObject({ code: z.int().optional(), subCode: z.int().optional() }).optional(),
+        })
+        .optional(),
+    }),
+  )
+  .meta({
+    id: 'Callback',
+    description: 'CloudEvents 1.0 of Communication Services. Of `data` only what is named here is looked at.',
+  });
+
+const CONNECTED = {
+  id: '5a7b8f5e-0a0e-4f0e-9a51-57c1f4a6e7b1',
+  source: 'calling/callConnections/401f2d00-5d56-4d8a-b1e3-0242ac120002',
+  type: 'Microsoft.Communication.CallConnected',
+  specversion: '1.0',
+  time: '2026-11-21T08:00:02.1590127+00:00',
+  data: { callConnectionId: '401f2d00-5d56-4d8a-b1e3-0242ac120002', resultInformation: { code: 200, subCode: 0 } },
+};
+
+const NOT_AUTHORISED = 'Not authorised.';
+const NOT_AVAILABLE = 'Not available now.';
 
 /**
  * The callback of one alert type: ACS reports here what becomes of a call. 401 without a token of ACS, 503 where that cannot be
  * told now, 413 and 400 for a body that is no array of CloudEvents, else 200, after everything that the events ask for was done
  * or has failed for good.
  */
-export const callbackHandler = (alertType: AlertType, { flow, parseEvents, verifyToken }: CallbackParts): HttpHandler =>
-  answering(async (request, context) => {
-    // Before the body is read: a stranger must cost nothing.
-    if (verifyToken !== undefined) await demandToken(verifyToken, request.headers.get('authorization'));
-    const body = await readJson(request, MAX_CALLBACK_BYTES);
-    if (!Array.isArray(body)) throw new Problem(400, { detail: 'The body is not a JSON array of CloudEvents.' });
-    if (body.length > MOST_EVENTS) {
-      throw new Problem(413, { detail: `There are ${body.length} events; a callback takes ${MOST_EVENTS} at most.` });
-    }
-    const parsed = await parseEvents(body);
-    if (!('events' in parsed)) {
-      throw new Problem(400, {
-        detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
-        errors: parsed.slice(0, MOST_ERRORS),
-      });
-    }
-    const log = invocationLog(context);
-    reportIgnored(parsed, alertType, log);
-    await handleCallEvents(flow, parsed.events, alertType, log);
-    return { status: 200 };
+export const callback = (alertType: AlertType, { flow, parseEvents, verifyToken }: CallbackParts): Route =>
+  route({
+    name: alertType.callbackPath,
+    path: alertType.callbackPath,
+    authLevel: 'anonymous',
+    POST: operation({
+      operationId: `on${alertType.callbackPath}`,
+      tag: 'callbacks',
+      summary: `What becomes of a call about ${alertType.name}`,
+      description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
+      callbackToken: async (authorization) => {
+        if (verifyToken !== undefined) await demandToken(verifyToken, authorization);
+      },
+      query: 'any',
+      body: {
+        maxBytes: MAX_CALLBACK_BYTES,
+        content: { 'application/json': { schema: callbackSchema, examples: { connected: [CONNECTED] } } },
+        parse: parseArray,
+      },
+      answers: { 200: { description: 'Taken note of; also where the event is unknown, late or a repeat.' } },
+      problems: {
+        400: {
+          description: 'Not an array of CloudEvents.',
+          detail: '1 of 1 elements are not CloudEvents.',
+          errors: [
+            { index: 0, detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required' },
+          ],
+        },
+        401: {
+          description: 'The token of Communication Services is missing or wrong. Only where `ACS_RESOURCE_ID` is set.',
+          headers: z.object({
+            'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }),
+          }),
+          detail: NOT_AUTHORISED,
+        },
+        503: {
+          description: 'Whether the token is good cannot be told now.',
+          headers: RETRY_AFTER,
+          detail: NOT_AVAILABLE,
+        },
+      },
+      handle: async ({ body, log }) => {
+        const parsed = await parseEvents(body);
+        if (!('events' in parsed)) {
+          throw new Problem(400, {
+            detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
+            errors: parsed.slice(0, MAX_ERRORS),
+          });
+        }
+        logIgnored(parsed, alertType, log);
+        await handleCallEvents(flow, parsed.events, alertType, log);
+        return { status: 200 };
+      },
+    }),
   });
 
 const demandToken = async (verifyToken: VerifyToken, authorization: string | null): Promise<void> => {
@@ -57,13 +129,21 @@ const demandToken = async (verifyToken: VerifyToken, authorization: string | nul
     case 'valid':
       return;
     case 'invalid':
-      throw new Problem(401, { detail: 'Not authorised.', headers: { 'www-authenticate': 'Bearer' } });
+      throw new Problem(401, { detail: NOT_AUTHORISED, headers: { 'www-authenticate': 'Bearer' } });
     case 'unknown':
-      throw new Problem(503, { detail: 'Not available now.', headers: { 'retry-after': '2' } });
+      throw new Problem(503, { detail: NOT_AVAILABLE, headers: { 'retry-after': '2' } });
   }
 };
 
-const reportIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertType, log: Log): void => {
+const parseArray = (body: unknown): readonly unknown[] => {
+  if (!Array.isArray(body)) throw new Problem(400, { detail: 'The body is not a JSON array of CloudEvents.' });
+  if (body.length > MAX_EVENTS) {
+    throw new Problem(413, { detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.` });
+  }
+  return body;
+};
+
+const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertType, log: Log): void => {
   if (otherKinds > 0) log.info('callback events of other kinds', { alert_type: name, events: otherKinds });
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };

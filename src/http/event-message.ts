@@ -1,11 +1,12 @@
 import * as z from 'zod';
 
 import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/rows/camera-row.ts';
+import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
-import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
+import { CATEGORY_FORM, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import { quotable } from './problem.ts';
+import { identifier, instant } from './request-values.ts';
 
 /** The CloudEvents type of a message about a camera's event. */
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
@@ -13,72 +14,55 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 const MAX_COUNT = 10_000;
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
-const id = z
-  .string({ error: 'must be a string' })
-  .superRefine((text, context) => {
-    const problem = idProblem(text);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-  })
-  .meta({ minLength: 1, maxLength: MAX_ID_LENGTH });
+// RFC 3339, which CloudEvents asks for: a time without an offset could order messages wrongly without any error.
+const asOfTime = instant('a time with an offset, such as 2026-11-21T08:00:02.5Z', (text) =>
+  hasOffset(text) ? parseInstant(text) : undefined,
+);
+const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z');
 
-const time = (form: string, isOfForm: (text: string) => boolean = () => true) =>
-  z.string({ error: `must be ${form}` }).transform((text, context): Instant => {
-    const instant = parseInstant(text);
-    if (instant !== undefined && isOfForm(text)) return instant;
-    context.addIssue({ code: 'custom', message: `must be ${form}` });
-    return z.NEVER;
-  });
-
-// RFC 3339, which CloudEvents asks for: a local time would order messages wrongly and nobody would notice.
-const asOfTime = time('a time with an offset, such as 2026-11-21T08:00:02.5Z', hasOffset);
-const frameTime = time('a time such as 2026-11-21T08:00:00.123456Z');
+const COUNT = { error: `must be an integer from 0 to ${MAX_COUNT}` };
 
 const count = z
-  .number({ error: `must be an integer from 0 to ${MAX_COUNT}` })
-  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT, {
-    error: `must be an integer from 0 to ${MAX_COUNT}`,
-  })
+  .number(COUNT)
+  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT, COUNT)
   .meta({ type: 'integer', minimum: 0, maximum: MAX_COUNT });
 
-const counts = z.record(
-  z.string().regex(CATEGORY_FORM, 'is no category: a letter, then up to 63 letters, digits, _ or -'),
-  count,
-  {
-    error: (issue) =>
-      issue.code === 'invalid_key'
-        ? 'is no category: a letter, then up to 63 letters, digits, _ or -'
-        : 'must be an object that maps categories to counts',
-  },
-);
+const NO_CATEGORY = 'is no category: a letter, then up to 63 letters, digits, _ or -';
+
+const counts = z.record(z.string().regex(CATEGORY_FORM, NO_CATEGORY), count, {
+  error: ({ code }) => (code === 'invalid_key' ? NO_CATEGORY : 'must be an object that maps categories to counts'),
+});
 
 /**
  * One CloudEvent about a camera's event, as a producer sends it. Context attributes and members of `data` that are not named
  * here are passed over, as CloudEvents asks.
  */
-export const cameraEventSchema = z.object(
-  {
-    specversion: z.literal('1.0', { error: 'must be "1.0"' }),
-    id: id.describe(`1 to ${MAX_ID_LENGTH} characters.`),
-    source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
-    type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
-    time: asOfTime.describe('As of when the facets are the truth; of each facet the newest wins.'),
-    data: z.object(
-      {
-        event_id: id.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
-        camera_id: id.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
-        ts_utc: frameTime.describe('When the frame was taken; UTC where there is no offset.'),
-        detections: counts.optional().describe('What the AI flagged, and how often: all of it, as of `time`.'),
-        reviewed: z
-          .boolean({ error: 'must be true or false' })
-          .optional()
-          .describe('Whether an operator reviewed the event, as of `time`.'),
-        annotations: counts.optional().describe('What is annotated, and how often: all of it, as of `time`.'),
-      },
-      { error: 'must be an object' },
-    ),
-  },
-  { error: 'must be an object: a CloudEvent' },
-);
+export const cameraEventSchema = z
+  .object(
+    {
+      specversion: z.literal('1.0', { error: 'must be "1.0"' }),
+      id: identifier.describe(`1 to ${MAX_ID_LENGTH} characters.`),
+      source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
+      type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
+      time: asOfTime.describe('As of when the facets are the truth; of each facet the newest wins.'),
+      data: z.object(
+        {
+          event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
+          camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
+          ts_utc: frameTime.describe('When the frame was taken; UTC where there is no offset.'),
+          detections: counts.optional().describe('What the AI flagged, and how often: all of it, as of `time`.'),
+          reviewed: z
+            .boolean({ error: 'must be true or false' })
+            .optional()
+            .describe('Whether an operator reviewed the event, as of `time`.'),
+          annotations: counts.optional().describe('What is annotated, and how often: all of it, as of `time`.'),
+        },
+        { error: 'must be an object' },
+      ),
+    },
+    { error: 'must be an object: a CloudEvent' },
+  )
+  .meta({ id: 'CameraEvent' });
 
 const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, time: asOf });
 

@@ -1,8 +1,6 @@
-import type { HttpHandler, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
+import type { HttpResponseInit } from '@azure/functions';
 
-import { invocationLog } from '../log.ts';
-
-/** One of several things that are wrong: a field (a query parameter, a property) or an element of the body's array. */
+/** One of several things that are wrong: a field (parameter, header, property) or an element of the body's array. */
 export type ProblemError =
   { readonly field: string; readonly detail: string } | { readonly index: number; readonly detail: string };
 
@@ -31,16 +29,10 @@ const TITLES = {
 /** The statuses a problem may have. */
 export type ProblemStatus = keyof typeof TITLES;
 
-const MOST_QUOTED = 64;
+/** All of them, ascending. */
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 409, 413, 422, 500, 502, 503];
 
-/** A name that a caller made up, fit to be answered: it may be very long, or a phone number. */
-export const quotable = (name: string): string => {
-  const safe = name.replace(/\d{7,}/g, '…');
-  if (safe === '') return '(no name)';
-  return safe.length > MOST_QUOTED ? `${safe.slice(0, MOST_QUOTED)}…` : safe;
-};
-
-/** An error with an HTTP status, thrown anywhere in `http/` and answered by {@link answering}. */
+/** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: ProblemStatus;
@@ -53,49 +45,46 @@ export class Problem extends Error {
   }
 }
 
-/** A problem as `application/problem+json` (RFC 9457). */
-export const problemResponse = ({ status, init }: Problem): HttpResponseInit => ({
+/** The body of a problem (RFC 9457). */
+export const problemBody = (status: ProblemStatus, { detail, errors, extensions }: ProblemInit) => ({
+  type: 'about:blank',
+  title: TITLES[status],
   status,
-  headers: { 'content-type': 'application/problem+json', ...init.headers },
-  body: JSON.stringify({
-    type: 'about:blank',
-    title: TITLES[status],
-    status,
-    detail: init.detail,
-    ...(init.errors === undefined ? {} : { errors: init.errors }),
-    ...init.extensions,
-  }),
+  detail,
+  ...(errors === undefined ? {} : { errors }),
+  ...extensions,
 });
 
-/** An area's typed errors → the problem they mean; undefined for an error that is not one of them. */
-export type ProblemOf = (error: unknown) => Problem | undefined;
+/** A problem as an answer. */
+export const problemResponse = ({ status, init }: Problem): HttpResponseInit => ({
+  status,
+  headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...init.headers },
+  body: JSON.stringify(problemBody(status, init)),
+});
+
+/** The media type of every problem. */
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+const ERRORS_IN_DETAIL = 3;
 
 /**
- * The one error edge: wraps a handler so that whatever it throws becomes a problem. What nobody expected is a 500
- * that says nothing; its kind goes to the log, its message does not (an SDK's may hold keys or phone numbers).
+ * A 400 that names everything that is wrong; `detail` repeats the first few.
+ *
+ * @param element what the array of the body holds, where errors have an index
  */
-export const answering =
-  (handle: HttpHandler, problemOf: ProblemOf = () => undefined): HttpHandler =>
-  async (request: HttpRequest, context: InvocationContext) => {
-    try {
-      return await handle(request, context);
-    } catch (error) {
-      const problem = error instanceof Problem ? error : problemOf(error);
-      if (problem !== undefined) return problemResponse(problem);
-      invocationLog(context).error('unexpected error', describeUnexpected(error));
-      return problemResponse(new Problem(500, { detail: 'Something went wrong here. It has been logged.' }));
-    }
-  };
+export const badRequest = (errors: readonly ProblemError[], element = 'element'): Problem => {
+  const sentences = errors
+    .slice(0, ERRORS_IN_DETAIL)
+    .map((error) => `${'field' in error ? error.field : `${element} ${error.index}`} ${error.detail}`);
+  const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
+  return new Problem(400, { detail: [...sentences, ...more].join('; '), errors });
+};
 
-/** The kind of an unknown error and where it came from, without its message. */
-const describeUnexpected = (error: unknown): { kind: string; at: string | undefined } => {
-  if (!(error instanceof Error)) return { kind: typeof error, at: undefined };
-  const frames = error.stack?.split('\n').filter((text) => /^\s+at /.test(text)) ?? [];
-  return {
-    kind: error.name,
-    at: frames
-      .slice(0, 8)
-      .map((text) => text.trim())
-      .join(' < '),
-  };
+const MAX_QUOTED = 64;
+
+/** A name that the caller chose, safe to answer: it may be very long, or a phone number. */
+export const quotable = (name: string): string => {
+  const safe = name.replace(/\d{7,}/g, '…');
+  if (safe === '') return '(no name)';
+  return safe.length > MAX_QUOTED ? `${safe.slice(0, MAX_QUOTED)}…` : safe;
 };

@@ -9,10 +9,10 @@ import type { Tally } from '../../src/analytics/model/tally.ts';
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;
 
-/** Any moment of the years 0001 to 9999. */
+/** Any instant of the years 0001 to 9999. */
 export const instants: fc.Arbitrary<Instant> = fc.bigInt({ min: FIRST, max: LAST }).map(instantFrom);
 
-/** Moments that like to be on a boundary, or a microsecond beside it: of a minute, an hour, a day. */
+/** Instants, often on the boundary of a minute, an hour or a day, or a microsecond beside it. */
 export const instantsAtBoundaries: fc.Arbitrary<Instant> = fc
   .record({
     // 2026-11-19 to 2026-11-23.
@@ -27,16 +27,16 @@ export const periods: fc.Arbitrary<Period> = fc
   .tuple(instantsAtBoundaries, instantsAtBoundaries)
   .map(([one, other]) => (one <= other ? { start: one, end: other } : { start: other, end: one }));
 
-/** Names of categories, also those that JavaScript has a meaning for. */
+/** Names of categories, also names of JavaScript's own properties. */
 export const categories: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('fire', 'smoke', 'structure', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'Fire', 'a'),
   fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/),
 );
 
-/** Tallies whose counts are from 0 up to what a whole network counts in a day. */
+/** Tallies with counts from 0 to more than a whole network counts in a day. */
 export const tallies: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: 0, max: 2 ** 40 }));
 
-/** What a frame counts in which the AI saw smoke twice. */
+/** The contribution of a frame with two detections of smoke. */
 export const ONE_FRAME: Tally = {
   events: 1,
   reviewed: 0,
@@ -62,12 +62,12 @@ function tallyOf(count: fc.Arbitrary<number>): fc.Arbitrary<Tally> {
   );
 }
 
-/** Everything that a key must not have, that we put there instead, or that looks like our own grammar. */
+/** Characters that keys cannot have, their escapes, and characters that separate the parts of keys. */
 const NASTY = String.raw`/ \ # ? % | } { ' " & + = , ; : . ( ) [ ] ~ ^ $ < > * - _ é 語 🔥 👩‍🚒`
   .split(' ')
   .concat(['\uFF0F', '\uFF3C', '\uFF03', '\uFF1F', '\uFF05', '\uFF5C', '\u3000', ' ']);
 
-/** Any id that the service takes. */
+/** Any valid id. */
 export const ids: fc.Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: fc.constantFrom(...NASTY), minLength: 1, maxLength: 60 }),

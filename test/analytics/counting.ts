@@ -18,7 +18,7 @@ import { SELECTED_NULLS } from './selected-nulls.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** What one process of the app has of counting: all that it keeps in memory is its own. */
+/** The recorder and the reader of one process of the app, with memory of their own. */
 export class CountingProcess {
   readonly table: CounterTable;
   readonly shards: DayShards;
@@ -32,19 +32,19 @@ export class CountingProcess {
     this.reader = new Reader(this.table, this.shards);
   }
 
-  /** Records messages; answers what became of each. */
+  /** Records messages; returns the outcome of each. */
   async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
     return this.recorder.record(messages.map(toEventMessage));
   }
 
-  /** Answers a question in the oracle's words. */
+  /** Answers a question in the form of the oracle. */
   async answer({ start, end, cameraId }: Question): Promise<PlainAnswer> {
     const period = { start: instantFrom(start), end: instantFrom(end) };
     const { tally, activeCameras } = await this.reader.activity(period, cameraId);
     return plainAnswer(tally, activeCameras);
   }
 
-  /** What is wrong with the counters of a day; empty where they are what the event rows say. */
+  /** The counters of a day that differ from its event rows. */
   async differences(day: Day): Promise<readonly string[]> {
     const report = await auditDay(this.table, this.shards, day);
     return report.differences.map(
@@ -53,11 +53,11 @@ export class CountingProcess {
   }
 }
 
-/** A table of this test's own in this run's Azurite. */
+/** A table that belongs to one test, in the Azurite of the test run. */
 export class CountingStorage {
   readonly #table = `${ownTablesPrefix()}analytics`;
 
-  /** The SDK's own view of it. */
+  /** A client of the SDK for it. */
   client(options: TableServiceClientOptions = {}): TableClient {
     return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
       allowInsecureConnection: true,
@@ -67,7 +67,7 @@ export class CountingStorage {
     });
   }
 
-  /** A process that knows nothing yet. */
+  /** A process with empty memory. */
   process(counterShards = 1): CountingProcess {
     return new CountingProcess(this.client(), counterShards);
   }
@@ -76,7 +76,7 @@ export class CountingStorage {
 const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
 const counts = (plain: Readonly<Record<string, number>>): Counts => new Map(Object.entries(plain));
 
-/** A plain message as the recorder takes it. */
+/** A plain message → the message that the recorder takes. */
 export const toEventMessage = (message: PlainMessage): EventMessage => {
   const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
   return {
@@ -96,7 +96,7 @@ export const daysOf = (messages: readonly PlainMessage[]): readonly Day[] => [
   ...new Set(messages.map(({ ts }) => dayOf(instantFrom(ts)))),
 ];
 
-/** A tally in the oracle's words. */
+/** A tally in the form of the oracle. */
 export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {
   const nonZero = (of: keyof CategoryTally): Record<string, number> =>
     Object.fromEntries(

@@ -5,7 +5,7 @@ import { CountingStorage, daysOf, type CountingProcess } from './counting.ts';
 import { Oracle, type PlainMessage, type Question } from './oracle.ts';
 import { messages, questions, WHOLE_DAYS } from './stories.ts';
 
-/** Some messages, which of two processes gets them, and whether it waits until the other one is done with its own. */
+/** Some messages, which of two processes records them, and whether it waits for the other process first. */
 interface Delivery {
   readonly batch: readonly PlainMessage[];
   readonly to: 0 | 1;
@@ -18,7 +18,7 @@ interface Story {
   readonly shards: readonly [number, number];
 }
 
-/** Every message at least once, some again, in any order, cut into batches for two processes. */
+/** Every message at least once, some repeated, in any order, in batches for two processes. */
 const stories: fc.Arbitrary<Story> = messages
   .chain((told) =>
     fc
@@ -59,8 +59,8 @@ const tell = async (processes: readonly CountingProcess[], deliveries: readonly 
   await Promise.all(underWay);
 };
 
-describe('whatever is sent, in whatever order, however often, to whichever process', () => {
-  it('each event is counted exactly once, with what it is now, in every period, for all cameras and for each', async () => {
+describe('messages in any order, repeated, to any process', () => {
+  it('count each event exactly once, with its newest facets, in every period, for all cameras and for each', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async ({ deliveries, asked, shards }) => {
         const storage = new CountingStorage();

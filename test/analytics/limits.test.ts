@@ -1,31 +1,34 @@
 import type { TableServiceClientOptions } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 
-import { addToBucket, bucketsWrite, NO_BUCKETS, type Buckets } from '../../src/analytics/rows/bucket-row.ts';
 import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../src/analytics/rows/camera-list.ts';
+import { addToCamera, cameraWrite, emptyCameraRow, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
+import { eventWrite } from '../../src/analytics/rows/event-row.ts';
+import { addToBucket, bucketsWrite, NO_BUCKETS, type HourRow } from '../../src/analytics/rows/hour-rows.ts';
 import {
-  addToCamera,
-  cameraWrite,
-  emptyCameraDay,
-  MAX_CAMERA_CATEGORIES,
-  type CameraDay,
-} from '../../src/analytics/rows/camera-row.ts';
-import { eventKeyOf, eventWrite } from '../../src/analytics/rows/event-row.ts';
-import { dayPartition, hourKey, HOURS_KEY, minuteKey, shardPartition, SHARDS_KEY } from '../../src/analytics/rows/keys.ts';
+  dayPartition,
+  hourKey,
+  HOURS_KEY,
+  minuteKey,
+  shardPartition,
+  SHARDS_KEY,
+} from '../../src/analytics/rows/keys.ts';
+import { MAX_CAMERA_CATEGORIES } from '../../src/analytics/model/camera-event.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import {
-  addMoments,
-  momentsOf,
-  momentsWrite,
-  NO_MOMENTS,
-  type Moment,
-  type Moments,
+  addSamples,
+  minuteRowWrite,
+  NO_SAMPLES,
+  samplesOf,
+  type MinuteRow,
+  type Sample,
 } from '../../src/analytics/rows/minute-row.ts';
-import type { RowWrite } from '../../src/analytics/rows/table.ts';
+import type { RowWrite } from '../../src/analytics/rows/row.ts';
 import { MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/tally-text.ts';
 import type { Tally } from '../../src/analytics/model/tally.ts';
 import { totalWrites } from '../../src/analytics/rows/total-row.ts';
+import { keyed } from '../../src/analytics/record/keyed-message.ts';
 import { CountingProcess, CountingStorage, toEventMessage } from './counting.ts';
 import { DAY, type PlainMessage } from './oracle.ts';
 import { LIMITS, objectionsTo, rowBytes, type WholeRow } from './table-limits.ts';
@@ -38,10 +41,10 @@ const PARTITION = shardPartition(dayOf(instantFrom(START)), 0);
 const CATEGORIES = Array.from({ length: MAX_TALLY_CATEGORIES }, (_, index) => `c${String(index).padStart(63, '0')}`);
 const CAMERA_CATEGORIES = CATEGORIES.slice(0, MAX_CAMERA_CATEGORIES);
 
-/** Ids as long as they may be, in characters that take three bytes in UTF-8. */
+/** The longest ids, in characters of three bytes in UTF-8. */
 const longId = (index: number): string => String(index).padStart(128, '語');
 
-/** What so many frames count of which each has the most of every category. */
+/** The tally of so many frames, each with the highest counts of every category. */
 const most = (frames: number, framesOfCategory: number, categories: readonly string[]): Tally => ({
   events: frames,
   reviewed: frames,
@@ -58,32 +61,35 @@ const most = (frames: number, framesOfCategory: number, categories: readonly str
   ),
 });
 
-/** A camera that sends ten frames a minute for a day, with the most of everything in each. */
-const busiestCamera = (): CameraDay => {
+/** A camera that sends ten frames a minute for a day, each with the highest counts. */
+const busiestCamera = (): CameraRow => {
   const minute = most(FRAMES_A_MINUTE, FRAMES_A_MINUTE, CAMERA_CATEGORIES);
-  let day = emptyCameraDay(0);
-  for (let at = 0; at < 1_440; at += 1) day = addToCamera(day, at, minute);
-  return day;
+  let row = emptyCameraRow(0);
+  for (let index = 0; index < 1_440; index += 1) row = addToCamera(row, index, minute);
+  return row;
 };
 
-/** So many buckets of so many such cameras, each of some minutes; each camera has 64 of the shard's categories. */
-const busiestBuckets = (buckets: number, minutes: number, cameras: number): Buckets => {
+/** Buckets of some minutes each, of so many such cameras; each camera has 64 of the shard's categories. */
+const busiestBuckets = (buckets: number, minutes: number, cameras: number): HourRow => {
   const frames = FRAMES_A_MINUTE * minutes;
   const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * frames;
   const tally = most(cameras * frames, framesOfCategory, CATEGORIES);
-  return all(buckets).reduce((row, at) => addToBucket(row, at, tally, [cameras - 1], CATEGORIES), NO_BUCKETS);
+  return all(buckets).reduce(
+    (row, number) => addToBucket(row, number, tally, [cameras - 1], CATEGORIES) ?? NO_BUCKETS,
+    NO_BUCKETS,
+  );
 };
-const busiestHour = (cameras: number): Buckets => busiestBuckets(60, 1, cameras);
+const busiestHour = (cameras: number): HourRow => busiestBuckets(60, 1, cameras);
 
-/** A minute in which every microsecond counts: so many frames a second, each with the most of so many categories. */
-const busiestMinute = (framesASecond: number, categories: number): { moments: Moments; frames: readonly Moment[] } => {
+/** A minute with so many frames a second, each with the highest counts of so many categories. */
+const busiestMinute = (framesASecond: number, categories: number): { row: MinuteRow; frames: readonly Sample[] } => {
   const frame = most(1, 1, CATEGORIES.slice(0, categories));
   const frames = all(60 * framesASecond).map((index) => ({
-    at: Math.floor((index * 1_000_000) / framesASecond),
-    place: MAX_CAMERAS_PER_SHARD - 1,
+    microsecond: Math.floor((index * 1_000_000) / framesASecond),
+    cameraIndex: MAX_CAMERAS_PER_SHARD - 1,
     tally: frame,
   }));
-  return { moments: addMoments(NO_MOMENTS, frames, CATEGORIES), frames };
+  return { row: addSamples(NO_SAMPLES, frames, CATEGORIES) ?? NO_SAMPLES, frames };
 };
 
 const wholeRow = ({ rowKey, properties }: RowWrite): WholeRow => ({ partitionKey: PARTITION, rowKey, properties });
@@ -118,19 +124,19 @@ describe('a row stays inside the limits of Table Storage', () => {
     ['more frames than its seconds take', 2_000, 1, 0],
     ['more frames with all their categories than its seconds take', 210, 64, 0],
   ])('of a minute with %s', (_frames, framesASecond, categories, share) => {
-    const { moments, frames } = busiestMinute(framesASecond, categories);
-    const row = wholeRow(momentsWrite(495, undefined, moments, frames));
-    expect(row.rowKey).toBe(minuteKey(495));
-    expect(objectionsTo(row)).toEqual([]);
-    expect(rowBytes(row), 'the test is at the limits').toBeGreaterThan(share * LIMITS.rowBytes);
-    expect(momentsOf(moments, 0, 59_999_999)?.length).toBe(share > 0 ? frames.length : undefined);
+    const { row, frames } = busiestMinute(framesASecond, categories);
+    const written = wholeRow(minuteRowWrite(495, undefined, row, frames));
+    expect(written.rowKey).toBe(minuteKey(495));
+    expect(objectionsTo(written)).toEqual([]);
+    expect(rowBytes(written), 'the test is at the limits').toBeGreaterThan(share * LIMITS.rowBytes);
+    expect(samplesOf(row, 0, 59_999_999)?.length).toBe(share > 0 ? frames.length : undefined);
   });
 
   it.each([
     [25_000, 'ids of 12 characters', (index: number) => `ridge-${String(index).padStart(6, '0')}`],
     [25_000, 'ids of 128 characters', longId],
     [MAX_CAMERAS_PER_SHARD, 'ids of 128 characters', longId],
-  ])('of a total with %i cameras, %s, and those that continue its list', (cameras, _ids, idOf) => {
+  ])('of a total with %i cameras, %s, and of the rows that continue its list', (cameras, _ids, idOf) => {
     const tally = most(cameras * 14_400, cameras * 14_400, CATEGORIES);
     const list = withCameras(EMPTY_CAMERA_LIST, all(cameras).map(idOf));
     const writes = totalWrites(undefined, { tally, cameras: list });
@@ -149,10 +155,10 @@ describe('a row stays inside the limits of Table Storage', () => {
       reviewed: true,
       annotations: named,
     });
-    expect(objectionsTo(wholeRow(eventWrite(eventKeyOf(message), undefined, message.ts, message.facets)))).toEqual([]);
+    expect(objectionsTo(wholeRow(eventWrite(keyed(message).eventKey, undefined, message)))).toEqual([]);
   });
 
-  it('and the guard knows one that does not', () => {
+  it('and the check recognises one that does not', () => {
     const row = { partitionKey: PARTITION, rowKey: 'total', properties: { day: 'x'.repeat(32_768) } };
     expect(objectionsTo(row)).toEqual([]);
     expect(objectionsTo({ ...row, properties: { day: 'x'.repeat(32_769) } })).toEqual(['65538 bytes in day']);
@@ -166,7 +172,7 @@ describe('a row stays inside the limits of Table Storage', () => {
   });
 });
 
-/** Writes down how large the transactions are that the SDK really sends. */
+/** Measures the transactions that the SDK sends. */
 class Scales {
   readonly sizes: { readonly bytes: number; readonly operations: number }[] = [];
 
@@ -188,7 +194,7 @@ class Scales {
     ],
   };
 
-  /** What Table Storage would refuse of all that was sent. */
+  /** The transactions that Table Storage would refuse. */
   objections(): readonly string[] {
     return this.sizes
       .filter(({ bytes, operations }) => bytes > LIMITS.transactionBytes || operations > LIMITS.transactionOperations)
@@ -196,10 +202,10 @@ class Scales {
   }
 }
 
-/** So many hours of the shard are full already. */
+/** The hours of the shard that are full already. */
 const HOURS = 12;
 
-/** A table in which a shard's rows are as large as they may be; the event rows of the past are not there. */
+/** Writes a shard whose rows are as large as possible, without event rows. */
 const fullShard = async (storage: CountingStorage, cameraIds: readonly string[]): Promise<void> => {
   const { table } = storage.process();
   await table.insert(dayPartition(dayOf(instantFrom(START))), {
@@ -210,7 +216,7 @@ const fullShard = async (storage: CountingStorage, cameraIds: readonly string[])
   const hour = busiestHour(25_000);
   const minute = busiestMinute(46, 64);
   const camera = busiestCamera();
-  // A camera's list of categories is in its own order, as is the shard's.
+  // The categories of a camera are in an order of their own, as are those of the shard.
   const [total, ...more] = totalWrites(undefined, {
     tally: most(1, 1, CATEGORIES),
     cameras: withCameras(EMPTY_CAMERA_LIST, cameraIds),
@@ -220,7 +226,7 @@ const fullShard = async (storage: CountingStorage, cameraIds: readonly string[])
     ...(total === undefined ? [] : [total]),
     bucketsWrite(HOURS_KEY, undefined, busiestBuckets(HOURS, 60, 25_000), all(HOURS)),
     ...all(HOURS).map((at) => bucketsWrite(hourKey(at), undefined, hour, all(60))),
-    ...all(HOURS).map((at) => momentsWrite(at * 60 + 59, undefined, minute.moments, minute.frames)),
+    ...all(HOURS).map((at) => minuteRowWrite(at * 60 + 59, undefined, minute.row, minute.frames)),
     ...cameraIds.map((id) => cameraWrite(id, undefined, camera, all(24))),
   ]) {
     await table.insert(PARTITION, write);

@@ -20,15 +20,15 @@ const ODD = [
   '--batch_x',
 ];
 
-describe('ids that storage, or what is in front of it, may take for something else', () => {
-  it('line and paragraph separators, slashes, quotes, blanks: each is counted, and comes back as it was sent', async () => {
+describe('ids with characters that have a meaning for storage or for a proxy', () => {
+  it('are counted and answered unchanged: line and paragraph separators, slashes, quotes, blanks', async () => {
     const storage = new CountingStorage();
     const process = storage.process();
     const oracle = new Oracle();
     const messages = Array.from({ length: 200 }, (_, index): PlainMessage => {
       const id = ODD[index % ODD.length] ?? '';
       const ts = START + BigInt(index) * 60_000_001n;
-      // An event's id has room for its number only where it is short.
+      // Only a short id has room for the number of the event.
       const eventId = id.length < 100 ? `${id}${index}` : `${id.slice(0, 120)}${index}`;
       return { cameraId: id, eventId, ts, time: ts, detections: { smoke: 1 } };
     });

@@ -1,24 +1,24 @@
-/** One message about an event, in plain values: all that the oracle knows of the service's words. */
+/** A message about an event, in plain values. */
 export interface PlainMessage {
   readonly eventId: string;
   readonly cameraId: string;
   /** Microseconds since 1970, UTC. */
   readonly ts: bigint;
-  /** As of when the facets are the truth, in microseconds since 1970. */
+  /** The time of the facets, in microseconds since 1970. */
   readonly time: bigint;
   readonly detections?: Readonly<Record<string, number>>;
   readonly reviewed?: boolean;
   readonly annotations?: Readonly<Record<string, number>>;
 }
 
-/** What to ask for: a period, both ends included, in microseconds since 1970; all cameras or one. */
+/** A period, both ends included, in microseconds since 1970, of all cameras or one. */
 export interface Question {
   readonly start: bigint;
   readonly end: bigint;
   readonly cameraId?: string;
 }
 
-/** The numbers of an answer. Categories with nothing in them are left out of the maps. */
+/** The numbers of an answer. Categories with 0 are left out. */
 export interface PlainAnswer {
   readonly total_events: number;
   readonly active_camera_ids: readonly string[];
@@ -51,24 +51,24 @@ const add = (counts: Record<string, number>, category: string, more: number): vo
 };
 
 /**
- * What the service has to answer, worked out the slow way: it keeps every message and counts from the beginning for every
- * question. It shares no code with the service.
+ * What the service must answer: keeps every message and counts all of them again for every question. Shares no code with the
+ * service.
  */
 export class Oracle {
   readonly #events = new Map<string, PlainMessage[]>();
 
-  /** Takes note of a message, in whatever order and however often. */
+  /** Adds a message, in any order, also repeatedly. */
   tell(message: PlainMessage): void {
     const event = JSON.stringify([message.cameraId, message.eventId, String(message.ts)]);
     this.#events.set(event, [...(this.#events.get(event) ?? []), message]);
   }
 
-  /** Events told of so far. */
+  /** Events of the messages so far. */
   get events(): number {
     return this.#events.size;
   }
 
-  /** Counts event by event. */
+  /** Answers a question, event by event. */
   answer({ start, end, cameraId }: Question): PlainAnswer {
     const cameras = new Set<string>();
     const [detected, reviewedWith, annotated]: Record<string, number>[] = [{}, {}, {}];

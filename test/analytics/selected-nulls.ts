@@ -11,7 +11,7 @@ const withNulls = (names: readonly string[], properties: z.infer<typeof row>): z
   ...properties,
 });
 
-/** Table Storage answers null for each selected property that a row has not. Azurite leaves it out: this puts it in. */
+/** Table Storage answers null for each selected property that a row lacks. Azurite leaves it out; this policy adds it. */
 export const SELECTED_NULLS: AdditionalPolicy = {
   position: 'perRetry',
   policy: {

@@ -7,13 +7,13 @@ import { CountingStorage, daysOf, type CountingProcess } from './counting.ts';
 import { Oracle, type PlainMessage } from './oracle.ts';
 import { messages, questions, WHOLE_DAYS } from './stories.ts';
 
-/** What should be so: the oracle, and what it was told. */
+/** The expected state: the oracle and its messages. */
 interface Model {
   readonly oracle: Oracle;
   readonly told: PlainMessage[];
 }
 
-/** What is: one storage, and processes that know nothing of each other. */
+/** The real state: one storage, and processes with memory of their own. */
 interface Real {
   readonly storage: CountingStorage;
   readonly processes: CountingProcess[];
@@ -34,7 +34,7 @@ const tellModel = ({ oracle, told }: Model, batch: readonly PlainMessage[]): voi
   for (const message of batch) oracle.tell(message);
 };
 
-/** A step that is always possible, and says what it is where a run fails. */
+/** A step that is always possible, with a name for the report of a failed run. */
 const step = (name: string, run: (model: Model, real: Real) => Promise<void>): Step => ({
   check: () => true,
   run,

@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 
 import { DAY, type PlainMessage, type Question } from './oracle.ts';
 
-/** What happens in the stories happens on these two days, 2026-11-21 and 22. */
+/** The stories are about two days, 2026-11-21 and 22. */
 export const FIRST_DAY = 20_778n * DAY;
 const DAYS = 2n;
 
-/** Moments of the two days that like to be on a boundary, or a microsecond beside it. */
-const moments: fc.Arbitrary<bigint> = fc
+/** Instants of the two days, often on a boundary or a microsecond beside it. */
+const instants: fc.Arbitrary<bigint> = fc
   .record({
     into: fc.bigInt({ min: 0n, max: DAYS * DAY - 1n }),
     unit: fc.constantFrom(1n, 60_000_000n, 3_600_000_000n, DAY),
@@ -38,7 +38,7 @@ const annotations: readonly PlainMessage['annotations'][] = [
   { constructor: 2 },
 ];
 
-/** All that a message can say in the stories. */
+/** All combinations of facets in the stories. */
 const SAID: Said[] = [];
 for (const detected of detections) {
   for (const reviewed of reviews) {
@@ -57,7 +57,7 @@ interface StoryEvent {
   readonly ts: bigint;
 }
 
-/** Two messages of the same time say the same: which of two different ones is right nobody could tell. */
+/** Messages with the same time have the same facets: of two different ones neither would be newer. */
 const messageOf = ({ cameraId, ts }: StoryEvent, said: number, order: number): PlainMessage => ({
   cameraId,
   ts,
@@ -71,9 +71,9 @@ const messageAbout = (events: readonly StoryEvent[]): fc.Arbitrary<PlainMessage>
     .tuple(fc.constantFrom(...events), fc.nat(SAID.length - 1), fc.nat(20))
     .map(([event, said, order]) => messageOf(event, said, order));
 
-/** Messages about few events of a few cameras: each event is told of several times. */
+/** Messages about few events of a few cameras, several about each event. */
 export const messages: fc.Arbitrary<readonly PlainMessage[]> = fc
-  .array(fc.record({ cameraId: fc.constantFrom(...CAMERAS), ts: moments }), { minLength: 1, maxLength: 12 })
+  .array(fc.record({ cameraId: fc.constantFrom(...CAMERAS), ts: instants }), { minLength: 1, maxLength: 12 })
   .chain((events) => fc.array(messageAbout(events), { minLength: 1, maxLength: 40 }));
 
 const questionOf = (one: bigint, other: bigint, cameraId: string | undefined): Question => ({
@@ -82,9 +82,9 @@ const questionOf = (one: bigint, other: bigint, cameraId: string | undefined): Q
   ...(cameraId !== undefined && { cameraId }),
 });
 
-/** Periods of the two days with ends at any microsecond; of all cameras, of one, of one that nobody knows. */
+/** Periods of the two days with ends at any microsecond, of all cameras, of one, or of an unknown one. */
 export const questions: fc.Arbitrary<Question> = fc
-  .tuple(moments, moments, fc.constantFrom(undefined, ...CAMERAS, 'unknown'))
+  .tuple(instants, instants, fc.constantFrom(undefined, ...CAMERAS, 'unknown'))
   .map(([one, other, cameraId]) => questionOf(one, other, cameraId));
 
 /** Both whole days, each of all cameras and of each camera. */

@@ -1,4 +1,4 @@
-/** What Table Storage takes, from its documentation: "Understanding the Table service data model", "Entity group transactions". */
+/** The limits of Table Storage, from its documentation: "Understanding the Table service data model", "Entity group transactions". */
 export const LIMITS = {
   keyCharacters: 512,
   properties: 252,
@@ -8,7 +8,7 @@ export const LIMITS = {
   transactionBytes: 4 * 1_048_576,
 } as const;
 
-/** A row as it is stored, all of it. */
+/** A whole row as it is stored. */
 export interface WholeRow {
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -21,7 +21,7 @@ export const propertyBytes = (value: unknown): number => {
   if (typeof value === 'number') return 8;
   if (typeof value === 'boolean') return 1;
   if (value instanceof Uint8Array) return 4 + value.length;
-  throw new TypeError('a value that no row should have');
+  throw new TypeError('a value of a type that no row should have');
 };
 
 /** Bytes of a row as the service counts them: 4, its keys, and of each property 8, its name and its value. */
@@ -31,7 +31,7 @@ export const rowBytes = ({ partitionKey, rowKey, properties }: WholeRow): number
   return bytes;
 };
 
-/** Everything about a row that Table Storage would refuse; Azurite takes much of it. */
+/** Why Table Storage would refuse a row. Azurite accepts much of this. */
 export const objectionsTo = (row: WholeRow): readonly string[] => {
   const objections: string[] = [];
   for (const key of [row.partitionKey, row.rowKey]) {

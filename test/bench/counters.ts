@@ -6,10 +6,10 @@ import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { Log } from '../../src/log.ts';
 
-/** A log that says nothing. */
+/** A silent log. */
 export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** All parts of counting on one table, as `main.ts` puts them together. */
+/** Recorder, reader and shards on one table, wired as in `main.ts`. */
 export const countersOn = (
   connectionString: string,
   prefix: string,

@@ -46,7 +46,7 @@ const RANGES: readonly Range[] = [
   },
 ];
 
-/** Records in steps; tells how many it recorded within the time it has. */
+/** Records in steps until the budget ends; returns how many messages were recorded. */
 const fill = async (recorder: Recorder, messages: readonly EventMessage[], budgetMs: number): Promise<number> => {
   const end = Date.now() + budgetMs;
   let at = 0;
@@ -54,7 +54,7 @@ const fill = async (recorder: Recorder, messages: readonly EventMessage[], budge
   return Math.min(at, messages.length);
 };
 
-/** So many frames over 31 days, camera after camera within each hour: two thirds of the time that their own order takes. */
+/** Frames over 31 days, sorted by camera within each hour: recording them takes two thirds of the time. */
 const month = (count: number): EventMessage[] => {
   const step = (DAYS * MICROSECONDS.day) / BigInt(count);
   const all = frames({ cameras: CAMERAS, frames: count, step });
@@ -111,7 +111,7 @@ export const rangesBench = async (): Promise<void> => {
         ratio: rounded(percentile(large, 0.5) / percentile(small, 0.5)),
       });
     }
-    // Azurite looks at every row of the table for each query, whatever its keys: what the ranges would cost if they used one.
+    // Azurite reads every row of the table for each query, whatever its keys: the cost of a range that used a query.
     const [bareFew, bareMany] = [await bareQuery(few.table), await bareQuery(many.table)];
     rows.push({
       range: 'a bare query of a range of keys without rows',
@@ -128,7 +128,7 @@ export const rangesBench = async (): Promise<void> => {
   }
 };
 
-/** 36 h of 1,300 cameras: a frame an hour each, and in the two minutes at the ends as many as a normal day or the top of the field has. */
+/** 36 h of 1,300 cameras: a frame an hour each, and in the minutes of both ends the rate of a normal day or of the top of the field. */
 const networkBench = async (connectionString: string): Promise<void> => {
   const cameras = 1_300;
   const range: Range = { name: '36 h', period: HOURS_36 };

@@ -7,7 +7,7 @@ import { dayStart, frames } from './workload.ts';
 
 const ROUNDS = 200;
 
-/** A day's answer and a camera's day, against one bare `getEntity` of the row that holds it. */
+/** The answer for a day and for a day of a camera, against one bare `getEntity` of the row that holds it. */
 export const readingBench = async (): Promise<void> => {
   const azurite = await startAzurite();
   try {

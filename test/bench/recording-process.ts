@@ -2,8 +2,8 @@ import { countersOn } from './counters.ts';
 import { frames, requests } from './workload.ts';
 
 /*
- * One of several processes that record at the same time: connects, says so, waits for the word, records its own frames with
- * 16 producers, and says how long it took.
+ * One of several processes that record at the same time: connects, reports that, waits for its parent, records its own frames with
+ * 16 producers, and reports when it started and ended.
  */
 
 const [connectionString = '', prefix = '', name = '', count = '0', cameras = '1'] = process.argv.slice(2);

@@ -7,13 +7,14 @@ import { z } from 'zod';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
+import { keyed } from '../../src/analytics/record/keyed-message.ts';
 import { planCommit } from '../../src/analytics/record/commit-plan.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
-import { eventKeyOf } from '../../src/analytics/rows/event-row.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import { RowCache } from '../../src/analytics/record/row-cache.ts';
 import { ShardRows } from '../../src/analytics/record/shard-rows.ts';
-import { CounterTable, WriteConflict, type RowWrite } from '../../src/analytics/rows/table.ts';
+import type { RowWrite } from '../../src/analytics/rows/row.ts';
+import { CounterTable, WriteConflict } from '../../src/analytics/rows/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
 import { dayStart, frames, requests } from './workload.ts';
@@ -25,7 +26,7 @@ const ROUND = 2_000;
 const NAIVE = 60;
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
-/** Keeps the transactions that it passes on. */
+/** Keeps the transactions that it writes. */
 class KeepingTable extends CounterTable {
   readonly kept: (readonly RowWrite[])[] = [];
 
@@ -53,13 +54,13 @@ const produce = async (
   return (messages.length / ms) * 1_000;
 };
 
-/** One transaction an event: read what it needs, work out the difference, write, and all again after a conflict. */
+/** One transaction an event: read its rows, compute the difference, write, and start again after a conflict. */
 const naively = async (table: CounterTable, message: EventMessage): Promise<void> => {
   for (;;) {
     const rows = new ShardRows(table, PARTITION, new RowCache(), async () => undefined);
-    const view = await rows.view([{ message, key: eventKeyOf(message), readFirst: true }]);
+    const messages = [{ ...keyed(message), readFirst: true }];
     try {
-      await table.transact(PARTITION, planCommit(view, [message]).writes);
+      await table.transact(PARTITION, planCommit(await rows.snapshot(messages), messages).writes);
       return;
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
@@ -67,7 +68,7 @@ const naively = async (table: CounterTable, message: EventMessage): Promise<void
   }
 };
 
-/** The same transactions again, into another table, with nothing around them: as fast as the SDK and the emulator are. */
+/** Writes the same transactions to another table and does nothing else: the most that the SDK and the emulator can do. */
 const replay = async (
   table: CounterTable,
   transactions: readonly (readonly RowWrite[])[],
@@ -117,7 +118,7 @@ export const recordingBench = async (): Promise<void> => {
   const azurite = await startAzurite();
   const { connectionString } = azurite;
   try {
-    // The code of both ways is warm before anything counts.
+    // Warms up the code before anything is measured.
     await produce(16, frames({ cameras: CAMERAS, frames: 3_000, step: 100_000n }), REQUEST, async (request) =>
       countersOn(connectionString, 'warm').recorder.record(request),
     );
@@ -125,7 +126,7 @@ export const recordingBench = async (): Promise<void> => {
     for (const producers of [1, 8, 16]) {
       const { recorder, table, dayShards } = countersOn(connectionString, `rec${producers}`);
       const kept: KeepingTable[] = [];
-      // Records the same in a table of its own, and what it writes is written again for the ceiling.
+      // Records the same in a table of its own; the transactions that it writes are replayed for the ceiling.
       const model = countersOn(connectionString, `mod${producers}`, 1, (client) => {
         const keeping = new KeepingTable(() => client);
         kept.push(keeping);
@@ -136,7 +137,7 @@ export const recordingBench = async (): Promise<void> => {
       const etags = new Map<string, string>();
       const messages = frames({ cameras: CAMERAS, frames: ROUNDS * ROUND, step: 100_000n });
       const rates: Record<'recorder' | 'ceiling' | 'naive', number[]> = { recorder: [], ceiling: [], naive: [] };
-      // In turn, so that whatever else the machine does hits all three alike.
+      // In turn, so that other load on the machine affects all three equally.
       for (let round = 0; round < ROUNDS; round += 1) {
         const part = messages.slice(round * ROUND, (round + 1) * ROUND);
         await produce(producers, part, REQUEST, async (request) => model.recorder.record(request));

@@ -8,7 +8,7 @@ export const dayStart = (): Instant => {
   return start;
 };
 
-/** What a stream of frames is like. */
+/** The properties of a stream of frames. */
 export interface Stream {
   readonly cameras: number;
   readonly frames: number;
@@ -19,7 +19,7 @@ export interface Stream {
   readonly name?: string;
 }
 
-/** Frames as a network of cameras sends them: in turn, most of them with nothing to see, smoke and structures now and then. */
+/** Frames of a network of cameras in turn, most of them without detections, some with smoke or structures. */
 export const frames = ({ cameras, frames: count, step, start = dayStart(), name = 'f' }: Stream): EventMessage[] =>
   Array.from({ length: count }, (_, at) => {
     const ts = instantFrom(start + BigInt(at) * step);

@@ -1,41 +1,19 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 
-import { testEnvironment } from '../harness/app.ts';
-
-const PRINT_REGISTRATIONS = fileURLToPath(new URL('print-registrations.cjs', import.meta.url));
+import { LOAD_BUNDLE, loadBundle } from '../harness/bundled.ts';
 
 const sources = async (bundle: string): Promise<readonly string[]> =>
   z.object({ sources: z.array(z.string()) }).parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
 
-const registrationsSchema = z.object({
-  functions: z.array(
-    z.object({
-      name: z.string(),
-      bindings: z.record(z.string(), z.looseObject({ type: z.string(), direction: z.string() })),
-    }),
-  ),
-  hooks: z.array(z.string()),
-});
-
-// The process ends by itself: a bundle that keeps it alive by loading fails here by the timeout.
-const registrations = async (bundle: string): Promise<z.infer<typeof registrationsSchema>> => {
-  const { stdout } = await promisify(execFile)(process.execPath, [PRINT_REGISTRATIONS, bundle], {
-    env: { ...testEnvironment() },
-    timeout: 20_000,
-  });
-  return registrationsSchema.parse(JSON.parse(stdout));
-};
-
-const routes = async (bundle: string): Promise<readonly string[]> =>
-  (await registrations(bundle)).functions
-    .map(({ name, bindings }) => {
+const routes = (bundle: 'debug' | 'release'): readonly string[] =>
+  loadBundle(bundle)
+    .functions.map(({ name, bindings }) => {
       const trigger = Object.values(bindings).find(({ type }) => type === 'httpTrigger');
       return `${String(trigger?.['methods'])} ${String(trigger?.['route'])} ${String(trigger?.['authLevel'])}: ${name}`;
     })
@@ -57,20 +35,20 @@ const RELEASE_ROUTES = [
 ];
 
 describe('the release bundle', () => {
-  it('registers every function with its route, methods and level', async () => {
-    expect(await routes(inject('bundles').release)).toEqual(RELEASE_ROUTES);
+  it('registers every function with its route, methods and level', () => {
+    expect(routes('release')).toEqual(RELEASE_ROUTES);
   });
 
-  it('hands HTTP answers back through the return value', async () => {
-    const { functions } = await registrations(inject('bundles').release);
+  it('hands HTTP answers back through the return value', () => {
+    const { functions } = loadBundle('release');
 
     expect(functions.map(({ bindings }) => bindings['$return'])).toEqual(
       functions.map(() => ({ type: 'http', direction: 'out', name: expect.any(String) })),
     );
   });
 
-  it('finishes what is under way when it is told to stop', async () => {
-    expect((await registrations(inject('bundles').release)).hooks).toContain('appTerminate');
+  it('finishes what is under way when it is told to stop', () => {
+    expect(loadBundle('release').hooks).toContain('appTerminate');
   });
 
   it('has no test call in it, neither its path nor its module', async () => {
@@ -102,15 +80,13 @@ describe('the release bundle', () => {
 });
 
 describe('the debug bundle', () => {
-  it('has test calls besides, and nothing else', async () => {
-    expect(await routes(inject('bundles').debug)).toEqual(
-      [...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort(),
-    );
+  it('has test calls besides, and nothing else', () => {
+    expect(routes('debug')).toEqual([...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort());
   });
 });
 
 it('wrong settings stop the bundle while it loads, with their names and without their values', async () => {
-  const loading = promisify(execFile)(process.execPath, [PRINT_REGISTRATIONS, inject('bundles').release], {
+  const loading = promisify(execFile)(process.execPath, [LOAD_BUNDLE, inject('bundles').release], {
     env: { COUNTER_SHARDS: 'sixty-five' },
   });
 

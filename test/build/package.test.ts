@@ -16,7 +16,7 @@ let app: App;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'package-'));
   await makePackage(join(directory, 'made'));
-  // Away from everything: what the app needs besides, it does not find.
+  // In a directory of its own: a file that is missing from the package is not found elsewhere.
   await cp(join(directory, 'made'), join(directory, 'deployed'), { recursive: true });
   const deployed = join(directory, 'deployed');
   const manifest: unknown = JSON.parse(await readFile(join(deployed, 'package.json'), 'utf8'));

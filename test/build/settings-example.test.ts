@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { readSettings, settingSchemas, type SettingProblem, SettingsError } from '../../src/settings.ts';
 
-/** What the Functions host itself asks for. */
+/** Settings of the Functions host itself. */
 const HOST_SETTINGS = new Set(['FUNCTIONS_WORKER_RUNTIME', 'AzureWebJobsStorage']);
 
 const example = async (): Promise<Readonly<Record<string, string>>> => {
@@ -31,7 +31,7 @@ it('names every setting of the service and no other', async () => {
   expect(named.sort()).toEqual(Object.keys(settingSchemas).sort());
 });
 
-it('copied as it is, lacks only what nobody else can know', async () => {
+it('copied as it is, lacks only the values of the own ACS resource', async () => {
   const values = await example();
 
   const problems = problemsOf(values);

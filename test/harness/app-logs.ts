@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What no log line may ever hold, whatever a test was about. */
+/** Patterns of secrets and personal data that no log line may hold. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   'a whole phone number': /\+[1-9]\d{6,14}(?!\d)/,
   'a connection string': /accesskey=|accountkey=|sharedaccesssignature=/i,
@@ -13,8 +13,8 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
 /**
  * Looks for keys, tokens and phone numbers in everything that the apps of a run have printed.
  *
- * @param directory one file an app
- * @throws {Error} that tells what is in which line, and how that begins
+ * @param directory holds one file per app
+ * @throws {Error} that names each finding, its file and line, and how the line begins
  */
 export const demandCleanLogs = (directory: string): void => {
   const found = readdirSync(directory).flatMap((file) =>

@@ -11,24 +11,24 @@ import { ServiceProcess } from '../../infra/local/service-process.ts';
 const HOST_MAIN = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
 
-/** Somebody else may take a free port before the app does. */
+/** Another process may take the free port before the app does. */
 const ATTEMPTS = 3;
 
 type Environment = Readonly<Record<string, string>>;
 
 /** Which app to start, and how. */
 export interface AppOptions {
-  /** Exactly what the app finds in its environment; a function of its URL where it must know that itself. */
+  /** The app's whole environment, or a function that makes it from the app's own URL. */
   readonly environment: Environment | ((url: string) => Environment);
-  /** One of this run's bundles, `debug` where nothing is given, or the path of another one. */
+  /** One of this run's bundles (default `debug`), or the path of another one. */
   readonly bundle?: 'debug' | 'release' | { readonly path: string };
-  /** The service's own where it is not given. */
+  /** Default: the repository's host.json. */
   readonly hostJson?: string;
-  /** Where it is given, the host enforces it as in Azure. */
+  /** With it, the host demands this key as Azure does. */
   readonly functionKey?: string;
-  /** False where timer functions run only when `POST /admin/functions/{name}` starts them; true where it is not given. */
+  /** Default: true. False: timer functions run only when `POST /admin/functions/{name}` starts them. */
   readonly runsSchedules?: boolean;
-  /** The working directory; the repository where it is not given. */
+  /** The working directory. Default: the repository. */
   readonly cwd?: string;
 }
 
@@ -39,9 +39,9 @@ export interface App {
   readonly pid: number | undefined;
   /** Everything that the app has printed so far, in lines. */
   output(): string;
-  /** Ends it in good order and waits until it has ended. */
+  /** Ends it gracefully and waits until it has ended. */
   stop(): Promise<void>;
-  /** Ends it at once, as a crash does; `exited` tells when that is done. */
+  /** Ends it at once, as a crash does; `exited` settles when it has ended. */
   kill(): void;
   /** Fulfils with the reason when the process has ended. */
   readonly exited: Promise<string>;
@@ -104,8 +104,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
 export const ownTablesPrefix = (): string => `t${randomBytes(8).toString('hex')}`;
 
 /**
- * Every setting that the app requires, on this run's Azurite with tables of its own, and with an ACS that nobody
- * can reach; `overrides` win.
+ * Every required setting: this run's Azurite with tables of its own, and an ACS address that does not answer. `overrides` win.
  */
 export const testEnvironment = (overrides: Environment = {}): Environment => ({
   SERVICE_NAME: 'Test Watch',

@@ -2,8 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 
-import { describeApi } from '../../src/http/openapi/document.ts';
-import { testCallPaths, testCallSchemas } from '../../src/http/openapi/test-call.ts';
+import { loadBundle } from './bundled.ts';
 
 /** An answer that the service gave. */
 export interface GivenAnswer {
@@ -19,8 +18,9 @@ const mediaTypes = z.record(
   z.string(),
   z.looseObject({ examples: z.record(z.string(), z.object({ value: z.unknown() })).optional() }),
 );
+const headerSchema = z.looseObject({ required: z.boolean().optional() });
 const responseSchema = z.looseObject({
-  headers: z.record(z.string(), z.object({ $ref: z.string() })).optional(),
+  headers: z.record(z.string(), z.union([z.strictObject({ $ref: z.string() }), headerSchema])).optional(),
   content: mediaTypes.optional(),
 });
 const operationSchema = z.looseObject({
@@ -30,14 +30,24 @@ const operationSchema = z.looseObject({
 });
 const documentSchema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operationSchema)),
-  components: z.looseObject({ headers: z.record(z.string(), z.looseObject({ required: z.boolean().optional() })) }),
+  components: z.looseObject({ headers: z.record(z.string(), headerSchema) }),
 });
 
-/** The description of a debug build, which has every endpoint. */
-export const debugDescription = () => describeApi({ paths: testCallPaths(), schemas: testCallSchemas() });
+/** The description that a debug build answers, which has every endpoint. */
+export const debugDescription = () => loadBundle('debug').description;
+
+/** Whether a path of the description, such as `/api/notifications/{id}`, fits a path without its query. */
+const fits = (template: string, path: string): boolean => {
+  const wanted = template.toLowerCase().split('/');
+  const given = path.toLowerCase().replace(/\/+$/, '').split('/');
+  return (
+    given.length === wanted.length &&
+    wanted.every((segment, index) => (segment.startsWith('{') ? given[index] !== '' : given[index] === segment))
+  );
+};
 
 /**
- * The API's description as a judge: what does an answer have that the description does not allow?
+ * Compares answers with the API's description.
  *
  * @example
  * const contract = new Contract(debugDescription());
@@ -57,8 +67,8 @@ export class Contract {
   /** Everything that is wrong with an answer, in words; empty where it is as described. */
   objectionsTo({ method, path, status, headers, body }: GivenAnswer): readonly string[] {
     const said = `${method} ${path} → ${status}`;
-    const template = (path.split('?')[0] ?? '').replace(/\/+$/, '').toLowerCase();
-    const found = Object.entries(this.#document.paths).find(([known]) => known.toLowerCase() === template);
+    const [plainPath = ''] = path.split('?');
+    const found = Object.entries(this.#document.paths).find(([template]) => fits(template, plainPath));
     const verb = method.toLowerCase();
     const operation = found?.[1][verb];
     if (found === undefined || operation === undefined) {
@@ -67,9 +77,10 @@ export class Contract {
     const response = operation.responses[String(status)];
     if (response === undefined) return [`${said}: this status is not described`];
     const pointer = ['paths', found[0], verb, 'responses', String(status)];
-    return [...this.#missingHeaders(response, headers), ...this.#wrongBody(response, pointer, headers, body)].map(
-      (objection) => `${said}: ${objection}`,
-    );
+    return [
+      ...this.#wrongHeaders(response, pointer, headers),
+      ...this.#wrongBody(response, pointer, headers, body),
+    ].map((objection) => `${said}: ${objection}`);
   }
 
   /** What is wrong with the examples of the description itself. */
@@ -98,12 +109,18 @@ export class Contract {
     );
   }
 
-  #missingHeaders({ headers: described = {} }: z.infer<typeof responseSchema>, headers: Headers): readonly string[] {
-    return Object.keys(described).flatMap((name) => {
+  #wrongHeaders(
+    { headers: described = {} }: z.infer<typeof responseSchema>,
+    responsePointer: readonly string[],
+    headers: Headers,
+  ): readonly string[] {
+    return Object.entries(described).flatMap(([name, here]) => {
+      const isShared = '$ref' in here;
+      const header = isShared ? this.#document.components.headers[name] : here;
+      const pointer = isShared ? ['components', 'headers', name] : [...responsePointer, 'headers', name];
       const value = headers.get(name);
-      const isRequired = this.#document.components.headers[name]?.required === true;
-      if (value === null) return isRequired ? [`the header ${name} is missing`] : [];
-      return this.#invalid(['components', 'headers', name, 'schema'], value);
+      if (value === null) return header?.['required'] === true ? [`the header ${name} is missing`] : [];
+      return this.#invalid([...pointer, 'schema'], value);
     });
   }
 
@@ -116,7 +133,7 @@ export class Contract {
     if (content === undefined) return body === '' ? [] : ['a body, where none is described'];
     const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no Content-Type';
     if (!Object.hasOwn(content, mediaType)) return [`${mediaType} is not described`];
-    const value = parsed(body);
+    const value = mediaType.endsWith('json') ? parsed(body) : body;
     return value === undefined
       ? ['the body is not JSON']
       : this.#invalid([...pointer, 'content', mediaType, 'schema'], value);

@@ -9,18 +9,18 @@ import { startAzurite } from '../../infra/local/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 
 declare module 'vitest' {
-  /** What every test of a run shares; `inject('bundles').debug` and so on. */
+  /** What all tests of a run share: `inject('bundles').debug` and so on. */
   export interface ProvidedContext {
-    /** This run's Azurite. A test is alone in it with a TABLES_PREFIX of its own. */
+    /** This run's Azurite. A TABLES_PREFIX of its own keeps a test apart from others. */
     readonly tablesConnectionString: string;
-    /** Where everything that any app of the run prints is kept until the end of the run. */
+    /** The directory that holds the output of every app until the run ends. */
     readonly appLogs: string;
     /** The paths of this run's bundles. */
     readonly bundles: { readonly debug: string; readonly release: string };
   }
 }
 
-/** Once a run: both bundles, in a directory of the run, and one Azurite; at its end, a look into the logs of every app. */
+/** Once per run: builds both bundles and starts one Azurite. After the run: checks the logs of every app. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };

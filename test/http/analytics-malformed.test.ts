@@ -10,8 +10,8 @@ import { END, NO_CAMERAS, NO_DAYS, NO_TIMES, START, WRONG_DAYS, WRONG_RANGES } f
 const { reader } = new CountingStorage().process();
 const now = () => instantFrom(parseInstant('2026-11-21T08:00:00Z') ?? 0n);
 const dependencies = { reader, now, categories: ['fire', 'smoke', 'structure'] };
-const range = analyticsRange(dependencies, 86_400);
-const day = analyticsDay(dependencies);
+const range = analyticsRange(dependencies, 86_400).handler;
+const day = analyticsDay(dependencies).handler;
 
 describe('GET /api/analytics refuses with a 400 that names it', () => {
   it.each(WRONG_RANGES)('%s', async (_what, query, fields) => {

@@ -13,8 +13,8 @@ const storage = new CountingStorage();
 const { reader } = storage.process();
 const NOW = at('2026-11-21T08:30:00.25Z');
 const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
-const range = analyticsRange(dependencies, 7_200);
-const day = analyticsDay(dependencies);
+const range = analyticsRange(dependencies, 7_200).handler;
+const day = analyticsDay(dependencies).handler;
 
 const frame = (cameraId: string, ts: string, more: Partial<PlainMessage> = {}): PlainMessage => ({
   cameraId,
@@ -108,7 +108,7 @@ describe('the answer about a period', () => {
     expect(await statusOf('2023-11-21T00:00:00Z', '2024-11-21T00:00:00.000001Z')).toBe(400);
   });
 
-  it('takes the ends of time', async () => {
+  it('accepts the first and the last day there are', async () => {
     for (const [start, end] of [
       ['0001-01-01T00:00:00Z', '0001-01-02T00:00:00Z'],
       ['9999-12-31T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
@@ -119,7 +119,7 @@ describe('the answer about a period', () => {
   });
 
   it.each(['code=abc', 'code=abc&clientId=default', 'clientid=default&CODE=', 'code=a&code=b'])(
-    'does not mind the parameters of the host: %s',
+    'accepts the parameters of the host: %s',
     async (host) => {
       expect((await ask(range, `/api/analytics?${host}`)).status).toBe(200);
       expect((await ask(day, `/api/analytics/day?${host}`)).status).toBe(200);
@@ -157,7 +157,7 @@ describe('the answer about a day', () => {
       ts_utc_start: '2026-11-21T00:00:00+00:00',
       ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
     });
-    const lastMicrosecond = analyticsDay({ ...dependencies, now: () => instantFrom(20_778n * DAY - 1n) });
+    const lastMicrosecond = analyticsDay({ ...dependencies, now: () => instantFrom(20_778n * DAY - 1n) }).handler;
     expect((await ask(lastMicrosecond, '/api/analytics/day')).body).toMatchObject({
       ts_utc_start: '2026-11-20T00:00:00+00:00',
     });

@@ -1,7 +1,7 @@
-import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler } from '@azure/functions';
+import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler, type LogHandler } from '@azure/functions';
 import { z } from 'zod';
 
-/** What an answer is made of. */
+/** An answer: status, headers and parsed body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -15,11 +15,16 @@ export interface Asked {
   readonly body?: string | Uint8Array;
 }
 
-/** A handler's answer to a request, both in the classes that the Functions worker uses. */
+/**
+ * A handler's answer to a request, both in the classes that the Functions worker uses.
+ *
+ * @param onLog gets each line that the handler logs, parsed
+ */
 export const ask = async (
   handler: HttpHandler,
   path: string,
   { method = 'GET', headers = {}, body }: Asked = {},
+  onLog: (line: unknown) => void = () => undefined,
 ): Promise<Answer> => {
   const request = new HttpRequest({
     method,
@@ -27,7 +32,8 @@ export const ask = async (
     headers: { ...headers },
     ...(body !== undefined && { body: typeof body === 'string' ? { string: body } : { bytes: body } }),
   });
-  const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler: () => undefined }));
+  const logHandler: LogHandler = (_level, ...said) => said.forEach((line) => onLog(JSON.parse(String(line))));
+  const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler }));
   const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
@@ -48,7 +54,7 @@ const problemSchema = z.object({
     .optional(),
 });
 
-/** A problem (RFC 9457), whole: its status, its sentence, and which fields or indices it names. */
+/** What a problem (RFC 9457) says: its status, its sentence, and the fields or indices that it names. */
 export interface TestedProblem {
   readonly status: number;
   readonly detail: string;

@@ -4,7 +4,7 @@ import type { PlainMessage } from '../analytics/oracle.ts';
 /** Another value for a member of a CloudEvent or of its data; `undefined` takes the member out. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A good CloudEvent about a frame of a camera, with other members of its own or of its data where those are given. */
+/** A valid CloudEvent about a camera's frame; the members given replace its own, those of `data` replace its data's. */
 export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Members } = {}): Record<
   string,
   unknown

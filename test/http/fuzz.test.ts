@@ -5,14 +5,14 @@ import { z } from 'zod';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { Contract, debugDescription } from '../harness/contract.ts';
 
-/** What a request may be made of, as far as this fuzzer reads the description. */
+/** The part of the description that this fuzzer reads. */
 const operationsSchema = z.record(
   z.string(),
   z.record(
     z.string(),
     z.looseObject({
       parameters: z
-        .array(z.object({ name: z.string(), in: z.enum(['query', 'header']), example: z.string().optional() }))
+        .array(z.object({ name: z.string(), in: z.enum(['query', 'header', 'path']), example: z.string().optional() }))
         .optional(),
       requestBody: z
         .object({
@@ -28,7 +28,7 @@ const operations = Object.entries(operationsSchema.parse(description['paths'])).
   Object.entries(verbs).map(([verb, operation]) => ({ method: verb.toUpperCase(), path, operation })),
 );
 
-/** JSON, with a liking for what breaks parsers. */
+/** JSON values, with those that often break parsers. */
 const anyJson = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(
@@ -46,7 +46,7 @@ const anyJson = fc.oneof(
   ),
 );
 
-/** An example in which one value, however deep, is another one, or is gone. */
+/** The example with one value, at any depth, replaced or removed. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> => {
   if (Array.isArray(value) && value.length > 0) {
     return fc.oneof(
@@ -85,6 +85,15 @@ const text = fc
   .string({ unit: 'grapheme-ascii', maxLength: 60 })
   .map((value) => value.replaceAll(/[^\x20-\x7e]/g, '').trim());
 
+/** A path of the description with random values for its parameters. */
+const filled = (path: string): fc.Arbitrary<string> => {
+  const [before = '', ...pieces] = path.split(/\{\w+\}/);
+  return fc
+    .tuple(...pieces.map(() => fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 })))
+    .map((values) => pieces.reduce((so, piece, index) => so + encodeURIComponent(values[index] ?? '') + piece, before))
+    .filter((address) => !/\/\.{1,2}(\/|$)/.test(address));
+};
+
 const requestTo = ({ method, path, operation }: (typeof operations)[number]) => {
   const { parameters = [], requestBody } = operation;
   const valueOf = (example: string | undefined) =>
@@ -115,14 +124,14 @@ const requestTo = ({ method, path, operation }: (typeof operations)[number]) => 
         );
   return fc.record({
     method: fc.constant(method),
-    path: fc.constant(path),
+    path: filled(path),
     query: fc.oneof(given('query'), fc.dictionary(fc.string({ maxLength: 12 }), text, { maxKeys: 3 })),
     headers: given('header'),
     body,
   });
 };
 
-// A call that is well-formed is placed, with a line that does not answer: that takes seconds, and is tested elsewhere.
+// Left out: valid calls. The ACS of this test does not answer, so each would take seconds; other tests place calls.
 const isHarmless = ({ path, body }: { readonly path: string; readonly body: string | undefined }): boolean =>
   !(body ?? '').includes('Microsoft.Communication.CallConnected') &&
   !(/notifications|test-call/.test(path) && /"\+\d{7,15}"/.test(body ?? ''));
@@ -155,7 +164,7 @@ describe('whatever is sent to an endpoint', () => {
     },
   );
 
-  it('leaves the app alive and well', async () => {
+  it('leaves the app healthy', async () => {
     expect((await fetch(`${app.url}/api/health`)).status).toBe(200);
   });
 });

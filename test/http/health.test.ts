@@ -8,7 +8,7 @@ import { CountingStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';
 
 it('health is 200 when storage answers, whatever the query', async () => {
-  const handler = health(new CountingStorage().process().table);
+  const handler = health(new CountingStorage().process().table).handler;
   for (const path of ['/api/health', '/api/health?probe=1&probe=2&=']) {
     expect(await ask(handler, path)).toMatchObject({ status: 200, body: { status: 'ok' } });
   }
@@ -23,7 +23,7 @@ it('health is 503 when it does not, and says no more than when to come again', a
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
-  const answer = await ask(health(new CounterTable(() => client)), '/api/health');
+  const answer = await ask(health(new CounterTable(() => client)).handler, '/api/health');
   expect(problemOf(answer)).toEqual({
     status: 503,
     detail: 'The service cannot work now.',

@@ -3,13 +3,13 @@ import { cloudEvent } from './cloud-event.ts';
 const named = (count: number, prefix = 'c'): Record<string, number> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
 
-/** Text that takes the place of a value in JSON: what `JSON.stringify` cannot write. */
+/** Marks text that {@link json} writes as it is, for values that `JSON.stringify` cannot write. */
 export const raw = (value: string): string => `raw<${value}>`;
-/** An event as JSON, with what `raw` wrote. */
+/** A value as JSON; what `raw` marked is written as it is. */
 export const json = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/"raw<((?:[^"\\]|\\.)*)>"/g, (_, text: string) => String(JSON.parse(`"${text}"`)));
 
-/** What is wrong with an event, how the request looks, and what has to be said. */
+/** What is wrong, the event, and what the problem must say. */
 export const wrongEvents: readonly (readonly [string, unknown, string])[] = [
   ['null', null, 'must be an object'],
   ['a number', 5, 'must be an object'],

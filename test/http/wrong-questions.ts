@@ -1,7 +1,7 @@
-/** Two good ends of a period. */
+/** Valid ends of a range. */
 export const [START, END] = ['ts_utc_start=2026-11-21T00:00:00Z', 'ts_utc_end=2026-11-21T01:00:00Z'];
 
-/** Texts that are no time, as they are in a URL. */
+/** Texts that are not a time, URL-encoded. */
 export const NO_TIMES = [
   'yesterday',
   'now',
@@ -52,7 +52,7 @@ export const NO_TIMES = [
   '%FF',
 ];
 
-/** Camera ids that nobody has, and what is said about each. */
+/** Invalid camera ids, URL-encoded, and what the problem says about each. */
 export const NO_CAMERAS: readonly (readonly [string, string])[] = [
   ['x'.repeat(129), 'longer than 128'],
   ['%F0%9F%94%A5'.repeat(65), 'longer than 128'],
@@ -65,7 +65,7 @@ export const NO_CAMERAS: readonly (readonly [string, string])[] = [
   ['%EF%B7%90', 'not a character'],
 ];
 
-/** Texts that are no day, as they are in a URL. */
+/** Texts that are not a day, URL-encoded. */
 export const NO_DAYS = [
   '2026-02-29',
   '2100-02-29',
@@ -102,7 +102,7 @@ export const NO_DAYS = [
   '%FF',
 ];
 
-/** What is wrong, the query, and the parameters that have to be named. */
+/** What is wrong, the query, and the parameters that the problem must name. */
 export type WrongQuery = readonly [what: string, query: string, named: readonly string[]];
 
 /** Wrong queries of `GET /api/analytics`. */

@@ -49,7 +49,7 @@ describe('npm run audit', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** What `npm run audit` runs, with exactly these settings. */
+  /** Runs the audit with exactly these settings. */
   const audit = async (
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
@@ -63,7 +63,7 @@ describe('npm run audit', () => {
     return { code: child.exitCode, report, complaint };
   };
 
-  it('says what it compared, shard by shard, and ends with 0 where every counter is right', async () => {
+  it('prints what it compared, shard by shard, and exits with 0 where every counter is right', async () => {
     const { code, report, complaint } = await audit(['--date', DATE], settings(prefix));
 
     expect(complaint).toBe('');
@@ -71,17 +71,17 @@ describe('npm run audit', () => {
       new RegExp(`^${DATE}, table ${prefix}analytics: 2 shards, 30 events, \\d+ counters compared\\.\n`),
     );
     expect(report).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
-    expect(report).toContain('Every counter is what the event rows say.');
+    expect(report).toContain('Every counter agrees with the event rows.');
     expect(code).toBe(0);
   });
 
-  it('says so where the day has no events', async () => {
+  it('prints no shards and no events for a day without events, and exits with 0', async () => {
     const { code, report } = await audit(['--date', '2026-03-13'], settings(prefix));
     expect(report).toContain('0 shards, 0 events');
     expect(code).toBe(0);
   });
 
-  it('prints each difference and ends with 1 where a counter is wrong', async () => {
+  it('prints each difference and exits with 1 where a counter is wrong', async () => {
     const own = ownTablesPrefix();
     const client = tableOf(own);
     await new CountingProcess(client, 1).record(messages);
@@ -102,6 +102,12 @@ describe('npm run audit', () => {
     expect(code).toBe(1);
   });
 
+  it('prints its help and exits with 0', async () => {
+    const { code, report, complaint } = await audit(['--help']);
+    expect({ code, complaint }).toEqual({ code: 0, complaint: '' });
+    expect(report).toContain('npm run audit -- --date YYYY-MM-DD');
+  });
+
   it('finds the storage of a local run by its port', async () => {
     const port = await freePort();
     await writeRunNote(port, { simulatorUrl: undefined, tables: settings(prefix) });
@@ -114,7 +120,7 @@ describe('npm run audit', () => {
     }
   });
 
-  it('ends with 2 where there is no such table, which it does not make', async () => {
+  it('exits with 2 where the table does not exist, and does not create it', async () => {
     const own = ownTablesPrefix();
     const { code, report, complaint } = await audit(['--date', DATE], settings(own));
     expect({ code, report }).toEqual({ code: 2, report: '' });
@@ -122,7 +128,7 @@ describe('npm run audit', () => {
     await expect(tableOf(own).getEntity('a', 'b')).rejects.toMatchObject({ statusCode: 404 });
   });
 
-  it('ends with 2 and tells no secret where storage does not answer or the key is wrong', async () => {
+  it('exits with 2 and prints no secret where storage does not answer or the key is wrong', async () => {
     const connection = inject('tablesConnectionString');
     const away = connection.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${await freePort()}`);
     const wrongKey = connection.replace(/AccountKey=[^;]+/, 'AccountKey=d3Jvbmcga2V5IG9mIHNvbWUgbGVuZ3Ro');
@@ -136,7 +142,7 @@ describe('npm run audit', () => {
     expect(`${unanswered?.complaint}${refused?.complaint}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
   });
 
-  it('ends with 2 where its settings file cannot be read, and quotes nothing of it', async () => {
+  it('exits with 2 where its settings file cannot be read, and prints nothing of it', async () => {
     const broken = join(directory, 'broken.json');
     await writeFile(broken, '{ "Values": { "TABLES_CONNECTION_STRING": "AccountKey=c2VjcmV0" ');
     const { code, complaint } = await audit(['--settings', broken, '--date', DATE]);
@@ -146,7 +152,7 @@ describe('npm run audit', () => {
   });
 });
 
-describe('what an audit is asked for', () => {
+describe('a wrong option of the audit', () => {
   it.each([
     [[], '--date is missing.'],
     [['--date', '2026-02-30'], '2026-02-30 is not a day that exists'],
@@ -161,11 +167,11 @@ describe('what an audit is asked for', () => {
   });
 });
 
-describe('the storage that is audited', () => {
+describe('the storage to audit', () => {
   const run = { simulatorUrl: undefined, tables: { TABLES_CONNECTION_STRING: emulator('3'), TABLES_PREFIX: 'run' } };
   const given = (file: string): Record<string, string> => ({ TABLES_CONNECTION_STRING: emulator(file) });
 
-  it('is what the environment names, else the settings file, else the local run', () => {
+  it('is the one that the environment names, else the settings file, else the local run', () => {
     expect(storageToAudit(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
     expect(storageToAudit({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
     expect(storageToAudit({}, {}, 7071, run)).toEqual({
@@ -174,7 +180,7 @@ describe('the storage that is audited', () => {
     });
   });
 
-  it('is the local run and not the emulator that a settings file names for func start', () => {
+  it('is that of the local run, not the emulator that a settings file names for func start', () => {
     const file = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
     expect(storageToAudit({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
     expect(storageToAudit({}, file, 7071, undefined).connection).toEqual({
@@ -182,7 +188,7 @@ describe('the storage that is audited', () => {
     });
   });
 
-  it('must be named by one setting, and rightly', () => {
+  it('must be named by exactly one valid setting', () => {
     const endpoint = 'https://account.table.core.windows.net';
     expect(storageToAudit({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
     expect(() => storageToAudit({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
@@ -191,9 +197,9 @@ describe('the storage that is audited', () => {
     expect(() => storageToAudit({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
       /^TABLES_CONNECTION_STRING is not a storage connection string/,
     );
-    expect(() => storageToAudit({}, {}, 7071, undefined)).toThrow('No local run is on port 7071');
+    expect(() => storageToAudit({}, {}, 7071, undefined)).toThrow('There is no local run on port 7071');
     expect(() => storageToAudit({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
-      'The local run on port 7071 uses a storage that its own environment names.',
+      'The local run on port 7071 uses a storage that is named in its environment.',
     );
   });
 });

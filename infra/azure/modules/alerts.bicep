@@ -1,4 +1,4 @@
-// What wakes somebody up. infra/azure/README.md ("Operate") says what to do about each.
+// The alerts. infra/azure/README.md ("Operate") says what to do about each.
 param prefix string
 param location string
 param tags object
@@ -32,8 +32,8 @@ resource people 'Microsoft.Insights/actionGroups@2023-01-01' = {
   }
 }
 
-// Asked every five minutes from five places: 200 only where storage answers. It notices what no log line tells, such as an
-// app that does not start.
+// Requested every five minutes from five places; 200 only where storage answers. It notices what writes no log line, such as an app
+// that does not start.
 resource health 'Microsoft.Insights/webtests@2022-06-15' = {
   name: '${prefix}-health'
   location: location
@@ -88,8 +88,8 @@ resource unhealthy 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   }
 }
 
-// Not every call that was not heard fails in the same place: it could not be placed, was not answered, did not play, or nothing more
-// was heard of it. Lines of calls say in `state` how the call stands.
+// A call can fail in several places: it could not be placed, was not answered, did not play, or no more events came. Log lines about
+// calls have the state of the call in `state`.
 var failedCalls = '''
 traces
 | extend line = parse_json(message)

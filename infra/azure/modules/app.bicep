@@ -87,8 +87,8 @@ resource site 'Microsoft.Web/sites@2024-04-01' = {
             instanceCount: alwaysReadyInstances
           }
         ]
-        // The work is waiting for storage, and requests that wait together are committed together: few instances with much
-        // in flight are faster than many with little.
+        // Requests mostly wait for storage, and those that wait together are committed together: few instances with many requests
+        // in flight are faster than many instances with few.
         triggers: { http: { perInstanceConcurrency: 100 } }
       }
     }

@@ -6,7 +6,7 @@ const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 const DEADLINE_MS = 60_000;
 
-/** Posts callbacks, signed, as ACS does: one event in an array of its own, again where the app does not take it. */
+/** Posts signed callbacks as ACS does: each event in an array of its own, and again where the app does not accept it. */
 export class Deliveries {
   /** Further instances of the app: base URLs, without a slash at the end, that get every callback as well. */
   readonly mirrors: string[] = [];
@@ -58,7 +58,7 @@ export class Deliveries {
       await response.arrayBuffer();
       return String(response.status);
     } catch {
-      // The network's own reason is of no use here: the app is not there, or the simulator is being stopped.
+      // The reason does not matter: the app does not run, or the simulator is being stopped.
       return 'unreachable';
     }
   }

@@ -81,7 +81,7 @@ export class SimulatedCall {
     this.#story.push({ at: new Date().toISOString(), kind, text, ...(answer === undefined ? {} : { answer }) });
   }
 
-  /** Lets it ring. */
+  /** Starts ringing. */
   begin(): void {
     const { unreachable, connectedFirst } = this.scenario;
     if (unreachable !== undefined) {

@@ -11,7 +11,7 @@ import { createTokenSigner, type TokenSigner } from './token-signer.ts';
 export interface AcsSimulatorOptions {
   /** The port of 127.0.0.1 to listen on; a free one where it is not given. */
   readonly port?: number;
-  /** How long things take. The default is as fast as tests want it; people want to watch. */
+  /** How long things take. The default is fast, for tests. */
   readonly pace?: Partial<Pace>;
   /** Gets a line for everything that a callee hears and does. */
   readonly print?: (line: string) => void;
@@ -29,13 +29,13 @@ export interface AcsSimulator {
   readonly keysUrl: string;
   /** Without a slash at its end. */
   readonly url: string;
-  /** Signs callback tokens, right ones and others. */
+  /** Signs callback tokens, valid and invalid ones. */
   readonly signer: TokenSigner;
   /** Base URLs of further instances of the app: they get every callback as well. */
   readonly mirrors: string[];
   /** When each call's last request to speak arrived, in milliseconds since 1970, with fractions; by the call's id. */
   readonly playsAt: ReadonlyMap<string, number>;
-  /** While true, the keys of the tokens are answered with 503. */
+  /** While true, a request for the keys of the tokens is answered with 503. */
   keysDown: boolean;
   /** What happened so far; `GET /log` answers the same. */
   log(): SimulatorLog;
@@ -47,8 +47,8 @@ export interface AcsSimulator {
 const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
 /**
  * Starts a simulator of ACS Call Automation on this machine: the real SDK talks to it, and it posts the callbacks that ACS posts,
- * signed with keys of its own. It is strict: what ACS refuses it refuses, and remembers, so that a test can demand that there was no
- * such request. The callee's last two digits choose what happens (scenarios.ts).
+ * signed with keys of its own. It is strict: it refuses what ACS refuses and keeps a list of it, so that a test can assert that there
+ * was no such request. The callee's last two digits choose what happens (scenarios.ts).
  *
  * @example
  * const acs = await startAcsSimulator();

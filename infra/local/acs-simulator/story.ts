@@ -10,10 +10,10 @@ export interface StoryLine {
   readonly answer?: string;
 }
 
-/** One call, told. */
+/** What happened in one call. */
 export interface CallStory {
   readonly id: string;
-  /** In full: the simulator is this machine's alone. */
+  /** The whole number: no real person has it. */
   readonly to: string;
   readonly from: string;
   readonly scenario: string;
@@ -21,7 +21,7 @@ export interface CallStory {
   readonly state: 'ringing' | 'connected' | 'ended';
   /** Every text that the callee heard. */
   readonly spoken: readonly string[];
-  /** How many requests of each kind came, those that failed included. */
+  /** The number of requests of each kind, failed ones included. */
   readonly requests: { readonly createCall: number; readonly play: number; readonly hangUp: number };
   readonly story: readonly StoryLine[];
 }

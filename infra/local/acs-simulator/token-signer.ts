@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 
-/** What a test may want otherwise in a token. */
+/** What a test may change in a token. */
 export interface TokenClaims {
   readonly issuer?: string;
   readonly audience?: string;
@@ -20,7 +20,7 @@ export interface TokenSigner {
 
 const LIFETIME_SECONDS = 300;
 
-/** A new key pair and what signs with it. */
+/** A token signer with a new key pair. */
 export const createTokenSigner = async (issuer: string, audience: string): Promise<TokenSigner> => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const kid = randomUUID();

@@ -16,7 +16,7 @@ const isPublicOrLoopback = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname));
 };
 
-/** The body of `POST /calling/callConnections`. ACS takes https callbacks alone; this takes plain http on this machine too. */
+/** The body of `POST /calling/callConnections`. ACS takes https callbacks only; this takes plain http on this machine as well. */
 export const createCallBody = z.strictObject({
   targets: z.tuple([
     z
@@ -31,7 +31,7 @@ export const createCallBody = z.strictObject({
     .optional(),
 });
 
-/** A request for a call, as far as it matters here. */
+/** The parts of a request for a call that the simulator uses. */
 export type CreateCallBody = z.infer<typeof createCallBody>;
 
 /** The body of `POST /calling/callConnections/{id}:play`. */
@@ -57,7 +57,7 @@ export type PlayBody = z.infer<typeof playBody>;
 /** An error as ACS answers it. */
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });
 
-/** The headers that make a request repeatable without being done twice. */
+/** The headers by which a request that is sent again is carried out only once. */
 export const repeatabilityHeaders = z.object({
   'repeatability-request-id': z.uuid(),
   'repeatability-first-sent': z.string().refine((text) => new Date(text).toUTCString() === text, 'is not an HTTP date'),

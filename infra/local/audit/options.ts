@@ -2,38 +2,44 @@ import { parseArgs } from 'node:util';
 
 import { isDay, type Day } from '../../../src/analytics/model/day.ts';
 
-/** What `npm run audit` was asked for. */
+/** The options of `npm run audit`. */
 export interface AuditOptions {
   /** The UTC day to audit. */
   readonly day: Day;
-  /** The port of the local run whose storage is read where no settings name another. */
+  /** The port of the local run whose storage is read where no settings name a storage. */
   readonly port: number;
-  /** A file like local.settings.json; undefined: the repository's own, if there is one. */
+  /** A file like local.settings.json; undefined: the one of the repository, if it exists. */
   readonly settingsFile: string | undefined;
 }
 
-/** Something to tell the person who runs the audit; its stack would not help. */
+/** An error whose message is printed without a stack. */
 export class AuditError extends Error {
   override readonly name = 'AuditError';
 }
 
-const USAGE = `npm run audit -- --date YYYY-MM-DD [--port N] [--settings FILE]
+/** Printed for `--help` and with every complaint about an option. */
+export const AUDIT_HELP = `npm run audit -- --date YYYY-MM-DD [--port N] [--settings FILE]
   --date YYYY-MM-DD  the UTC day whose counters are compared with its event rows
-  --port N           reads the storage of the local run on this port where no settings name one; 7071 by default
-  --settings FILE    settings as in local.settings.json, which is the default where it exists`;
+  --port N           the local run whose storage is read where no settings name a storage; 7071 by default
+  --settings FILE    a settings file; local.settings.json by default, where it exists
+  --help             prints this
+
+Reads only. Exit code 0: every counter is right. 1: some differ. 2: the day could not be audited.`;
 
 /**
- * The options of `npm run audit`.
+ * Reads the options of `npm run audit`.
  *
  * @param args what follows `--` on the command line
- * @throws {AuditError} that names what is wrong and says what there is
+ * @throws {AuditError} that names the wrong option, with the help
  */
-export const readAuditOptions = (args: readonly string[]): AuditOptions => {
-  const { date, port, settings } = parsed(args);
-  if (date === undefined) throw new AuditError(`--date is missing.\n${USAGE}`);
-  if (!isDay(date)) throw new AuditError(`${date} is not a day that exists, written YYYY-MM-DD.\n${USAGE}`);
-  if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw new AuditError(`${port} is not a port.\n${USAGE}`);
-  if (settings === '') throw new AuditError(`--settings needs a file.\n${USAGE}`);
+export const readAuditOptions = (args: readonly string[]): AuditOptions | 'help' => {
+  const { date, port, settings, help } = parsed(args);
+  if (help) return 'help';
+  if (date === undefined) throw new AuditError(`--date is missing.\n${AUDIT_HELP}`);
+  if (!isDay(date)) throw new AuditError(`${date} is not a day that exists, written YYYY-MM-DD.\n${AUDIT_HELP}`);
+  if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)
+    throw new AuditError(`${port} is not a port.\n${AUDIT_HELP}`);
+  if (settings === '') throw new AuditError(`--settings needs a file.\n${AUDIT_HELP}`);
   return { day: date, port: Number(port), settingsFile: settings };
 };
 
@@ -41,12 +47,13 @@ const OPTIONS = {
   date: { type: 'string' },
   port: { type: 'string', default: '7071' },
   settings: { type: 'string' },
+  help: { type: 'boolean', default: false },
 } as const;
 
 const parsed = (args: readonly string[]) => {
   try {
     return parseArgs({ args: [...args], options: OPTIONS }).values;
   } catch (error) {
-    throw new AuditError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+    throw new AuditError(`${error instanceof Error ? error.message : String(error)}\n${AUDIT_HELP}`, { cause: error });
   }
 };

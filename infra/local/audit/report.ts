@@ -10,7 +10,7 @@ const shardName = (shard: number | undefined): string =>
   shard === undefined ? 'day' : `shard ${String(shard).padStart(2, '0')}`;
 
 /**
- * What an audit found, for a person.
+ * The report of an audit as text.
  *
  * @param table the name of the table that was read
  */
@@ -32,7 +32,7 @@ export const reportText = (
   );
   const verdict =
     differences.length === 0
-      ? 'Every counter is what the event rows say.'
+      ? 'Every counter agrees with the event rows.'
       : `${counted(differences.length, 'difference')}. Nothing was changed.`;
   return [
     summary,
@@ -47,10 +47,10 @@ export const reportText = (
 const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
 
 /**
- * Why there is no report, for a person: no value of a setting and no message of an SDK. An error that nobody expected
- * is left as it is.
+ * Why there is no report, as text without values of settings or messages of an SDK.
  *
- * @param table the name of the table that was to be read
+ * @param table the name of the table
+ * @returns undefined for an error that nobody expected
  */
 export const failureText = (error: unknown, table: string): string | undefined => {
   if (error instanceof AuditError || error instanceof AuditUnsettled) return sentence(error.message);
@@ -59,14 +59,14 @@ export const failureText = (error: unknown, table: string): string | undefined =
   }
   if (error instanceof StorageTrouble) {
     const status = statusOf(error);
-    if (status === 401 || status === 403) return 'The storage does not let this be read: the key or the role is wrong.';
+    if (status === 401 || status === 403) return 'The storage denies access: the key or the role is wrong.';
     if (error.cause instanceof Error && /Credential|Authentication/.test(error.cause.name)) {
-      return 'The storage wants an identity, and none is signed in here.';
+      return 'The storage requires an identity, and nobody is signed in here.';
     }
     const answered = status === undefined ? 'did not answer' : `answered ${status}`;
-    return `The storage ${answered}. What could not be read whole is not reported on.`;
+    return `The storage ${answered}. There is no report of a day that cannot be read as a whole.`;
   }
-  if (error instanceof RequestRefused) return `The storage refused to be read, with status ${error.status}.`;
+  if (error instanceof RequestRefused) return `The storage refused the request with status ${error.status}.`;
   return undefined;
 };
 

@@ -9,10 +9,10 @@ const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX } = settingSche
 const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX });
 
 /**
- * The storage to audit: what the environment names, else the settings file, else the local run's own Azurite; the emulator
- * on its usual port, which a settings file names for `func start`, comes last, as it does for `npm start`.
+ * The storage to audit: the one that the environment names, else the settings file, else the Azurite of the local run. A settings
+ * file that names the emulator on its usual port (for `func start`) comes last, as for `npm start`.
  *
- * @throws {AuditError} that names what is wrong or missing, and no value
+ * @throws {AuditError} that names the wrong or missing settings, without their values
  */
 export const storageToAudit = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -33,9 +33,9 @@ export const storageToAudit = (
   if (endpoint !== undefined) return { connection: { endpoint }, prefix };
   const run =
     note === undefined
-      ? `No local run is on port ${port} (npm start).`
-      : `The local run on port ${port} uses a storage that its own environment names.`;
+      ? `There is no local run on port ${port} (npm start).`
+      : `The local run on port ${port} uses a storage that is named in its environment.`;
   throw new AuditError(
-    `No storage is named: TABLES_CONNECTION_STRING or TABLES_ENDPOINT, in the environment or in a settings file.\n${run}`,
+    `Set TABLES_CONNECTION_STRING or TABLES_ENDPOINT, in the environment or in a settings file.\n${run}`,
   );
 };

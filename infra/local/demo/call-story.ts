@@ -18,9 +18,9 @@ const simulatorLogSchema = z.object({
 type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
 
 /**
- * Waits until a simulated call has ended and tells it, a line for everything that happened.
+ * Waits until a simulated call has ended.
  *
- * @returns undefined where the simulator does not know the call, or it does not end
+ * @returns a line for everything that happened; undefined where the simulator does not know the call or it does not end in time
  */
 export const callStory = async (
   simulatorUrl: string,
@@ -29,14 +29,14 @@ export const callStory = async (
   const end = performance.now() + CALL_MILLISECONDS;
   while (performance.now() < end) {
     const call = await findCall(simulatorUrl, callConnectionId);
-    if (call !== undefined && isTold(call)) return call.story.map(storyLine);
+    if (call !== undefined && isComplete(call)) return call.story.map(storyLine);
     await delay(200);
   }
   return undefined;
 };
 
-// The call ends a moment before ACS tells so.
-const isTold = ({ state, story }: CallStory): boolean =>
+// The state changes shortly before the event that reports the end of the call.
+const isComplete = ({ state, story }: CallStory): boolean =>
   state === 'ended' && story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed');
 
 const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> => {

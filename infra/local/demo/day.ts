@@ -6,7 +6,7 @@ export interface CameraMessage {
   readonly id: string;
   readonly source: string;
   readonly type: 'CameraEvent.Changed';
-  /** When this was said about the frame; messages are sent in the order of it. */
+  /** When the sender knew this about the frame; messages are sent in this order. */
   readonly time: string;
   readonly data: FrameFacts;
 }
@@ -48,7 +48,7 @@ export const CAMERAS: readonly string[] = [
 
 const MINUTES_A_DAY = 1440;
 
-/** Part of a day in minutes: the first one and the one after the last. */
+/** A part of a day, in minutes of the day: `from` is its first one, `to` the one after its last. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -60,7 +60,7 @@ const isIn = (minute: number, stretches: readonly Stretch[]): boolean =>
 /**
  * A believable day: each camera sends a frame a minute, now and then it sees smoke for a while, sometimes fire in it,
  * sometimes a false alarm, and a camera may be dark for an hour or two. Operators review what the AI flagged some
- * minutes later, draw annotations, and now and then think better of it.
+ * minutes later, draw annotations, and now and then change them afterwards.
  *
  * @param date `YYYY-MM-DD`, UTC; the same date gives the same messages, ids included, so that sending a day twice
  *   changes nothing
@@ -81,18 +81,18 @@ const cameraDay = (camera: string, date: string, midnight: number): readonly Cam
   const seesAHouse = random() < 0.2;
   const messages: CameraMessage[] = [];
   for (let minute = 0; minute < MINUTES_A_DAY; minute += 1) {
-    // Drawn for dark minutes as well, so that one camera's numbers do not depend on how its day goes.
-    const moment = midnight + minute * 60_000 + wholeBetween(random, 0, 9_999);
+    // Drawn for dark minutes as well: the later numbers of a camera must not depend on whether it was dark.
+    const takenAt = midnight + minute * 60_000 + wholeBetween(random, 0, 9_999);
     const detections = whatTheAiSees(random, isIn(minute, smoke), seesAHouse);
     if (isIn(minute, dark)) continue;
-    messages.push(...frameMessages(random, camera, moment, detections));
+    messages.push(...frameMessages(random, camera, takenAt, detections));
   }
   return messages;
 };
 
 const stretches = (random: Random, count: number, least: number, most: number): readonly Stretch[] =>
   Array.from({ length: count }, () => {
-    // Around the warm hours: the sum of two draws is seldom far from its middle, 15:00 UTC here.
+    // Around the warm hours: the sum of two draws is seldom far from its mean, 15:00 UTC here.
     const from = Math.min(MINUTES_A_DAY - 1, wholeBetween(random, 0, 600) + wholeBetween(random, 300, 900));
     return { from, to: from + wholeBetween(random, least, most) };
   });
@@ -109,16 +109,16 @@ const seen = (counts: Counts): Counts => Object.fromEntries(Object.entries(count
 const frameMessages = (
   random: Random,
   camera: string,
-  moment: number,
+  takenAt: number,
   detections: Counts,
 ): readonly CameraMessage[] => {
   const micros = String(wholeBetween(random, 0, 999)).padStart(3, '0');
   const frame = {
-    event_id: `${camera}-${iso(moment)}`,
+    event_id: `${camera}-${iso(takenAt)}`,
     camera_id: camera,
-    ts_utc: iso(moment).replace('Z', `${micros}Z`),
+    ts_utc: iso(takenAt).replace('Z', `${micros}Z`),
   };
-  const processedAt = moment + wholeBetween(random, 900, 4_000);
+  const processedAt = takenAt + wholeBetween(random, 900, 4_000);
   const messages = [message('/ai/worker', 'processed', processedAt, { ...frame, detections })];
 
   const isFlagged = Object.keys(detections).length > 0;
@@ -130,13 +130,13 @@ const frameMessages = (
   if (random() > 0.15) return messages;
   const editedAt = reviewedAt + wholeBetween(random, 60_000, 900_000);
   messages.push(
-    message('/review/desk', 'edited', editedAt, { ...frame, annotations: secondThoughts(random, annotations) }),
+    message('/review/desk', 'edited', editedAt, { ...frame, annotations: changedAnnotations(random, annotations) }),
   );
   return messages;
 };
 
-// Everything taken back, or one more fire drawn.
-const secondThoughts = (random: Random, annotations: Counts): Counts =>
+// All annotations removed, or one more fire drawn.
+const changedAnnotations = (random: Random, annotations: Counts): Counts =>
   random() < 0.5 ? {} : { ...annotations, fire: (annotations['fire'] ?? 0) + 1 };
 
 const message = (source: string, what: string, time: number, data: FrameFacts): CameraMessage => ({

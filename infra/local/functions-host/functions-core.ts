@@ -65,7 +65,7 @@ export interface TriggerInput {
   readonly data: { readonly http: HttpRequestData } | { readonly json: string };
 }
 
-/** A value that may be empty but is there: an empty query parameter is one. */
+/** Values that may be empty but are present, such as an empty query parameter. */
 export type NullableStrings = Readonly<Record<string, { readonly value: string }>>;
 
 /** An HTTP request as the host hands it to the worker. */
@@ -103,7 +103,7 @@ export type HookCallback = (context: object) => unknown;
 export const HOOK_NAMES = ['appStart', 'appTerminate', 'preInvocation', 'postInvocation', 'log'] as const;
 export type HookName = (typeof HOOK_NAMES)[number];
 
-/** What registering something answers: disposing of it takes the registration back. */
+/** What registering something returns: disposing of it takes the registration back. */
 export class Disposable {
   readonly #dispose: () => unknown;
 
@@ -122,7 +122,7 @@ export class Disposable {
   }
 }
 
-/** From now on every CommonJS `require('@azure/functions-core')` of this process answers `core`. */
+/** From now on every CommonJS `require('@azure/functions-core')` of this process gives `core`. */
 export const provideFunctionsCore = (core: FunctionsCore): void => {
   const prototype: { require: (this: unknown, id: string) => unknown } = Module.prototype;
   const original = prototype.require;

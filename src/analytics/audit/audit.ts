@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 
-import { DAMAGED, type Difference } from './audit-findings.ts';
-import { auditShard, type ShardReport } from './audit-shard.ts';
 import type { Day } from '../model/day.ts';
-import { MAX_SHARDS, type DayShards } from '../rows/day-shards.ts';
+import { MAX_SHARDS } from '../model/shard.ts';
+import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { CounterTable } from '../rows/table.ts';
 import { readVersion } from '../rows/total-row.ts';
+import { auditShard, type ShardReport } from './audit-shard.ts';
+import { DAMAGED, damageOf, type Difference } from './findings.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {
@@ -22,7 +23,7 @@ export interface AuditReport {
   readonly byShard: readonly ShardReport[];
 }
 
-/** The day was written to while it was read, each time it was tried: nothing can be said about it now. */
+/** The day was written to during every try to read it: it cannot be audited now. */
 export class AuditUnsettled extends Error {
   override readonly name = 'AuditUnsettled';
 }
@@ -32,18 +33,8 @@ const PARALLEL_READS = 16;
 
 const ALL_SHARDS: readonly number[] = Array.from({ length: MAX_SHARDS }, (_, shard) => shard);
 
-/** How many shards a day has; undefined: it has no events. */
-const shardsOf = async (dayShards: DayShards, day: Day): Promise<number | undefined | typeof DAMAGED> => {
-  try {
-    return await dayShards.find(day);
-  } catch (error) {
-    if (error instanceof TypeError) return DAMAGED;
-    throw error;
-  }
-};
-
 const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Promise<AuditReport | undefined> => {
-  const shards = await shardsOf(dayShards, day);
+  const shards = await dayShards.find(day).catch(damageOf);
   const own = typeof shards === 'number' ? ALL_SHARDS.slice(0, shards) : [];
   const others = await pLimit(PARALLEL_READS).map(ALL_SHARDS.slice(own.length), async (shard) =>
     (await readVersion(table, shardPartition(day, shard))) === undefined ? [] : [shard],
@@ -55,7 +46,7 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
     byShard.push(report);
   }
   // The day's first event came while the day was read.
-  if (shards === undefined && (await shardsOf(dayShards, day)) !== undefined) return undefined;
+  if (shards === undefined && (await dayShards.find(day).catch(damageOf)) !== undefined) return undefined;
 
   const differences = byShard.flatMap((report) => report.differences);
   const stray = others.flat().length > 0;
@@ -81,8 +72,8 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
 /**
  * Compares every counter of a day with its event rows. Reads only.
  *
- * @throws {AuditUnsettled} where the day does not hold still for one whole read
- * @throws {StorageTrouble} where a part of it could not be read: there is no report of a part
+ * @throws {AuditUnsettled} where the day was written to during every try
+ * @throws {StorageTrouble} where storage does not answer: there is no report of a part of a day
  * @example const { differences } = await auditDay(table, dayShards, day); // [] where every counter is right
  */
 export const auditDay = async (table: CounterTable, dayShards: DayShards, day: Day): Promise<AuditReport> => {
@@ -90,5 +81,5 @@ export const auditDay = async (table: CounterTable, dayShards: DayShards, day: D
     const report = await tryAudit(table, dayShards, day);
     if (report !== undefined) return report;
   }
-  throw new AuditUnsettled('the day is being written to: try again when it is quiet');
+  throw new AuditUnsettled('a day that is being written to cannot be audited: try again later');
 };

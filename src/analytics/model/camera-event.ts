@@ -1,10 +1,13 @@
 import type { Instant } from './instant.ts';
 import type { CategoryTally, Tally } from './tally.ts';
 
-/** How many, by category. */
+/** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** Which event it is. These never change for an event. */
+/** Most categories of one camera in one day. */
+export const MAX_CAMERA_CATEGORIES = 64;
+
+/** What identifies an event; it never changes. */
 export interface EventIdentity {
   readonly eventId: string;
   readonly cameraId: string;
@@ -17,39 +20,39 @@ export interface Facet<Value> {
   readonly time: Instant;
 }
 
-/** What is known of an event: of each facet the newest value, or nothing yet. */
+/** The newest value of each facet of an event that any message has had so far. */
 export interface Facets {
   readonly detections?: Facet<Counts>;
   readonly reviewed?: Facet<boolean>;
   readonly annotations?: Facet<Counts>;
 }
 
-/** One message about an event. A message without facets says only that the event exists. */
+/** A message about an event. Without facets it says only that the event exists. */
 export interface EventMessage extends EventIdentity {
   readonly facets: Facets;
 }
 
-/** A facet after a message: the newer one; what an older value counted stays present with 0. */
-const newerCounts = (known: Facet<Counts> | undefined, said: Facet<Counts> | undefined): Facet<Counts> | undefined => {
-  if (said === undefined || (known !== undefined && said.time <= known.time)) return known;
-  if (known === undefined) return said;
+/** The newer of two facets. Categories of the older value stay, with 0. */
+const newerCounts = (known: Facet<Counts> | undefined, sent: Facet<Counts> | undefined): Facet<Counts> | undefined => {
+  if (sent === undefined || (known !== undefined && sent.time <= known.time)) return known;
+  if (known === undefined) return sent;
   const value = new Map([...known.value.keys()].map((category) => [category, 0]));
-  for (const [category, count] of said.value) value.set(category, count);
-  return { value, time: said.time };
+  for (const [category, count] of sent.value) value.set(category, count);
+  return { value, time: sent.time };
 };
 
-const newerFlag = (known: Facet<boolean> | undefined, said: Facet<boolean> | undefined): Facet<boolean> | undefined =>
-  said === undefined || (known !== undefined && said.time <= known.time) ? known : said;
+const newerFlag = (known: Facet<boolean> | undefined, sent: Facet<boolean> | undefined): Facet<boolean> | undefined =>
+  sent === undefined || (known !== undefined && sent.time <= known.time) ? known : sent;
 
 /**
- * What is known after a message: for each facet the newest `time` wins, an older or repeated one changes nothing.
+ * The facets of an event after a message: of each facet the newest `time` wins, an older or repeated one changes nothing.
  *
  * @returns `known` itself where the message changes nothing
  */
-export const applyFacets = (known: Facets, said: Facets): Facets => {
-  const detections = newerCounts(known.detections, said.detections);
-  const reviewed = newerFlag(known.reviewed, said.reviewed);
-  const annotations = newerCounts(known.annotations, said.annotations);
+export const applyFacets = (known: Facets, sent: Facets): Facets => {
+  const detections = newerCounts(known.detections, sent.detections);
+  const reviewed = newerFlag(known.reviewed, sent.reviewed);
+  const annotations = newerCounts(known.annotations, sent.annotations);
   if (detections === known.detections && reviewed === known.reviewed && annotations === known.annotations) return known;
   return {
     ...(detections === undefined ? {} : { detections }),
@@ -65,7 +68,7 @@ export interface FacetValues {
   readonly annotations?: Pick<Facet<Counts>, 'value'>;
 }
 
-/** What an event of which this is known counts: its contribution to every tally it is part of. */
+/** The contribution of an event with these facets to every tally that it is counted in. */
 export const contributionOf = (facets: FacetValues): Tally => {
   const { detections, reviewed, annotations } = facets;
   const isReviewed = reviewed?.value === true;
@@ -82,6 +85,6 @@ export const contributionOf = (facets: FacetValues): Tally => {
   return { events: 1, reviewed: isReviewed ? 1 : 0, annotated: isAnnotated ? 1 : 0, categories };
 };
 
-/** The categories that facets name, each once. */
+/** The categories named in facets. */
 export const categoriesOf = ({ detections, annotations }: FacetValues): ReadonlySet<string> =>
   new Set([...(detections?.value.keys() ?? []), ...(annotations?.value.keys() ?? [])]);

@@ -19,10 +19,10 @@ export const MICROSECONDS = {
 export const isDay = (text: string): text is Day =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) && parseInstant(`${text}T00:00:00Z`) !== undefined;
 
-/** Days by their number since 1970: a stream of events is in few of them, and working one out takes a while. */
+/** Days by their number since 1970. Formatting a day for every event is slow, and events fall in few days. */
 const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
 
-const dayNumber = (instant: Instant): bigint => (instant - into(instant, MICROSECONDS.day)) / MICROSECONDS.day;
+const dayNumber = (instant: Instant): bigint => (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
 
 /** The UTC day that an instant is in. */
 export const dayOf = (instant: Instant): Day => {
@@ -45,14 +45,15 @@ export const startOfDay = (day: Day): Instant => {
 /** The last microsecond of a day, `23:59:59.999999`. */
 export const endOfDay = (day: Day): Instant => instantFrom(startOfDay(day) + MICROSECONDS.day - 1n);
 
-/** How far an instant is into the span of a length that it is in, counted from 1970; microseconds. */
-const into = (instant: Instant, length: bigint): bigint => ((instant % length) + length) % length;
+/** Microseconds since the start of the minute, hour or day (by its length) that an instant is in. */
+const offsetIn = (instant: Instant, length: bigint): bigint => ((instant % length) + length) % length;
 
 /** The minute of its UTC day that an instant is in, 0 to 1439. */
-export const minuteOfDay = (instant: Instant): number => Number(into(instant, MICROSECONDS.day) / MICROSECONDS.minute);
+export const minuteOfDay = (instant: Instant): number =>
+  Number(offsetIn(instant, MICROSECONDS.day) / MICROSECONDS.minute);
 
 /** The hour (0 to 23) that a minute of the day is in. */
 export const hourOfMinute = (minute: number): number => Math.floor(minute / 60);
 
-/** How far an instant is into its minute, in microseconds: 0 to 59,999,999. */
-export const intoMinute = (instant: Instant): number => Number(into(instant, MICROSECONDS.minute));
+/** The microsecond of its minute that an instant is, 0 to 59,999,999. */
+export const microsecondOfMinute = (instant: Instant): number => Number(offsetIn(instant, MICROSECONDS.minute));

@@ -2,8 +2,8 @@
 export const MAX_ID_LENGTH = 128;
 
 /**
- * What is wrong with an id, in words; undefined where nothing is. Ids are 1 to 128 characters. Control characters cannot be in
- * a key of Table Storage; half surrogates and Unicode's noncharacters are no characters at all.
+ * What is wrong with an id, in words; undefined where it is valid. Ids have 1 to 128 characters. Keys in Table Storage cannot
+ * have control characters. Lone surrogates and Unicode noncharacters are not characters; keys use some of them as escapes.
  */
 export const idProblem = (id: string): string | undefined => {
   if (id.length === 0) return 'is empty';

@@ -3,21 +3,17 @@ import { parseISO } from 'date-fns/parseISO';
 
 declare const instantBrand: unique symbol;
 
-/** A moment: microseconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999. `Date` keeps milliseconds only. */
+/** Microseconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999. `Date` keeps only milliseconds. */
 export type Instant = bigint & { readonly [instantBrand]: true };
 
 const FIRST = -62_135_596_800_000_000n;
 const LAST = 253_402_300_799_999_999n;
 
-/** Whether a count of microseconds since 1970 (UTC) is a moment in the years 0001 to 9999. */
+/** Whether a count of microseconds since 1970 (UTC) is in the years 0001 to 9999. */
 export const isInstant = (microseconds: bigint): microseconds is Instant =>
   microseconds >= FIRST && microseconds <= LAST;
 
-/**
- * Microseconds since 1970 (UTC) → instant.
- *
- * @throws {RangeError} outside the years 0001 to 9999
- */
+/** Microseconds since 1970 (UTC) → instant. @throws {RangeError} outside the years 0001 to 9999 */
 export const instantFrom = (microseconds: bigint): Instant => {
   if (!isInstant(microseconds)) throw new RangeError('an instant must be in the years 0001 to 9999');
   return microseconds;
@@ -31,9 +27,9 @@ const FORM =
   /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/;
 
 /**
- * An ISO 8601 date and time → instant; digits after the microsecond are cut off. Without an offset it is UTC.
+ * An ISO 8601 date and time → instant. Digits after the microsecond are ignored; a time without an offset is UTC.
  *
- * @returns undefined where the text is not of that form, or the day or the hour does not exist
+ * @returns undefined where the text has another form, or the day or the hour does not exist
  * @example parseInstant('2026-11-21T08:00:00.123456Z')
  */
 export const parseInstant = (text: string): Instant | undefined => {
@@ -45,17 +41,17 @@ export const parseInstant = (text: string): Instant | undefined => {
   return isInstant(microseconds) ? microseconds : undefined;
 };
 
-/** Whether a text says its offset from UTC (`Z` counts), as RFC 3339 asks of a CloudEvent's `time`. */
+/** Whether a time has an offset from UTC (or `Z`). RFC 3339, and so the `time` of a CloudEvent, requires one. */
 export const hasOffset = (text: string): boolean => FORM.exec(text)?.[4] !== undefined;
 
-/** Whole seconds (`2026-11-21T08:00:00`) and the microseconds of the last one. */
+/** The whole seconds (`2026-11-21T08:00:00`) and the microseconds after them. */
 const split = (instant: Instant): [seconds: string, microseconds: bigint] => {
   const microseconds = ((instant % 1_000_000n) + 1_000_000n) % 1_000_000n;
   return [new Date(Number((instant - microseconds) / 1_000n)).toISOString().slice(0, 19), microseconds];
 };
 
 /**
- * As the answers write it: with an offset, and with a fraction (six digits) only where there is one.
+ * The form used in answers: with an offset, and with a fraction (six digits) only where it is not zero.
  *
  * @example formatInstant(…) // 2026-11-21T00:00:00+00:00, 2026-11-21T23:59:59.999999+00:00
  */
@@ -64,7 +60,7 @@ export const formatInstant = (instant: Instant): string => {
   return microseconds === 0n ? `${seconds}+00:00` : `${seconds}.${String(microseconds).padStart(6, '0')}+00:00`;
 };
 
-/** As the rows keep it: always 27 characters, so that the order of the texts is the order in time. */
+/** The form used in rows: always 27 characters, so that texts sort in the order of time. */
 export const sortableInstant = (instant: Instant): string => {
   const [seconds, microseconds] = split(instant);
   return `${seconds}.${String(microseconds).padStart(6, '0')}Z`;

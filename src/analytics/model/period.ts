@@ -7,13 +7,13 @@ export interface Period {
   readonly end: Instant;
 }
 
-/** A part of one minute, both ends included. */
-export interface MinutePart extends Period {
+/** A minute of which only a part is in a period; both ends included. */
+export interface PartialMinute extends Period {
   /** Minute of the day, 0 to 1439. */
   readonly minute: number;
 }
 
-/** What a period has of one day: all of it, or whole hours, whole minutes beside them, and parts of minutes. */
+/** What a period covers of one day: the whole day, or whole hours, whole minutes and partial minutes. */
 export type DayPiece =
   | { readonly day: Day; readonly whole: true }
   | {
@@ -21,17 +21,17 @@ export type DayPiece =
       readonly whole: false;
       /** Hours of the day, 0 to 23, ascending. */
       readonly hours: readonly number[];
-      /** Minutes of the day, 0 to 1439, ascending, none of them in one of `hours`. */
+      /** Minutes of the day, 0 to 1439, ascending, outside `hours`. */
       readonly minutes: readonly number[];
-      /** At most two, in minutes that are not in `minutes` or `hours`. */
-      readonly parts: readonly MinutePart[];
+      /** At most two, outside `minutes` and `hours`. */
+      readonly partialMinutes: readonly PartialMinute[];
     };
 
 /**
- * A period → disjoint pieces that together are exactly the period, to the microsecond: each event is in one of them.
+ * Splits a period into disjoint pieces, one for each day, that cover exactly the period, to the microsecond.
  *
  * @example piecesOf({ start: 2026-11-20T18:20:00.5, end: 2026-11-22T06:00:00 })
- *   // part of 18:20, minutes 18:21 to 18:59, hours 19 to 23; the whole 21st; hours 0 to 5, part of 06:00
+ *   // partial minute 18:20, minutes 18:21 to 18:59, hours 19 to 23; the whole 21st; hours 0 to 5, partial minute 06:00
  */
 export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
   const pieces: DayPiece[] = [];
@@ -43,14 +43,14 @@ export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
   return pieces;
 };
 
-/** The piece of the day that starts at `midnight`, from `from` to just before `until`. */
+/** The piece from `from` to just before `until` of the day that starts at `midnight`. */
 const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => {
   const day = dayOf(instantFrom(midnight));
   if (until - from === MICROSECONDS.day) return { day, whole: true };
 
   const hours: number[] = [];
   const minutes: number[] = [];
-  const parts: MinutePart[] = [];
+  const partialMinutes: PartialMinute[] = [];
   let at = from;
   while (at < until) {
     const intoDay = at - midnight;
@@ -63,8 +63,8 @@ const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => 
     const minuteEnd = midnight + (minute + 1n) * MICROSECONDS.minute;
     const stop = minuteEnd < until ? minuteEnd : until;
     if (stop - at === MICROSECONDS.minute) minutes.push(Number(minute));
-    else parts.push({ minute: Number(minute), start: instantFrom(at), end: instantFrom(stop - 1n) });
+    else partialMinutes.push({ minute: Number(minute), start: instantFrom(at), end: instantFrom(stop - 1n) });
     at = stop;
   }
-  return { day, whole: false, hours, minutes, parts };
+  return { day, whole: false, hours, minutes, partialMinutes };
 };

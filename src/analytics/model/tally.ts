@@ -9,8 +9,8 @@ export interface CategoryTally {
 }
 
 /**
- * Counters: of an event, a minute, an hour, a day, a camera. A category that was ever seen stays in `categories`, with
- * zeros where nothing is left of it.
+ * The counters of an event, a minute, an hour, a day or a camera. A category that was ever counted stays in `categories`,
+ * with zeros when its counts are taken back.
  */
 export interface Tally {
   readonly events: number;
@@ -21,7 +21,7 @@ export interface Tally {
 
 const NOTHING: CategoryTally = { detections: 0, reviewed: 0, annotations: 0 };
 
-/** The tally of nothing. */
+/** The tally of no events. */
 export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
 const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
@@ -42,20 +42,20 @@ const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
   };
 };
 
-/** The sum. Its categories are in the order in which they came: first those of `left`. */
+/** The sum. Its categories are those of `left` in their order, then the new ones of `right`. */
 export const plus = (left: Tally, right: Tally): Tally => combine(left, right, 1);
 
-/** What is to be added to `right` to get `left`; counts may be negative. */
+/** The difference `left - right`; counts may be negative. */
 export const minus = (left: Tally, right: Tally): Tally => combine(left, right, -1);
 
-/** The sum of many. */
+/** The sum of any number of tallies. */
 export const sumOf = (tallies: Iterable<Tally>): Tally => {
   let sum = EMPTY_TALLY;
   for (const tally of tallies) sum = plus(sum, tally);
   return sum;
 };
 
-/** Adds a tally to the one under a key. */
+/** Adds a tally to the sum under a key. */
 export const addTo = <Key>(sums: Map<Key, Tally>, key: Key, tally: Tally): void => {
   const sum = sums.get(key);
   sums.set(key, sum === undefined ? tally : plus(sum, tally));
@@ -64,7 +64,7 @@ export const addTo = <Key>(sums: Map<Key, Tally>, key: Key, tally: Tally): void 
 const sameCategory = (left: CategoryTally = NOTHING, right: CategoryTally = NOTHING): boolean =>
   left.detections === right.detections && left.reviewed === right.reviewed && left.annotations === right.annotations;
 
-/** Whether two tallies count the same; a category with zeros is as good as none. */
+/** Whether two tallies have the same counts; a category with zeros equals one that is missing. */
 export const sameTally = (left: Tally, right: Tally): boolean =>
   left.events === right.events &&
   left.reviewed === right.reviewed &&

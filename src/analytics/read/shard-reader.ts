@@ -1,19 +1,26 @@
-import { bucketProperties, bucketsFrom, type Bucket } from '../rows/bucket-row.ts';
-import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraProperties, minutesOf, type CameraDay } from '../rows/camera-row.ts';
-import { hourOfMinute, intoMinute } from '../model/day.ts';
-import { CONTRIBUTION_PROPERTIES, contributionFromRow } from '../rows/event-row.ts';
-import { grouped } from '../grouped.ts';
+import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { sortableInstant } from '../model/instant.ts';
-import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from '../rows/keys.ts';
-import { momentProperties, momentsFrom, momentsOf, type StoredMoment } from '../rows/minute-row.ts';
-import type { DayPiece, MinutePart } from '../model/period.ts';
-import { ShardSum } from './shard-sum.ts';
-import type { CounterTable, StoredRow } from '../rows/table.ts';
+import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
-import { readCategories, readTotal } from '../rows/total-row.ts';
+import {
+  CAMERA_DAY_PROPERTIES,
+  cameraProperties,
+  cameraRowFrom,
+  minutesOf,
+  type CameraRow,
+} from '../rows/camera-row.ts';
+import { decodingRow } from '../rows/damaged-row.ts';
+import { CONTRIBUTION_PROPERTIES, contributionFrom } from '../rows/event-row.ts';
+import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
+import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from '../rows/keys.ts';
+import { minuteRowFrom, sampleProperties, samplesOf, type StoredSample } from '../rows/minute-row.ts';
+import type { StoredRow } from '../rows/row.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { listsTooShort, readCategories, readTotal } from '../rows/total-row.ts';
+import { ShardSum } from './shard-sum.ts';
 
-/** What there is in one piece of a period. */
-export interface Part {
+/** What happened in a piece of a period, in one shard. */
+export interface ShardActivity {
   readonly tally: Tally;
   /** The cameras that sent events, perhaps more than once. */
   readonly cameras: readonly string[];
@@ -22,58 +29,44 @@ export interface Part {
 /** Runs reads, so many at a time. */
 export type Bounded = <Result>(run: () => Promise<Result>) => Promise<Result>;
 
-type PartialDay = Extract<DayPiece, { whole: false }>;
+type PartOfDay = Extract<DayPiece, { whole: false }>;
 
-/** What there is of a part of a minute: its moments, or what its event rows say where it is crowded. */
-interface End {
-  readonly moments: readonly StoredMoment[];
-  readonly looked: Part;
+/** A partial minute as it was read: its samples, or its event rows where one of its seconds has overflowed. */
+interface PartialMinuteRows {
+  readonly samples: readonly StoredSample[];
+  readonly events: ShardActivity;
 }
 
-/** What the places in a shard's rows stand for. */
+/** The names for the indexes in a shard's rows. */
 interface Lists {
   readonly categories: readonly string[];
   readonly ids: readonly string[];
 }
 
-type Properties = StoredRow['properties'];
-
-const NOTHING: Part = { tally: EMPTY_TALLY, cameras: [] };
+const NOTHING: ShardActivity = { tally: EMPTY_TALLY, cameras: [] };
 const LIST_TRIES = 5;
 
 /** Minutes of the day by their hour, there as minutes of the hour. */
 const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number[]> =>
-  new Map([...grouped(minutes, hourOfMinute)].map(([hour, ofHour]) => [hour, ofHour.map((minute) => minute % 60)]));
+  new Map(
+    Array.from(Map.groupBy(minutes, hourOfMinute), ([hour, ofHour]) => [hour, ofHour.map((minute) => minute % 60)]),
+  );
 
-/** Hours and minutes of a camera's day. */
-const tallyOf = (day: CameraDay, hours: readonly number[], minutes: ReadonlyMap<number, readonly number[]>): Tally =>
+/** The sum of some hours and minutes of a camera. */
+const tallyOf = (row: CameraRow, hours: readonly number[], minutes: ReadonlyMap<number, readonly number[]>): Tally =>
   sumOf([
-    ...hours.map((hour) => day.hours.get(hour)?.tally ?? EMPTY_TALLY),
+    ...hours.map((hour) => row.hours.get(hour)?.tally ?? EMPTY_TALLY),
     ...[...minutes].flatMap(([hour, wanted]) => {
-      const ofHour = minutesOf(day, hour);
+      const ofHour = minutesOf(row, hour);
       return wanted.map((minute) => ofHour.get(minute) ?? EMPTY_TALLY);
     }),
   ]);
 
-/** Names what was read, with lists that were read meanwhile or, where those turn out to be older than it, with later ones. */
-const named = async <List, Result>(
-  list: List,
-  readAgain: () => Promise<List>,
-  name: (list: List) => Result | undefined,
-): Promise<Result> => {
-  let result = name(list);
-  for (let tries = 1; result === undefined; tries += 1) {
-    if (tries > LIST_TRIES) throw new TypeError('a stored total is damaged');
-    result = name(await readAgain());
-  }
-  return result;
-};
-
 /**
- * Reads pieces of periods from the rows of one shard of a day: a whole day from its `total` row (or a camera's row), whole
- * hours and minutes from `hours` and `hour` rows (or the camera's row), and the parts of minutes at the very ends from
- * `minute` rows. Each row is read whole, so no event is ever half visible, and by its key, so that the number of reads
- * depends on neither the events nor the cameras that there are. Only of a crowded second the event rows are read.
+ * Reads pieces of periods from the rows of one shard of a day: a whole day from its `total` row (or a camera's row), whole hours
+ * and minutes from the `hours` and `hour` rows (or the camera's row), and partial minutes from the `minute` rows. Each row is read
+ * whole, so no event is ever half visible, and by its key, so that the number of reads depends on neither the events nor the
+ * cameras. Event rows are read only for seconds that have overflowed.
  */
 export class ShardReader {
   readonly #table: CounterTable;
@@ -87,102 +80,114 @@ export class ShardReader {
   }
 
   /** What all cameras of the shard did in a piece of the day. */
-  async piece(piece: DayPiece): Promise<Part> {
+  async piece(piece: DayPiece): Promise<ShardActivity> {
     return piece.whole ? this.#day() : this.#partOfDay(piece);
   }
 
   /** What one camera, which is in the shard, did in a piece of the day. */
-  async pieceOfCamera(piece: DayPiece, cameraId: string): Promise<Part> {
+  async pieceOfCamera(piece: DayPiece, cameraId: string): Promise<ShardActivity> {
     return piece.whole ? this.#dayOfCamera(cameraId) : this.#partOfCamera(piece, cameraId);
   }
 
-  async #day(): Promise<Part> {
+  async #day(): Promise<ShardActivity> {
     const total = await this.#read(async () => readTotal(this.#table, this.#partition));
     return total === undefined ? NOTHING : { tally: total.tally, cameras: total.cameras.ids };
   }
 
-  async #partOfDay({ hours, minutes, parts }: PartialDay): Promise<Part> {
+  async #partOfDay({ hours, minutes, partialMinutes }: PartOfDay): Promise<ShardActivity> {
     const readLists = async (): Promise<Lists> => {
       const total = await this.#read(async () => readTotal(this.#table, this.#partition));
       return { categories: [...(total?.tally.categories.keys() ?? [])], ids: total?.cameras.ids ?? [] };
     };
-    const [lists, ends, ...buckets] = await Promise.all([
-      readLists(),
-      Promise.all(parts.map(async (part) => this.#end(part))),
-      this.#buckets(HOURS_KEY, hours),
-      ...[...byHour(minutes)].map(async ([hour, wanted]) => this.#buckets(hourKey(hour), wanted)),
-    ]);
     const sum = new ShardSum();
-    for (const bucket of buckets.flat()) sum.addBucket(bucket);
-    for (const { moments } of ends) for (const moment of moments) sum.addMoment(moment);
-    const counted = await named(lists, readLists, ({ categories, ids }): Part | undefined => {
+    const [lists, partial] = await Promise.all([
+      readLists(),
+      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute))),
+      this.#addBuckets(sum, HOURS_KEY, hours),
+      ...Array.from(byHour(minutes), async ([hour, wanted]) => this.#addBuckets(sum, hourKey(hour), wanted)),
+    ]);
+    for (const { samples } of partial) for (const sample of samples) sum.addSample(sample);
+    const counted = await this.#named(lists, readLists, ({ categories, ids }): ShardActivity | undefined => {
       const [tally, cameras] = [sum.tally(categories), sum.cameras(ids)];
       return tally && cameras && { tally, cameras };
     });
-    const looked = ends.map((end) => end.looked);
-    return {
-      tally: sumOf([counted, ...looked].map(({ tally }) => tally)),
-      cameras: [counted, ...looked].flatMap(({ cameras }) => cameras),
-    };
+    const all = [counted, ...partial.map(({ events }) => events)];
+    return { tally: sumOf(all.map(({ tally }) => tally)), cameras: all.flatMap(({ cameras }) => cameras) };
   }
 
-  async #dayOfCamera(cameraId: string): Promise<Part> {
+  async #dayOfCamera(cameraId: string): Promise<ShardActivity> {
     const row = await this.#get(cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
-    return row === undefined ? NOTHING : { tally: cameraDayFrom(row).tally, cameras: [cameraId] };
+    return row === undefined ? NOTHING : { tally: cameraRowFrom(row).tally, cameras: [cameraId] };
   }
 
-  async #partOfCamera({ hours, minutes, parts }: PartialDay, cameraId: string): Promise<Part> {
-    const ofHours = byHour(minutes);
+  async #partOfCamera({ hours, minutes, partialMinutes }: PartOfDay, cameraId: string): Promise<ShardActivity> {
+    const wanted = byHour(minutes);
     const readList = async (): Promise<readonly string[]> =>
-      parts.length === 0 ? [] : this.#read(async () => readCategories(this.#table, this.#partition));
-    const [list, ends, row] = await Promise.all([
+      partialMinutes.length === 0 ? [] : this.#read(async () => readCategories(this.#table, this.#partition));
+    const [list, partial, stored] = await Promise.all([
       readList(),
-      Promise.all(parts.map(async (part) => this.#end(part, cameraId))),
-      this.#get(cameraKey(cameraId), cameraProperties(hours, ofHours.keys())),
+      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute, cameraId))),
+      this.#get(cameraKey(cameraId), cameraProperties(hours, wanted.keys())),
     ]);
-    if (row === undefined) return NOTHING;
-    const day = cameraDayFrom(row);
+    if (stored === undefined) return NOTHING;
+    const row = cameraRowFrom(stored);
     const sum = new ShardSum();
-    for (const { moments } of ends) {
-      for (const moment of moments) if (moment.place === day.place) sum.addMoment(moment);
+    for (const { samples } of partial) {
+      for (const sample of samples) if (sample.cameraIndex === row.index) sum.addSample(sample);
     }
     const tally = sumOf([
-      tallyOf(day, hours, ofHours),
-      await named(list, readList, (categories) => sum.tally(categories)),
-      ...ends.map(({ looked }) => looked.tally),
+      decodingRow(stored, () => tallyOf(row, hours, wanted)),
+      await this.#named(list, readList, (categories) => sum.tally(categories)),
+      ...partial.map(({ events }) => events.tally),
     ]);
     return { tally, cameras: tally.events > 0 ? [cameraId] : [] };
   }
 
-  /** Some buckets of a row. */
-  async #buckets(rowKey: string, numbers: readonly number[]): Promise<readonly Bucket[]> {
+  /** Adds some buckets of a row to a sum. */
+  async #addBuckets(sum: ShardSum, rowKey: string, numbers: readonly number[]): Promise<void> {
     const row = numbers.length === 0 ? undefined : await this.#get(rowKey, bucketProperties(numbers));
-    return row === undefined ? [] : [...bucketsFrom(row).values()];
+    if (row === undefined) return;
+    decodingRow(row, () => {
+      for (const bucket of bucketsFrom(row).values()) sum.addBucket(bucket);
+    });
   }
 
-  /** What there is of a part of a minute, of all cameras; where it is crowded, of all cameras or one. */
-  async #end(part: MinutePart, cameraId?: string): Promise<End> {
-    const [from, to] = [intoMinute(part.start), intoMinute(part.end)];
-    const row = await this.#get(minuteKey(part.minute), momentProperties(from, to));
-    const moments = row === undefined ? [] : momentsOf(momentsFrom(row), from, to);
-    if (moments !== undefined) return { moments, looked: NOTHING };
-    return { moments: [], looked: await this.#events(part, cameraId) };
+  /** Reads a partial minute of all cameras; its event rows, where a second has overflowed, of all cameras or one. */
+  async #partialMinute(minute: PartialMinute, cameraId?: string): Promise<PartialMinuteRows> {
+    const [from, to] = [microsecondOfMinute(minute.start), microsecondOfMinute(minute.end)];
+    const row = await this.#get(minuteKey(minute.minute), sampleProperties(from, to));
+    const samples = row === undefined ? [] : decodingRow(row, () => samplesOf(minuteRowFrom(row), from, to));
+    if (samples !== undefined) return { samples, events: NOTHING };
+    return { samples: [], events: await this.#events(minute, cameraId) };
   }
 
-  async #events(part: MinutePart, cameraId: string | undefined): Promise<Part> {
-    const range = eventsOfMinute(part.minute, cameraId);
-    const filter = `ts_utc ge '${sortableInstant(part.start)}' and ts_utc le '${sortableInstant(part.end)}'`;
+  async #events({ minute, start, end }: PartialMinute, cameraId: string | undefined): Promise<ShardActivity> {
+    const range = eventsOfMinute(minute, cameraId);
+    const filter = `ts_utc ge '${sortableInstant(start)}' and ts_utc le '${sortableInstant(end)}'`;
     const rows = await this.#read(async () =>
       this.#table.all(this.#partition, range, { select: CONTRIBUTION_PROPERTIES, filter }),
     );
     return {
-      tally: sumOf(rows.map((row) => contributionFromRow(row))),
-      cameras: rows.map((row) => parseEventKey(row.rowKey).cameraId),
+      tally: sumOf(rows.map(contributionFrom)),
+      cameras: rows.map((row) => decodingRow(row, () => parseEventKey(row.rowKey).cameraId)),
     };
   }
 
-  /** The properties of a row; undefined where it is not there. */
-  async #get(rowKey: string, select: readonly string[]): Promise<Properties | undefined> {
-    return (await this.#read(async () => this.#table.get(this.#partition, rowKey, select)))?.properties;
+  /** Names a sum with lists that were read meanwhile, or with later ones where they are older than the summed rows. */
+  async #named<List, Result>(
+    list: List,
+    readAgain: () => Promise<List>,
+    name: (list: List) => Result | undefined,
+  ): Promise<Result> {
+    let result = name(list);
+    for (let tries = 1; result === undefined; tries += 1) {
+      if (tries > LIST_TRIES) throw listsTooShort(this.#partition);
+      result = name(await readAgain());
+    }
+    return result;
+  }
+
+  async #get(rowKey: string, select: readonly string[]): Promise<StoredRow | undefined> {
+    return this.#read(async () => this.#table.get(this.#partition, rowKey, select));
   }
 }

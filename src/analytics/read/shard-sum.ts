@@ -1,51 +1,41 @@
-import type { Bucket } from '../rows/bucket-row.ts';
-import { ByteReader } from '../rows/byte-stream.ts';
-import type { StoredMoment } from '../rows/minute-row.ts';
-import { placesIn, unionOfPlaces } from '../rows/bitset.ts';
-import { TallySum } from '../rows/tally-bytes.ts';
 import type { Tally } from '../model/tally.ts';
+import { indexesIn, unionOf } from '../rows/bitset.ts';
+import { ByteReader } from '../rows/bytes.ts';
+import type { Bucket } from '../rows/hour-rows.ts';
+import type { StoredSample } from '../rows/minute-row.ts';
+import { TallySum } from '../rows/tally-bytes.ts';
 
 /**
- * Adds up what rows of a shard keep by the places of cameras and categories in the shard's lists. The names come last: the
- * lists only grow, so those of a later moment do.
+ * Adds up rows of a shard by the indexes of cameras and categories in the shard's lists. The names are looked up last: the lists
+ * are only appended to, so lists that are read later do as well.
  */
 export class ShardSum {
   readonly #tally = new TallySum();
   readonly #cameras = new Set<number>();
   #active: Uint8Array = new Uint8Array();
 
-  /** Adds an hour or a minute. */
+  /** @throws {DecodeError} where the bucket cannot be decoded */
   addBucket({ tally, active }: Bucket): void {
     this.#tally.add(new ByteReader(tally));
-    this.#active = unionOfPlaces(this.#active, active);
+    this.#active = unionOf(this.#active, active);
   }
 
-  /** Adds what a camera sent at a microsecond. */
-  addMoment({ tally, place }: StoredMoment): void {
+  /** @throws {DecodeError} where the sample cannot be decoded */
+  addSample({ tally, cameraIndex }: StoredSample): void {
     this.#tally.add(new ByteReader(tally));
-    this.#cameras.add(place);
+    this.#cameras.add(cameraIndex);
   }
 
-  /**
-   * The sum's tally.
-   *
-   * @param categories the shard's list
-   * @returns undefined where the list is older than what was added: read it again
-   */
+  /** The sum; undefined where the shard's list of categories is older than what was added: read it again. */
   tally(categories: readonly string[]): Tally | undefined {
     return this.#tally.named(categories);
   }
 
-  /**
-   * The cameras that sent what was added.
-   *
-   * @param ids the shard's list
-   * @returns undefined where the list is older than what was added: read it again
-   */
+  /** The cameras that sent it; undefined where the shard's list of cameras is older than what was added: read it again. */
   cameras(ids: readonly string[]): readonly string[] | undefined {
     const cameras: string[] = [];
-    for (const place of new Set([...placesIn(this.#active), ...this.#cameras])) {
-      const id = ids[place];
+    for (const index of new Set([...indexesIn(this.#active), ...this.#cameras])) {
+      const id = ids[index];
       if (id === undefined) return undefined;
       cameras.push(id);
     }

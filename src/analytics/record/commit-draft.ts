@@ -1,81 +1,87 @@
-import { applyFacets, categoriesOf, contributionOf, type EventMessage, type Facets } from '../model/camera-event.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
-import { MAX_CAMERA_CATEGORIES } from '../rows/camera-row.ts';
-import { eventKeyOf } from '../rows/event-row.ts';
-import type { KnownEvent, ShardView } from './shard-snapshot.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
+import {
+  applyFacets,
+  categoriesOf,
+  contributionOf,
+  MAX_CAMERA_CATEGORIES,
+  type Facets,
+} from '../model/camera-event.ts';
 import { EMPTY_TALLY, minus, type Tally } from '../model/tally.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
+import type { EventRow } from '../rows/event-row.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
+import type { KeyedMessage } from './keyed-message.ts';
+import type { ShardSnapshot } from './shard-snapshot.ts';
 
-/** What became of a message: it counted something new, it changed nothing, or it can never be taken, and why. */
+/** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
 export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
 
-/** What a message about an event changes in every counter that the event is part of. */
+/** The difference that a message makes to every counter of its event. */
 export interface Change {
-  readonly message: EventMessage;
+  readonly keyed: KeyedMessage;
   readonly difference: Tally;
 }
 
-/** Works out what messages do to the events they are about, and the differences that this makes to the counters. */
+/** Applies messages to their events, and works out the differences that this makes to the counters. */
 export class Draft {
   /** Of each message taken, in order. */
   readonly outcomes: Outcome[] = [];
   /** The events that changed, by row key. */
-  readonly events = new Map<string, KnownEvent>();
+  readonly events = new Map<string, EventRow>();
   readonly changes: Change[] = [];
-  readonly #view: ShardView;
+  readonly #snapshot: ShardSnapshot;
   readonly #categories: Set<string>;
-  /** Of the cameras whose events changed. */
+  /** The categories of each camera whose events changed. */
   readonly #cameraCategories = new Map<string, Set<string>>();
   #newCameras = 0;
 
-  constructor(view: ShardView) {
-    this.#view = view;
-    this.#categories = new Set(view.total?.tally.categories.keys());
+  constructor(snapshot: ShardSnapshot) {
+    this.#snapshot = snapshot;
+    this.#categories = new Set(snapshot.total?.tally.categories.keys());
   }
 
-  /** Works out what one more message does. */
-  take(message: EventMessage): void {
-    this.outcomes.push(this.#outcomeOf(message));
+  /** Applies one more message. */
+  take(keyed: KeyedMessage): void {
+    this.outcomes.push(this.#outcomeOf(keyed));
   }
 
-  #outcomeOf(message: EventMessage): Outcome {
-    const key = eventKeyOf(message);
-    const before = this.events.get(key) ?? this.#view.events.get(key)?.value;
+  #outcomeOf(keyed: KeyedMessage): Outcome {
+    const { message, eventKey } = keyed;
+    const before = this.events.get(eventKey) ?? this.#snapshot.events.get(eventKey)?.value;
     if (before !== undefined && before.ts !== message.ts) {
       return { refused: 'data.ts_utc is not the one that this event of this camera was first reported with' };
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);
     if (before !== undefined && facets === before.facets) return 'unchanged';
-    const refused = this.#claimRoom(message.cameraId, facets);
+    const refused = this.#reserve(message.cameraId, facets);
     if (refused !== undefined) return { refused };
 
-    this.events.set(key, { ts: message.ts, facets });
+    this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);
-    this.changes.push({ message, difference: minus(contributionOf(facets), counted) });
+    this.changes.push({ keyed, difference: minus(contributionOf(facets), counted) });
     return 'recorded';
   }
 
-  /** Takes up room for categories and camera; says what there is no room for, and then takes nothing. */
-  #claimRoom(cameraId: string, facets: Facets): string | undefined {
-    const known = this.#view.cameras.get(cameraId)?.value.tally.categories.keys() ?? [];
+  /** Reserves room for the camera and its categories. Where there is none, reserves nothing and returns the reason. */
+  #reserve(cameraId: string, facets: Facets): string | undefined {
+    const known = this.#snapshot.cameras.get(cameraId)?.value.tally.categories.keys() ?? [];
     const ofCamera = this.#cameraCategories.get(cameraId) ?? new Set(known);
-    const more = [...categoriesOf(facets)];
-    const moreOfCamera = more.filter((category) => !ofCamera.has(category));
-    if (ofCamera.size + moreOfCamera.length > MAX_CAMERA_CATEGORIES) {
+    const categories = [...categoriesOf(facets)];
+    const newOfCamera = categories.filter((category) => !ofCamera.has(category));
+    if (ofCamera.size + newOfCamera.length > MAX_CAMERA_CATEGORIES) {
       return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
     }
-    const moreOfShard = more.filter((category) => !this.#categories.has(category));
-    if (this.#categories.size + moreOfShard.length > MAX_TALLY_CATEGORIES) {
+    const newOfShard = categories.filter((category) => !this.#categories.has(category));
+    if (this.#categories.size + newOfShard.length > MAX_TALLY_CATEGORIES) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
-    const list = this.#view.total?.cameras;
-    const isNew = list?.places.has(cameraId) !== true && !this.#cameraCategories.has(cameraId);
+    const list = this.#snapshot.total?.cameras;
+    const isNew = list?.indexes.has(cameraId) !== true && !this.#cameraCategories.has(cameraId);
     if (isNew && (list?.ids.length ?? 0) + this.#newCameras >= MAX_CAMERAS_PER_SHARD) {
       return `more than ${MAX_CAMERAS_PER_SHARD} cameras would be active in one shard of the day`;
     }
     if (isNew) this.#newCameras += 1;
-    for (const category of moreOfCamera) ofCamera.add(category);
-    for (const category of moreOfShard) this.#categories.add(category);
+    for (const category of newOfCamera) ofCamera.add(category);
+    for (const category of newOfShard) this.#categories.add(category);
     this.#cameraCategories.set(cameraId, ofCamera);
     return undefined;
   }

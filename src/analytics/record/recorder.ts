@@ -2,27 +2,30 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import type { Outcome } from './commit-draft.ts';
 import { dayOf, type Day } from '../model/day.ts';
-import { shardOf, type DayShards } from '../rows/day-shards.ts';
+import { shardOf } from '../model/shard.ts';
+import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
+import { StorageTrouble, WriteConflict, type CounterTable } from '../rows/table.ts';
+import type { Outcome } from './commit-draft.ts';
 import { RowCache } from './row-cache.ts';
-import { NotCommitted, ShardCommitter } from './shard-committer.ts';
+import { ShardCommitter } from './shard-committer.ts';
 import { ShardRows } from './shard-rows.ts';
-import { StorageTrouble, type CounterTable } from '../rows/table.ts';
+import { StaleSnapshot } from './shard-snapshot.ts';
 
-/** Storage cannot take what was sent now. What was committed stays; sending all of it again is safe. */
+/** Storage cannot take all of the messages now. What was committed stays, and sending all of them again is safe. */
 export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
 
-const MOST_WAITING = 50_000;
+const MAX_WAITING = 50_000;
 const IDLE_COMMITTERS = 64;
 const PARALLEL_COMMITS = 16;
 const PARALLEL_CLAIMS = 16;
 
 /**
- * Records messages about events: each counted exactly once, whatever is sent again and however many instances run.
+ * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
+ * instances run.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
@@ -34,7 +37,7 @@ export class Recorder {
   readonly #cache = new RowCache();
   readonly #committers = new Map<string, ShardCommitter>();
   readonly #commits = pLimit(PARALLEL_COMMITS);
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #recordings = new Set<Promise<unknown>>();
 
   constructor(table: CounterTable, shards: DayShards, log: Log) {
     this.#table = table;
@@ -43,51 +46,46 @@ export class Recorder {
   }
 
   /**
-   * Commits messages.
+   * Commits messages. Where some fail, the others are committed all the same, and then the first error is thrown.
    *
-   * @returns what became of each, in their order
-   * @throws {RecorderUnavailable} once all is settled, where some could not be committed now
+   * @returns the outcome of each, in their order
+   * @throws {DamagedRow} where a row that some of them change is damaged
+   * @throws {RecorderUnavailable} where all errors come from storage that could not take some of them now
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    if (this.#waiting() + messages.length > MOST_WAITING) {
-      this.#log.warn('too much waits to be recorded', { waiting: this.#waiting() });
-      throw new RecorderUnavailable('too much is waiting to be recorded');
+    if (this.#waiting() + messages.length > MAX_WAITING) {
+      this.#log.warn('too many messages wait to be recorded', { waiting: this.#waiting() });
+      throw new RecorderUnavailable('too many messages wait to be recorded');
     }
     const recording = this.#record(messages);
-    this.#underWay.add(recording);
+    this.#recordings.add(recording);
     try {
       return await recording;
     } finally {
-      this.#underWay.delete(recording);
+      this.#recordings.delete(recording);
     }
   }
 
-  /** Until everything that was given to the recorder is settled, whatever comes of it. */
+  /** Waits until all messages given to the recorder are committed or have failed. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#recordings.size > 0) await Promise.allSettled(this.#recordings);
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const settled = await Promise.allSettled(await this.#submitAll(messages));
-    const failure = settled.find((result) => result.status === 'rejected');
-    if (failure !== undefined) throw this.#unavailable(failure.reason);
+    const claims = new Map<Day, Promise<number>>();
+    const limit = pLimit(PARALLEL_CLAIMS);
+    const settled = await Promise.allSettled(
+      messages.map(async (message) => {
+        const day = dayOf(message.ts);
+        let claim = claims.get(day);
+        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
+        const shards = await claim;
+        return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
+      }),
+    );
+    const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    if (errors.length > 0) throw this.#failure(errors);
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  }
-
-  async #submitAll(messages: readonly EventMessage[]): Promise<readonly Promise<Outcome>[]> {
-    const days = new Map<Day, number>();
-    try {
-      await pLimit(PARALLEL_CLAIMS).map(new Set(messages.map(({ ts }) => dayOf(ts))), async (day) =>
-        days.set(day, await this.#shards.claim(day)),
-      );
-    } catch (error) {
-      throw this.#unavailable(error);
-    }
-    return messages.map(async (message) => {
-      const day = dayOf(message.ts);
-      const shards = days.get(day) ?? 1;
-      return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
-    });
   }
 
   #committer(day: Day, shards: number, shard: number): ShardCommitter {
@@ -102,7 +100,7 @@ export class Recorder {
         this.#commits,
       );
     }
-    // Behind all others, so that the idle one that was used longest ago is dropped first.
+    // Moved behind all others, so that the least recently used one is dropped first.
     this.#committers.delete(partition);
     this.#dropIdle();
     this.#committers.set(partition, committer);
@@ -122,10 +120,15 @@ export class Recorder {
     return waiting;
   }
 
-  #unavailable(error: unknown): unknown {
-    if (!(error instanceof NotCommitted || error instanceof StorageTrouble)) return error;
-    const cause = error instanceof NotCommitted ? error.cause : error;
-    this.#log.error('events not recorded', { reason: error.message, kind: cause instanceof Error ? cause.name : '' });
-    return new RecorderUnavailable('storage did not take all events', { cause: error });
+  /** The error to throw for the errors of messages: one that sending again cannot mend comes first. */
+  #failure(errors: readonly unknown[]): unknown {
+    const lasting = errors.find((error) => !isTransient(error));
+    if (lasting !== undefined) return lasting;
+    const [cause] = errors;
+    this.#log.error('events not recorded', { kind: cause instanceof Error ? cause.name : typeof cause });
+    return new RecorderUnavailable('storage did not take all events', { cause });
   }
 }
+
+const isTransient = (error: unknown): boolean =>
+  error instanceof StorageTrouble || error instanceof WriteConflict || error instanceof StaleSnapshot;

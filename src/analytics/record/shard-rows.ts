@@ -1,46 +1,37 @@
-import pLimit from 'p-limit';
-
-import { bucketsFrom, eventsOf, type Buckets } from '../rows/bucket-row.ts';
-import type { EventMessage } from '../model/camera-event.ts';
-import { cameraDayFrom, cameraProperties } from '../rows/camera-row.ts';
-import type { CommitPlan } from './commit-plan.ts';
-import { hourOfMinute, minuteOfDay } from '../model/day.ts';
-import { eventFromRow } from '../rows/event-row.ts';
-import { cameraKey, hourKey, HOURS_KEY, minuteKey, parseCameraKey, TOTAL_KEY, type KeyRange } from '../rows/keys.ts';
-import { momentsFrom, type Moments } from '../rows/minute-row.ts';
-import type { RowCache } from './row-cache.ts';
-import type { KnownCamera, KnownEvent, ShardView, Versioned } from './shard-snapshot.ts';
-import type { CounterTable, StoredRow } from '../rows/table.ts';
+import { bucketsFrom, eventsOf, type HourRow, type HoursRow } from '../rows/hour-rows.ts';
+import { decodingRow } from '../rows/damaged-row.ts';
+import type { EventRow } from '../rows/event-row.ts';
+import { cameraKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../rows/keys.ts';
+import { minuteRowFrom, type MinuteRow } from '../rows/minute-row.ts';
+import type { StoredRow } from '../rows/row.ts';
+import type { CounterTable } from '../rows/table.ts';
 import { readTotal, type StoredTotal } from '../rows/total-row.ts';
+import { hourOfMinute } from '../model/day.ts';
+import type { CommitPlan } from './commit-plan.ts';
+import type { KeyedMessage } from './keyed-message.ts';
+import type { RowCache, RowsOfKind } from './row-cache.ts';
+import { RowReads } from './row-reads.ts';
+import type { ShardSnapshot, Versioned } from './shard-snapshot.ts';
 
 /** A message, and whether its event's row must be read before anything is written. */
-export interface Candidate {
-  readonly message: EventMessage;
-  readonly key: string;
-  /** A frame that was never seen is inserted without looking; after a conflict nothing is taken for granted. */
+export interface Candidate extends KeyedMessage {
+  /** A new frame is inserted without reading first; after a conflict every row is read. */
   readonly readFirst: boolean;
 }
 
-/** In place of the ETag of a row that a transaction under way is about to write. */
+/** In place of the ETag of a row that a transaction in flight is about to write. */
 export const PENDING = 'pending';
 
-const PARALLEL_READS = 16;
-// From this many keys close together one range is cheaper than a read for each.
-const KEYS_FOR_RANGE = 3;
-const CAMERAS_A_KEY_FOR_RANGE = 8;
-const ROWS_A_KEY_FOR_RANGE = 20;
+const ALL_DAY: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
 
-const hourOf = ({ ts }: EventMessage): number => hourOfMinute(minuteOfDay(ts));
-
-const bucketsOf = ({ etag, properties }: StoredRow): Versioned<Buckets> => ({ etag, value: bucketsFrom(properties) });
-
-const rangeOver = (keys: readonly string[]): KeyRange => {
-  const sorted = [...keys].sort();
-  return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''}\u0000` };
-};
+/** The rows of the whole day. */
+interface DayRows {
+  readonly total: StoredTotal | undefined;
+  readonly hours: Versioned<HoursRow> | undefined;
+}
 
 /**
- * What one process knows of the rows of one shard of a day: read when needed, kept from the last commit, dropped after a
+ * What one process knows of the rows of one shard of a day: read when needed, kept from the last commit, forgotten after a
  * conflict.
  */
 export class ShardRows {
@@ -48,9 +39,10 @@ export class ShardRows {
   readonly #partition: string;
   readonly #cache: RowCache;
   readonly #onEmpty: () => Promise<void>;
+  readonly #reads: RowReads;
   #day: DayRows | undefined;
-  /** By hour. */
-  readonly #minutes = new Map<number, Versioned<Buckets>>();
+  /** By hour of the day. */
+  readonly #hourRows = new Map<number, Versioned<HourRow>>();
 
   /** @param onEmpty called before the first event of the shard is written */
   constructor(table: CounterTable, partition: string, cache: RowCache, onEmpty: () => Promise<void>) {
@@ -58,67 +50,68 @@ export class ShardRows {
     this.#partition = partition;
     this.#cache = cache;
     this.#onEmpty = onEmpty;
+    this.#reads = new RowReads(table, partition);
   }
 
   /** The event as it was last seen in storage, from memory. */
-  committedEvent(key: string): KnownEvent | undefined {
+  committedEvent(key: string): EventRow | undefined {
     const event = this.#cache.events.get(this.#partition, key);
     return event?.etag === PENDING ? undefined : event?.value;
   }
 
   /**
-   * All that a plan for these messages needs.
+   * The rows that a plan for these messages needs.
    *
-   * @throws {StorageTrouble} where storage does not answer
+   * @param readAll whether no event is inserted without reading first
+   * @throws {StorageTrouble | DamagedRow}
    */
-  async view(candidates: readonly Candidate[]): Promise<ShardView> {
+  async snapshot(candidates: readonly Candidate[], readAll = false): Promise<ShardSnapshot> {
     const { total, hours } = await this.#readDay();
-    const limit = pLimit(PARALLEL_READS);
-    const [minutes, cameras] = await Promise.all([
-      this.#readMinutes(candidates, hours, limit),
-      this.#readCameras(candidates, total, limit),
+    const [hourRows, cameras] = await Promise.all([
+      this.#readHourRows(candidates, hours),
+      this.#readCameras(candidates, total),
     ]);
-    const [moments, events] = await Promise.all([
-      this.#readMoments(candidates, minutes, limit),
-      this.#readEvents(candidates, total, limit),
+    const [minuteRows, events] = await Promise.all([
+      this.#readMinuteRows(candidates, hourRows),
+      this.#readEvents(candidates, total, readAll),
     ]);
-    return { total, hours, minutes, moments, cameras, events };
+    return { partition: this.#partition, total, hours, hourRows, minuteRows, cameras, events };
   }
 
   /**
-   * Takes over what a transaction writes: with the ETags it answered, or ahead of its answer, so that the next one can be
-   * planned meanwhile.
+   * Takes over the rows that a transaction writes: with the ETags of its answer, or before the answer, so that the next
+   * transaction can be planned meanwhile.
    */
-  adopt(plan: CommitPlan, view: ShardView, etagOf: (rowKey: string) => string = () => PENDING): void {
+  apply(plan: CommitPlan, snapshot: ShardSnapshot, etagOf: (rowKey: string) => string = () => PENDING): void {
     const listEtags = [...(this.#day?.total?.listEtags ?? [])];
     for (const { rowKey } of plan.writes) {
-      const part = /^cameras\|(\d+)$/.exec(rowKey)?.[1];
-      if (part !== undefined) listEtags[Number(part) - 1] = etagOf(rowKey);
+      const number = /^cameras\|(\d+)$/.exec(rowKey)?.[1];
+      if (number !== undefined) listEtags[Number(number) - 1] = etagOf(rowKey);
     }
     this.#day = {
       total: { ...plan.total, etag: etagOf(TOTAL_KEY), listEtags },
       hours: { value: plan.hours, etag: etagOf(HOURS_KEY) },
     };
-    for (const [hour, value] of plan.minutes) this.#minutes.set(hour, { etag: etagOf(hourKey(hour)), value });
-    for (const [minute, value] of plan.moments) {
-      this.#cache.moments.set(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
+    for (const [hour, value] of plan.hourRows) this.#hourRows.set(hour, { etag: etagOf(hourKey(hour)), value });
+    for (const [minute, value] of plan.minuteRows) {
+      this.#cache.minutes.set(this.#partition, minute, { etag: etagOf(minuteKey(minute)), value });
     }
     for (const [cameraId, value] of plan.cameras) {
-      // A camera that had no row has no hours but those that the plan writes.
-      const known = view.cameras.get(cameraId)?.known ?? ALL_DAY;
+      // A camera that had no row has only the hours that the plan writes.
+      const known = snapshot.cameras.get(cameraId)?.known ?? ALL_DAY;
       this.#cache.cameras.set(this.#partition, cameraId, { etag: etagOf(cameraKey(cameraId)), value, known });
     }
     for (const [key, value] of plan.events) this.#cache.events.set(this.#partition, key, { etag: etagOf(key), value });
   }
 
-  /** Forgets all that a failed transaction took for granted. */
+  /** Forgets all rows that a failed transaction relied on. */
   forget(candidates: readonly Candidate[]): void {
     this.#day = undefined;
-    this.#minutes.clear();
-    for (const { message, key } of candidates) {
+    this.#hourRows.clear();
+    for (const { message, eventKey, minute } of candidates) {
       this.#cache.cameras.forget(this.#partition, message.cameraId);
-      this.#cache.events.forget(this.#partition, key);
-      this.#cache.moments.forget(this.#partition, minuteOfDay(message.ts));
+      this.#cache.events.forget(this.#partition, eventKey);
+      this.#cache.minutes.forget(this.#partition, minute);
     }
   }
 
@@ -126,152 +119,109 @@ export class ShardRows {
     if (this.#day === undefined) {
       const [total, hours] = await Promise.all([
         readTotal(this.#table, this.#partition),
-        this.#table.get(this.#partition, HOURS_KEY),
+        this.#readRow(HOURS_KEY, bucketsFrom),
       ]);
       if (total === undefined) await this.#onEmpty();
-      this.#day = { total, hours: hours && bucketsOf(hours) };
+      this.#day = { total, hours };
     }
     return this.#day;
   }
 
-  async #readMinutes(
+  async #readHourRows(
     candidates: readonly Candidate[],
-    hours: Versioned<Buckets> | undefined,
-    limit: Limit,
-  ): Promise<ShardView['minutes']> {
-    // An hour that has no events has no row of minutes: they are written together.
-    const wanted = new Set(candidates.map(({ message }) => hourOf(message)).filter((hour) => hours?.value.has(hour)));
-    const missing = [...wanted].filter((hour) => !this.#minutes.has(hour));
-    await limit.map(missing, async (hour) => {
-      const row = await this.#table.get(this.#partition, hourKey(hour));
-      if (row !== undefined) this.#minutes.set(hour, bucketsOf(row));
+    hours: Versioned<HoursRow> | undefined,
+  ): Promise<ShardSnapshot['hourRows']> {
+    // An hour that has no events has no row of its own: both are written together.
+    const wanted = new Set(candidates.map(({ hour }) => hour).filter((hour) => hours?.value.has(hour)));
+    const missing = [...wanted].filter((hour) => !this.#hourRows.has(hour));
+    await this.#reads.each(missing, async (hour) => {
+      const row = await this.#readRow(hourKey(hour), bucketsFrom);
+      if (row !== undefined) this.#hourRows.set(hour, row);
     });
-    return new Map([...this.#minutes].filter(([hour]) => wanted.has(hour)));
+    return new Map([...this.#hourRows].filter(([hour]) => wanted.has(hour)));
   }
 
-  async #readMoments(
+  async #readMinuteRows(
     candidates: readonly Candidate[],
-    minutes: ShardView['minutes'],
-    limit: Limit,
-  ): Promise<ShardView['moments']> {
-    const view = new Map<number, Versioned<Moments>>();
-    // A minute that has no events has no row of moments: they are written together.
-    const wanted = new Set(candidates.map(({ message }) => minuteOfDay(message.ts)));
-    const stored = [...wanted].filter((minute) => minutes.get(hourOfMinute(minute))?.value.has(minute % 60));
-    await limit.map(stored, async (minute) => {
-      let moments = this.#cache.moments.get(this.#partition, minute);
-      if (moments === undefined) {
-        const row = await this.#table.get(this.#partition, minuteKey(minute));
-        if (row === undefined) return;
-        moments = { etag: row.etag, value: momentsFrom(row.properties) };
-        this.#cache.moments.set(this.#partition, minute, moments);
-      }
-      view.set(minute, moments);
+    hourRows: ShardSnapshot['hourRows'],
+  ): Promise<ShardSnapshot['minuteRows']> {
+    const found = new Map<number, Versioned<MinuteRow>>();
+    // A minute that has no events has no row of its own: both are written together.
+    const wanted = new Set(candidates.map(({ minute }) => minute));
+    const stored = [...wanted].filter((minute) => hourRows.get(hourOfMinute(minute))?.value.has(minute % 60));
+    const missing = stored.filter((minute) => this.#cache.minutes.get(this.#partition, minute) === undefined);
+    await this.#reads.each(missing, async (minute) => {
+      const row = await this.#readRow(minuteKey(minute), minuteRowFrom);
+      if (row !== undefined) found.set(minute, row);
     });
-    return view;
+    return this.#collect(stored, found, this.#cache.minutes);
   }
 
   async #readCameras(
     candidates: readonly Candidate[],
     total: StoredTotal | undefined,
-    limit: Limit,
-  ): Promise<ShardView['cameras']> {
+  ): Promise<ShardSnapshot['cameras']> {
     const wanted = new Map<string, Set<number>>();
-    for (const { message } of candidates) {
-      // A camera that the total does not list has no row: they are written together.
-      if (total?.cameras.places.has(message.cameraId) !== true) continue;
-      wanted.set(message.cameraId, (wanted.get(message.cameraId) ?? new Set()).add(hourOf(message)));
+    for (const { message, hour } of candidates) {
+      // A camera that the total does not list has no row: both are written together.
+      if (total?.cameras.indexes.has(message.cameraId) !== true) continue;
+      wanted.set(message.cameraId, (wanted.get(message.cameraId) ?? new Set()).add(hour));
     }
-    const missing = [...wanted].filter(([cameraId, hours]) => {
-      const cached = this.#cache.cameras.get(this.#partition, cameraId);
-      return cached === undefined || ![...hours].every((hour) => cached.known.has(hour));
-    });
-    const found = new Map<string, KnownCamera>();
-    const ids = missing.map(([cameraId]) => cameraId);
-    const asked = new Set(ids);
-    const camerasInAll = total?.cameras.ids.length ?? 0;
-    if (ids.length >= KEYS_FOR_RANGE && camerasInAll <= CAMERAS_A_KEY_FOR_RANGE * ids.length) {
-      const known = new Set(missing.flatMap(([, hours]) => [...hours]));
-      const select = cameraProperties(known, known);
-      for (const row of await this.#table.all(this.#partition, rangeOver(ids.map(cameraKey)), { select })) {
-        const cameraId = parseCameraKey(row.rowKey);
-        // The range also has cameras that are known already, perhaps with hours that were not read now.
-        if (asked.has(cameraId)) found.set(cameraId, { etag: row.etag, value: cameraDayFrom(row.properties), known });
-      }
-    } else {
-      await limit.map(missing, async ([cameraId, hours]) => {
-        const known = new Set([...hours, ...(this.#cache.cameras.get(this.#partition, cameraId)?.known ?? [])]);
-        const row = await this.#table.get(this.#partition, cameraKey(cameraId), cameraProperties(known, known));
-        if (row !== undefined) found.set(cameraId, { etag: row.etag, value: cameraDayFrom(row.properties), known });
-      });
+    const missing = new Map<string, ReadonlySet<number>>();
+    for (const [cameraId, hours] of wanted) {
+      const known = this.#cache.cameras.get(this.#partition, cameraId)?.known ?? new Set();
+      if (hours.isSubsetOf(known)) continue;
+      missing.set(cameraId, hours.union(known));
+      // A row that is not found now must not be taken from memory, which lacks the wanted hours.
+      this.#cache.cameras.forget(this.#partition, cameraId);
     }
-    const view = new Map<string, KnownCamera>();
-    for (const cameraId of wanted.keys()) {
-      // One that was looked for and not found is not taken from memory: what is known of it lacks the hours that are wanted.
-      const camera = asked.has(cameraId) ? found.get(cameraId) : this.#cache.cameras.get(this.#partition, cameraId);
-      if (camera === undefined) continue;
-      this.#cache.cameras.set(this.#partition, cameraId, camera);
-      view.set(cameraId, camera);
-    }
-    return view;
+    const found = await this.#reads.cameras(missing, total?.cameras.ids.length ?? 0);
+    return this.#collect(wanted.keys(), found, this.#cache.cameras);
   }
 
   async #readEvents(
     candidates: readonly Candidate[],
     total: StoredTotal | undefined,
-    limit: Limit,
-  ): Promise<ShardView['events']> {
-    const minutes = new Map<number, Set<string>>();
-    for (const { message, key, readFirst } of candidates) {
-      if (!readFirst || total?.cameras.places.has(message.cameraId) !== true) continue;
-      if (this.#cache.events.get(this.#partition, key) !== undefined) continue;
-      const minute = minuteOfDay(message.ts);
-      minutes.set(minute, (minutes.get(minute) ?? new Set()).add(key));
+    readAll: boolean,
+  ): Promise<ShardSnapshot['events']> {
+    const missing = new Map<number, Set<string>>();
+    for (const { message, eventKey, minute, readFirst } of candidates) {
+      // A camera that the total does not list has no events.
+      if (!(readFirst || readAll) || total?.cameras.indexes.has(message.cameraId) !== true) continue;
+      if (this.#cache.events.get(this.#partition, eventKey) !== undefined) continue;
+      missing.set(minute, (missing.get(minute) ?? new Set()).add(eventKey));
     }
-    const found = new Map<string, Versioned<KnownEvent>>();
-    const keep = (row: StoredRow): void => void found.set(row.rowKey, { etag: row.etag, value: eventFromRow(row) });
-    const one = async (key: string): Promise<void> => {
-      const row = await this.#table.get(this.#partition, key);
-      if (row !== undefined) keep(row);
-    };
-    const ranges: ReadonlySet<string>[] = [];
-    const singles: string[] = [];
-    for (const [minute, keys] of minutes) {
-      if (this.#isCheapRange(minute, keys.size)) ranges.push(keys);
-      else singles.push(...keys);
-    }
-    await Promise.all([
-      limit.map(ranges, async (keys) => {
-        for (const row of await this.#table.all(this.#partition, rangeOver([...keys]))) {
-          if (keys.has(row.rowKey)) keep(row);
-        }
-      }),
-      limit.map(singles, one),
-    ]);
-    const view = new Map<string, Versioned<KnownEvent>>();
-    for (const { key } of candidates) {
-      const event = found.get(key) ?? this.#cache.events.get(this.#partition, key);
-      if (event === undefined) continue;
-      this.#cache.events.set(this.#partition, key, event);
-      view.set(key, event);
-    }
-    return view;
+    const found = await this.#reads.events(missing, (minute) => this.#eventsIn(minute));
+    const keys = candidates.map(({ eventKey }) => eventKey);
+    return this.#collect(keys, found, this.#cache.events);
   }
 
-  /** Whether a range over a minute's events costs less than a read for each key; the hour's row knows how many there are. */
-  #isCheapRange(minute: number, keys: number): boolean {
-    const ofMinute = this.#minutes.get(hourOfMinute(minute))?.value.get(minute % 60);
-    const rows = ofMinute === undefined ? 0 : eventsOf(ofMinute);
-    return keys >= KEYS_FOR_RANGE && rows <= ROWS_A_KEY_FOR_RANGE * keys;
+  /** The rows that were found in storage, and others from memory; keeps all of them there. */
+  #collect<Key extends string | number, Row extends object>(
+    keys: Iterable<Key>,
+    found: ReadonlyMap<Key, Row>,
+    memory: RowsOfKind<Key, Row>,
+  ): ReadonlyMap<Key, Row> {
+    const rows = new Map<Key, Row>();
+    for (const key of keys) {
+      const row = found.get(key) ?? memory.get(this.#partition, key);
+      if (row === undefined) continue;
+      memory.set(this.#partition, key, row);
+      rows.set(key, row);
+    }
+    return rows;
+  }
+
+  /** How many events a minute has, from its hour's row. */
+  #eventsIn(minute: number): number {
+    const hour = hourOfMinute(minute);
+    const bucket = this.#hourRows.get(hour)?.value.get(minute % 60);
+    if (bucket === undefined) return 0;
+    return decodingRow({ partitionKey: this.#partition, rowKey: hourKey(hour) }, () => eventsOf(bucket));
+  }
+
+  async #readRow<Row>(rowKey: string, rowFrom: (row: StoredRow) => Row): Promise<Versioned<Row> | undefined> {
+    const row = await this.#table.get(this.#partition, rowKey);
+    return row && { etag: row.etag, value: rowFrom(row) };
   }
 }
-
-/** The rows of the whole day. */
-interface DayRows {
-  readonly total: StoredTotal | undefined;
-  readonly hours: Versioned<Buckets> | undefined;
-}
-
-type Limit = ReturnType<typeof pLimit>;
-
-const ALL_DAY: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));

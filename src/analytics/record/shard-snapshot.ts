@@ -1,37 +1,36 @@
-import type { Buckets } from '../rows/bucket-row.ts';
-import type { Facets } from '../model/camera-event.ts';
-import type { CameraDay } from '../rows/camera-row.ts';
-import type { Instant } from '../model/instant.ts';
-import type { Moments } from '../rows/minute-row.ts';
+import type { CameraRow } from '../rows/camera-row.ts';
+import type { EventRow } from '../rows/event-row.ts';
+import type { HourRow, HoursRow } from '../rows/hour-rows.ts';
+import type { MinuteRow } from '../rows/minute-row.ts';
 import type { StoredTotal } from '../rows/total-row.ts';
 
-/** Something stored, with its row's version; `etag` undefined: not stored yet. */
-export interface Versioned<Value> {
-  readonly etag: string | undefined;
-  readonly value: Value;
+/** A row with the version that it was read at or written with. */
+export interface Versioned<Row> {
+  readonly etag: string;
+  readonly value: Row;
 }
 
-/** What an event is known to be. */
-export interface KnownEvent {
-  readonly ts: Instant;
-  readonly facets: Facets;
-}
-
-/** A camera's row as last seen: of the hours `known` (0 to 23), all there is in it. */
-export interface KnownCamera extends Versioned<CameraDay> {
+/** A camera's row of which only the hours `known` (0 to 23) were read. */
+export interface KnownCamera extends Versioned<CameraRow> {
   readonly known: ReadonlySet<number>;
 }
 
-/** What is known of a shard's rows. A row that is not in a map is not stored. */
-export interface ShardView {
+/** The rows of a shard that a commit needs, read together. A row that is not in a map is not stored. */
+export interface ShardSnapshot {
+  readonly partition: string;
   readonly total: StoredTotal | undefined;
-  /** The hours of the day. */
-  readonly hours: Versioned<Buckets> | undefined;
-  /** By hour of the day: its minutes. */
-  readonly minutes: ReadonlyMap<number, Versioned<Buckets>>;
-  /** By minute of the day: its moments. */
-  readonly moments: ReadonlyMap<number, Versioned<Moments>>;
+  readonly hours: Versioned<HoursRow> | undefined;
+  /** By hour of the day. */
+  readonly hourRows: ReadonlyMap<number, Versioned<HourRow>>;
+  /** By minute of the day. */
+  readonly minuteRows: ReadonlyMap<number, Versioned<MinuteRow>>;
+  /** By camera id. */
   readonly cameras: ReadonlyMap<string, KnownCamera>;
   /** By row key. */
-  readonly events: ReadonlyMap<string, Versioned<KnownEvent>>;
+  readonly events: ReadonlyMap<string, Versioned<EventRow>>;
+}
+
+/** A row of a snapshot has a category that the total of the snapshot lacks: another process committed between the reads. */
+export class StaleSnapshot extends Error {
+  override readonly name = 'StaleSnapshot';
 }

@@ -1,28 +1,32 @@
-// A set of places in a list, in bits: place 0 is the lowest bit of the first byte.
+// A bitset is a set of indexes in a list: index 0 is the lowest bit of the first byte.
 
-/** The set with places added. */
-export const withPlaces = (set: Uint8Array, places: Iterable<number>): Uint8Array => {
-  const more = [...places];
-  const result = new Uint8Array(more.reduce((most, place) => Math.max(most, (place >> 3) + 1), set.length));
+/** The bitset with indexes added. */
+export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Array => {
+  const added = [...indexes];
+  const result = new Uint8Array(added.reduce((length, index) => Math.max(length, (index >> 3) + 1), set.length));
   result.set(set);
-  for (const place of more) result[place >> 3] = (result[place >> 3] ?? 0) | (1 << (place & 7));
+  for (const index of added) result[index >> 3] = (result[index >> 3] ?? 0) | (1 << (index & 7));
   return result;
 };
 
-/** The places that are in one of two sets. */
-export const unionOfPlaces = (left: Uint8Array, right: Uint8Array): Uint8Array => {
+/** The union of two bitsets. */
+export const unionOf = (left: Uint8Array, right: Uint8Array): Uint8Array => {
   const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
   const result = Uint8Array.from(longer);
-  for (let at = 0; at < shorter.length; at += 1) result[at] = (result[at] ?? 0) | (shorter[at] ?? 0);
+  for (const [byte, bits] of shorter.entries()) result[byte] = (result[byte] ?? 0) | bits;
   return result;
 };
 
-/** The places in the set, ascending. */
-export const placesIn = (set: Uint8Array): readonly number[] => {
-  const places: number[] = [];
-  for (let at = 0; at < set.length; at += 1) {
-    const byte = set[at] ?? 0;
-    for (let bit = 0; bit < 8; bit += 1) if ((byte & (1 << bit)) !== 0) places.push(at * 8 + bit);
+/** The indexes in a bitset, ascending. */
+export const indexesIn = (set: Uint8Array): readonly number[] => {
+  const indexes: number[] = [];
+  for (let byte = 0; byte < set.length; byte += 1) {
+    const bits = set[byte] ?? 0;
+    for (let bit = 0; bit < 8; bit += 1) if ((bits & (1 << bit)) !== 0) indexes.push(byte * 8 + bit);
   }
-  return places;
+  return indexes;
 };
+
+/** The items of a list, each with its index. */
+export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =>
+  new Map(Array.from(list, (item, index) => [item, index]));

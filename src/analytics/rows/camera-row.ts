@@ -1,70 +1,49 @@
 import { hourOfMinute } from '../model/day.ts';
-import { cameraKey } from './keys.ts';
-import { ByteReader, ByteWriter } from './byte-stream.ts';
-import { placesOf, readTally, writeTally } from './tally-bytes.ts';
-import { tallyFromProperties, tallyProperties } from './tally-text.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
-import { writeOf, type PropertyValue, type RowWrite } from './table.ts';
-import { twoDigits } from './two-digits.ts';
-
-/** Most categories of one camera in one day. */
-export const MAX_CAMERA_CATEGORIES = 64;
+import { indexesOf } from './bitset.ts';
+import { ByteReader, ByteWriter } from './bytes.ts';
+import { DecodeError, decodingRow } from './damaged-row.ts';
+import { cameraKey } from './keys.ts';
+import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
+import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './row.ts';
+import { readTally, writeTally } from './tally-bytes.ts';
+import { readTallyText, tallyProperties } from './tally-text.ts';
 
 /** One hour of a camera: its tally, and a tally for each minute (0 to 59) that has events, as {@link minutesOf} reads it. */
 export interface CameraHour {
   readonly tally: Tally;
   readonly minutes: Uint8Array;
-  /** Its last minute and where that starts in `minutes`, where known: most events are in it, or after it. */
-  readonly last?: { readonly minute: number; readonly at: number };
+  /** Its last minute and the byte where that starts, where known: most events are in it, or after it. */
+  readonly last?: { readonly minute: number; readonly start: number };
 }
 
-/** A camera's day, or what was read of it. */
-export interface CameraDay {
-  /** Its place in the shard's list of active cameras. */
-  readonly place: number;
+/** A `camera|ridge-04` row, or what was read of it. */
+export interface CameraRow {
+  /** The camera's index in the shard's camera list. The stored property is named `place`. */
+  readonly index: number;
+  /** Of the day. */
   readonly tally: Tally;
   /** The hours (0 to 23) that have events, of those that were read. */
   readonly hours: ReadonlyMap<number, CameraHour>;
 }
 
-/** The day of a camera that sent nothing yet, and its place in the shard's list. */
-export const emptyCameraDay = (place: number): CameraDay => ({ place, tally: EMPTY_TALLY, hours: new Map() });
+/** The row of a camera that has no events yet. */
+export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMPTY_TALLY, hours: new Map() });
 
-const hourProperty = (hour: number): string => `h${twoDigits(hour)}`;
-const minutesProperty = (hour: number): string => `m${twoDigits(hour)}`;
+const DAY = 'day';
+const HOUR = 'h';
+const MINUTES = 'm';
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** The properties to read for the day's tally alone, and the camera's place. */
-export const CAMERA_DAY_PROPERTIES: readonly string[] = ['day', 'place'];
+/** The properties that hold the day's tally and the camera's index. */
+export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY, 'place'];
 
-/** The properties to read for the day's tally, some hours' tallies, and the minutes of some hours. */
+/** The properties that hold the day's tally, the index, the tallies of some hours, and the minutes of some hours. */
 export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
   ...CAMERA_DAY_PROPERTIES,
-  ...[...hours].map(hourProperty),
-  ...[...minutesOfHours].map(minutesProperty),
+  ...Array.from(hours, (hour) => numberedName(HOUR, hour)),
+  ...Array.from(minutesOfHours, (hour) => numberedName(MINUTES, hour)),
 ];
-
-const minutesBytes = (
-  before: Uint8Array,
-  minutes: ReadonlyMap<number, Tally>,
-  places: ReadonlyMap<string, number>,
-): Pick<CameraHour, 'minutes' | 'last'> => {
-  const writer = new ByteWriter();
-  let last = { minute: 0, at: 0 };
-  for (const [minute, tally] of [...minutes].sort(([left], [right]) => left - right)) {
-    last = { minute, at: before.length + writer.length };
-    writer.count(minute);
-    writeTally(writer, tally, places);
-  }
-  return { minutes: Buffer.concat([before, writer.bytes()]), last };
-};
-
-/**
- * The minutes (0 to 59) of an hour of a camera's day.
- *
- * @throws {TypeError} where they are not what this module writes
- */
-export const minutesOf = (day: CameraDay, hour: number): ReadonlyMap<number, Tally> =>
-  readMinutes(day.hours.get(hour)?.minutes ?? new Uint8Array(), day.tally);
 
 const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyMap<number, Tally> => {
   const categories = [...ofDay.keys()];
@@ -73,67 +52,82 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   while (!reader.done) {
     const minute = reader.count();
     const tally = readTally(reader, categories);
-    // The list of categories is in the same row: it cannot be older than its minutes.
-    if (tally === undefined) throw new TypeError('a stored camera is damaged');
+    // The categories are in the same row: they cannot be older than its minutes.
+    if (tally === undefined) throw new DecodeError('a minute has a category that the day lacks');
     minutes.set(minute, tally);
   }
   return minutes;
 };
 
-/**
- * A camera row, or the part of it that was read → the camera's day.
- *
- * @throws {TypeError} where the row is not what {@link cameraWrite} writes
- */
-export const cameraDayFrom = (properties: Readonly<Record<string, unknown>>): CameraDay => {
-  const tally = tallyFromProperties('day', properties);
-  const { place } = properties;
-  if (tally === undefined || typeof place !== 'number') throw new TypeError('a stored camera is damaged');
-  const hours = new Map<number, CameraHour>();
-  for (let hour = 0; hour < 24; hour += 1) {
-    const ofHour = tallyFromProperties(hourProperty(hour), properties);
-    const minutes = properties[minutesProperty(hour)] ?? new Uint8Array();
-    if (!(minutes instanceof Uint8Array)) throw new TypeError('a stored camera is damaged');
-    if (ofHour !== undefined || minutes.length > 0) hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes });
-  }
-  return { place, tally, hours };
-};
+/** The minutes (0 to 59) of an hour of a camera's day. @throws {DecodeError} */
+export const minutesOf = (row: CameraRow, hour: number): ReadonlyMap<number, Tally> =>
+  readMinutes(row.hours.get(hour)?.minutes ?? new Uint8Array(), row.tally);
+
+/** A camera row, or what was read of it. @throws {DamagedRow} */
+export const cameraRowFrom = (row: StoredRow): CameraRow =>
+  decodingRow(row, () => {
+    const { place: index } = row.properties;
+    const tally = readTallyText(DAY, row.properties);
+    if (tally === undefined) throw new DecodeError('the tally of the day is missing');
+    if (typeof index !== 'number') throw new DecodeError('place is not a number');
+    const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
+    const hours = new Map<number, CameraHour>();
+    for (const hour of HOURS) {
+      const ofHour = readTallyText(numberedName(HOUR, hour), row.properties);
+      const ofMinutes = minutes.get(hour) ?? new Uint8Array();
+      if (ofHour !== undefined || ofMinutes.length > 0) {
+        hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes: ofMinutes });
+      }
+    }
+    return { index, tally, hours };
+  });
 
 /**
- * The day with a difference added.
+ * A camera's row with a difference added.
  *
  * @param minute minute of the day, 0 to 1439
+ * @throws {DecodeError}
  */
-export const addToCamera = (day: CameraDay, minute: number, difference: Tally): CameraDay => {
+export const addToCamera = (row: CameraRow, minute: number, difference: Tally): CameraRow => {
   const hour = hourOfMinute(minute);
-  const before = day.hours.get(hour);
-  const tally = plus(day.tally, difference);
-  // Only what is at or after the event's minute is written anew.
+  const before = row.hours.get(hour);
+  const tally = plus(row.tally, difference);
   const bytes = before?.minutes ?? new Uint8Array();
-  const from = before?.last !== undefined && minute % 60 >= before.last.minute ? before.last.at : 0;
-  const minutes = new Map(readMinutes(bytes.subarray(from), day.tally));
+  // Minutes before the changed one keep their bytes.
+  const kept = before?.last !== undefined && minute % 60 >= before.last.minute ? before.last.start : 0;
+  const minutes = new Map(readMinutes(bytes.subarray(kept), row.tally));
   minutes.set(minute % 60, plus(minutes.get(minute % 60) ?? EMPTY_TALLY, difference));
-  const ofHour: CameraHour = {
+  const indexes = indexesOf(tally.categories.keys());
+  const writer = new ByteWriter();
+  let last = { minute: 0, start: 0 };
+  for (const [ofHour, ofMinute] of [...minutes].sort(([left], [right]) => left - right)) {
+    last = { minute: ofHour, start: kept + writer.length };
+    writer.count(ofHour);
+    writeTally(writer, ofMinute, indexes);
+  }
+  const changed: CameraHour = {
     tally: plus(before?.tally ?? EMPTY_TALLY, difference),
-    ...minutesBytes(bytes.subarray(0, from), minutes, placesOf(tally.categories.keys())),
+    minutes: Buffer.concat([bytes.subarray(0, kept), writer.bytes()]),
+    last,
   };
-  return { place: day.place, tally, hours: new Map(day.hours).set(hour, ofHour) };
+  return { index: row.index, tally, hours: new Map(row.hours).set(hour, changed) };
 };
 
-/** Writes the day's tally, the place, and the hours named of a camera's day; `etag` undefined: there is no row yet. */
+/** Writes the day's tally, the index and some hours of a camera's row; `etag` undefined: the row is not stored yet. */
 export const cameraWrite = (
   cameraId: string,
   etag: string | undefined,
-  day: CameraDay,
+  row: CameraRow,
   hours: Iterable<number>,
 ): RowWrite => {
-  const rowKey = cameraKey(cameraId);
-  const properties: Record<string, PropertyValue> = { ...tallyProperties('day', day.tally), place: day.place };
-  for (const hour of hours) {
-    const ofHour = day.hours.get(hour);
-    if (ofHour === undefined) continue;
-    Object.assign(properties, tallyProperties(hourProperty(hour), ofHour.tally));
-    properties[minutesProperty(hour)] = ofHour.minutes;
+  const written = [...hours].filter((hour) => row.hours.has(hour));
+  const properties: Record<string, PropertyValue> = { ...tallyProperties(DAY, row.tally), place: row.index };
+  for (const hour of written) {
+    Object.assign(properties, tallyProperties(numberedName(HOUR, hour), row.hours.get(hour)?.tally ?? EMPTY_TALLY));
   }
-  return writeOf(rowKey, etag, properties);
+  Object.assign(
+    properties,
+    numberedBytes(MINUTES, written, (hour) => row.hours.get(hour)?.minutes),
+  );
+  return writeOf(cameraKey(cameraId), etag, properties);
 };

@@ -1,21 +1,14 @@
-import { createHash } from 'node:crypto';
-
 import { LRUCache } from 'lru-cache';
 
 import type { Day } from '../model/day.ts';
+import { MAX_SHARDS } from '../model/shard.ts';
+import { DamagedRow } from './damaged-row.ts';
 import { dayPartition, SHARDS_KEY } from './keys.ts';
 import { StorageTrouble, type CounterTable } from './table.ts';
 
-/** Most shards of a day. */
-export const MAX_SHARDS = 64;
-
-/** The shard of a day that a camera belongs to: a stable hash of its id. */
-export const shardOf = (cameraId: string, shards: number): number =>
-  shards === 1 ? 0 : createHash('sha256').update(cameraId).digest().readUInt32BE(0) % shards;
-
 /**
- * How many shards each day has: fixed by the day's first event, in a row that is written once and never changed. So the
- * number for new days may be changed at any time.
+ * How many shards each day has, from the day's manifest: its `shards` row, which the day's first event writes and nothing changes.
+ * So the number for new days may be changed at any time.
  */
 export class DayShards {
   readonly #table: CounterTable;
@@ -28,20 +21,12 @@ export class DayShards {
     this.#forNewDays = forNewDays;
   }
 
-  /**
-   * How many shards a day has; undefined where it has no events.
-   *
-   * @throws {StorageTrouble} where storage does not answer
-   */
+  /** How many shards a day has; undefined where it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
     return this.#known.get(day) ?? this.#read(day);
   }
 
-  /**
-   * How many shards a day has; where it has no events yet, this fixes it.
-   *
-   * @throws {StorageTrouble} where storage does not answer
-   */
+  /** How many shards a day has. Writes the manifest of a day that has no events yet. @throws {StorageTrouble | DamagedRow} */
   async claim(day: Day): Promise<number> {
     const known = await this.find(day);
     if (known !== undefined) return known;
@@ -56,10 +41,11 @@ export class DayShards {
   }
 
   /**
-   * Makes sure that a day still has so many shards in storage, before the first event of a shard is written there. Only
-   * storage that was emptied while the app runs says otherwise.
+   * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
+   * only where storage was emptied while the app runs.
    *
    * @throws {StorageTrouble} where it has another number, or storage does not answer
+   * @throws {DamagedRow}
    */
   async confirm(day: Day, shards: number): Promise<void> {
     this.#known.delete(day);
@@ -69,8 +55,10 @@ export class DayShards {
   async #read(day: Day): Promise<number | undefined> {
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
     if (row === undefined) return undefined;
-    const shards = row.properties['shards'];
-    if (typeof shards !== 'number' || shards < 1 || shards > MAX_SHARDS) throw new TypeError('a shards row is damaged');
+    const { shards } = row.properties;
+    if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
+      throw new DamagedRow(row.partitionKey, row.rowKey, `shards is not a number from 1 to ${MAX_SHARDS}`);
+    }
     this.#known.set(day, shards);
     return shards;
   }

@@ -1,30 +1,25 @@
-import { contributionOf, type Counts, type EventMessage, type Facet, type Facets } from '../model/camera-event.ts';
-import { minuteOfDay } from '../model/day.ts';
+import { contributionOf, type Counts, type Facet, type Facets } from '../model/camera-event.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
-import { eventKey } from './keys.ts';
 import type { Tally } from '../model/tally.ts';
-import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './table.ts';
+import { DecodeError, decodingRow } from './damaged-row.ts';
+import { readObject } from './properties.ts';
+import { writeOf, type RowWrite, type StoredRow } from './row.ts';
 
-/** An event as its row keeps it. */
-export interface StoredEvent {
-  readonly etag: string;
+/** An `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
+export interface EventRow {
   readonly ts: Instant;
   readonly facets: Facets;
 }
 
-/** The properties to read for {@link contributionFromRow}. */
+/** The properties that {@link contributionFrom} reads. */
 export const CONTRIBUTION_PROPERTIES: readonly string[] = ['detections', 'reviewed', 'annotations'];
-
-/** The key of the row of the event that a message is about. */
-export const eventKeyOf = ({ ts, cameraId, eventId }: EventMessage): string =>
-  eventKey(minuteOfDay(ts), cameraId, eventId);
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** Writes an event's row whole: an insert where there was none (`etag` undefined), else a replacement. */
-export const eventWrite = (rowKey: string, etag: string | undefined, ts: Instant, facets: Facets): RowWrite => {
+/** Writes an event's row whole: an insert where it is not stored yet (`etag` undefined), else a replacement. */
+export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): RowWrite => {
   const { detections, reviewed, annotations } = facets;
-  const properties: Record<string, PropertyValue> = {
+  const properties = {
     ts_utc: sortableInstant(ts),
     ...(detections && {
       detections: countsText(detections.value),
@@ -39,58 +34,49 @@ export const eventWrite = (rowKey: string, etag: string | undefined, ts: Instant
   return writeOf(rowKey, etag, properties, 'replace');
 };
 
-const storedInstant = (value: unknown): Instant => {
+const readInstant = (value: unknown): Instant => {
   const instant = typeof value === 'string' ? parseInstant(value) : undefined;
-  if (instant === undefined) throw new TypeError('a stored event is damaged');
+  if (instant === undefined) throw new DecodeError('a time is missing or malformed');
   return instant;
 };
 
-const storedCounts = (value: unknown): Counts => {
-  const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
-  if (typeof parsed !== 'object' || parsed === null) throw new TypeError('a stored event is damaged');
+const readCounts = (value: unknown): Counts => {
   const counts = new Map<string, number>();
-  for (const [category, count] of Object.entries(parsed)) {
-    if (typeof count !== 'number') throw new TypeError('a stored event is damaged');
+  for (const [category, count] of Object.entries(readObject(value))) {
+    if (typeof count !== 'number') throw new DecodeError('a count is not a number');
     counts.set(category, count);
   }
   return counts;
 };
 
-const countsFacet = (value: unknown, time: unknown): Facet<Counts> | undefined =>
-  value === undefined ? undefined : { value: storedCounts(value), time: storedInstant(time) };
-
-/**
- * Row → event.
- *
- * @throws {TypeError} where the row is not what {@link eventWrite} writes
- */
-export const eventFromRow = ({ etag, properties }: StoredRow): StoredEvent => {
-  const detections = countsFacet(properties['detections'], properties['detections_time']);
-  const annotations = countsFacet(properties['annotations'], properties['annotations_time']);
-  const reviewed = properties['reviewed'];
-  return {
-    etag,
-    ts: storedInstant(properties['ts_utc']),
-    facets: {
-      ...(detections && { detections }),
-      ...(typeof reviewed === 'boolean' && {
-        reviewed: { value: reviewed, time: storedInstant(properties['reviewed_time']) },
-      }),
-      ...(annotations && { annotations }),
-    },
-  };
+const readFlag = (value: unknown): boolean => {
+  if (typeof value !== 'boolean') throw new DecodeError('reviewed is not true or false');
+  return value;
 };
 
-/**
- * What the event of a row counts.
- *
- * @throws {TypeError} where the row is not what {@link eventWrite} writes
- */
-export const contributionFromRow = ({ properties }: StoredRow): Tally => {
-  const { detections, reviewed, annotations } = properties;
-  return contributionOf({
-    ...(detections !== undefined && { detections: { value: storedCounts(detections) } }),
-    reviewed: { value: reviewed === true },
-    ...(annotations !== undefined && { annotations: { value: storedCounts(annotations) } }),
+const facetOf = <Value>(value: unknown, time: unknown, read: (value: unknown) => Value): Facet<Value> | undefined =>
+  value === undefined ? undefined : { value: read(value), time: readInstant(time) };
+
+/** Reads an event row. @throws {DamagedRow} */
+export const eventRowFrom = (row: StoredRow): EventRow =>
+  decodingRow(row, () => {
+    const { properties } = row;
+    const detections = facetOf(properties['detections'], properties['detections_time'], readCounts);
+    const reviewed = facetOf(properties['reviewed'], properties['reviewed_time'], readFlag);
+    const annotations = facetOf(properties['annotations'], properties['annotations_time'], readCounts);
+    return {
+      ts: readInstant(properties['ts_utc']),
+      facets: { ...(detections && { detections }), ...(reviewed && { reviewed }), ...(annotations && { annotations }) },
+    };
   });
-};
+
+/** The contribution of the event of a row, from {@link CONTRIBUTION_PROPERTIES} alone. @throws {DamagedRow} */
+export const contributionFrom = (row: StoredRow): Tally =>
+  decodingRow(row, () => {
+    const { detections, reviewed, annotations } = row.properties;
+    return contributionOf({
+      ...(detections !== undefined && { detections: { value: readCounts(detections) } }),
+      ...(reviewed !== undefined && { reviewed: { value: readFlag(reviewed) } }),
+      ...(annotations !== undefined && { annotations: { value: readCounts(annotations) } }),
+    });
+  });

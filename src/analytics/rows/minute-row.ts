@@ -1,163 +1,158 @@
-import { ByteReader, ByteWriter } from './byte-stream.ts';
-import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
-import { grouped } from '../grouped.ts';
-import { minuteKey } from './keys.ts';
-import { passTally, placesOf, readTally, writeTally } from './tally-bytes.ts';
 import { plus, type Tally } from '../model/tally.ts';
-import { WriteConflict, writeOf, type PropertyValue, type RowWrite } from './table.ts';
-import { twoDigits } from './two-digits.ts';
+import { indexesOf } from './bitset.ts';
+import { ByteReader, ByteWriter, encoded } from './bytes.ts';
+import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
+import { DecodeError, decodingRow } from './damaged-row.ts';
+import { minuteKey } from './keys.ts';
+import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
+import { writeOf, type RowWrite, type StoredRow } from './row.ts';
+import { readTally, skipTally, writeTally } from './tally-bytes.ts';
 
 /** What one camera sent at one microsecond. */
-export interface Moment<Counts = Tally> {
-  /** Microseconds into the minute, 0 to 59,999,999. */
-  readonly at: number;
-  /** The camera's place in the shard's list. */
-  readonly place: number;
+export interface Sample<Counts = Tally> {
+  /** Of the minute, 0 to 59,999,999. */
+  readonly microsecond: number;
+  /** The camera's index in the shard's camera list. */
+  readonly cameraIndex: number;
   readonly tally: Counts;
 }
 
-/** A moment as it is stored: its tally as `readTally` reads it. */
-export type StoredMoment = Moment<Uint8Array>;
+/** A sample with its tally as `readTally` reads it. */
+export type StoredSample = Sample<Uint8Array>;
 
-/** The moments of one minute of a shard, by second (0 to 59), as {@link momentsOf} reads them. */
-export type Moments = ReadonlyMap<number, Uint8Array>;
+/** A `minute|0815` row: the samples of each second (0 to 59) that has events, as {@link samplesOf} reads them. */
+export type MinuteRow = ReadonlyMap<number, Uint8Array>;
 
-/** The moments of a row that is not there. */
-export const NO_MOMENTS: Moments = new Map();
+/** A row without samples. */
+export const NO_SAMPLES: MinuteRow = new Map();
 
 /** A second in microseconds. */
 export const SECOND = 1_000_000;
 const SECONDS = 60;
+const SAMPLES = 's';
 
 /**
- * Most bytes of a second: 60 of them stay within a row's 1 MiB. A frame takes about 10 where the shard has few
- * categories, so that is more than a thousand frames a second in one shard; with 750 categories some 150. A second that has more is crowded: its event rows say what was in it.
+ * Most bytes of a second: 60 seconds stay within a row's 1 MiB. A frame takes about 10 bytes in a shard with few categories, so
+ * a second holds more than 1,000 frames, or about 150 with 750 categories. A second with more has overflowed: its samples are
+ * dropped, and readers use its event rows.
  */
-const MOST_SECOND_BYTES = 16_000;
-// No moment is so short.
-const CROWDED = Uint8Array.of(0);
-const isCrowded = (bytes: Uint8Array): boolean => bytes.length === CROWDED.length && bytes[0] === CROWDED[0];
+const MAX_SECOND_BYTES = 16_000;
+// Shorter than any sample.
+const OVERFLOWED = Uint8Array.of(0);
+const isOverflowed = (bytes: Uint8Array): boolean => bytes.length === 1 && bytes[0] === 0;
 
-const secondProperty = (second: number): string => `s${twoDigits(second)}`;
-/** The second (0 to 59) that a microsecond of the minute is in. */
-export const secondOf = (at: number): number => Math.floor(at / SECOND);
+/** The second (0 to 59) of a microsecond of the minute. */
+export const secondOf = (microsecond: number): number => Math.floor(microsecond / SECOND);
 
 const secondsBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: secondOf(to) - secondOf(from) + 1 }, (_, index) => secondOf(from) + index);
 
-/** The properties to read for a part of the minute, both ends included; in microseconds into it. */
-export const momentProperties = (from: number, to: number): readonly string[] =>
-  secondsBetween(from, to).map(secondProperty);
+/** The properties that hold the samples between two microseconds of the minute, both included. */
+export const sampleProperties = (from: number, to: number): readonly string[] =>
+  secondsBetween(from, to).map((second) => numberedName(SAMPLES, second));
 
-/**
- * A row, or the part of it that was read → its moments.
- *
- * @throws {TypeError} where the row is not what {@link momentsWrite} writes
- */
-export const momentsFrom = (properties: Readonly<Record<string, unknown>>): Moments => {
-  const moments = new Map<number, Uint8Array>();
-  for (let second = 0; second < SECONDS; second += 1) {
-    const bytes = properties[secondProperty(second)];
-    if (bytes === undefined) continue;
-    if (!(bytes instanceof Uint8Array)) throw new TypeError('a stored minute is damaged');
-    moments.set(second, bytes);
-  }
-  return moments;
-};
+/** The samples of a row, or those of them that were read. @throws {DamagedRow} */
+export const minuteRowFrom = (row: StoredRow): MinuteRow =>
+  decodingRow(row, () => readNumberedBytes(SAMPLES, SECONDS, row.properties));
 
-/** In this order moments are stored, each once. */
-const numberOf = ({ at, place }: { at: number; place: number }): number => at * MAX_CAMERAS_PER_SHARD + place;
+/** The order in which samples are stored: each camera once at a microsecond. */
+const orderOf = ({ microsecond, cameraIndex }: Pick<Sample, 'microsecond' | 'cameraIndex'>): number =>
+  microsecond * MAX_CAMERAS_PER_SHARD + cameraIndex;
 
-const readSecond = (second: number, bytes: Uint8Array): readonly StoredMoment[] => {
-  const moments: StoredMoment[] = [];
+const readSecond = (second: number, bytes: Uint8Array): readonly StoredSample[] => {
+  const samples: StoredSample[] = [];
   const reader = new ByteReader(bytes);
   let before = -1;
-  for (let at = second * SECOND; !reader.done;) {
-    at += reader.count();
-    const moment = { at, place: reader.count(), tally: passTally(reader) };
-    if (secondOf(at) !== second || numberOf(moment) <= before) throw new TypeError('a stored minute is damaged');
-    before = numberOf(moment);
-    moments.push(moment);
+  for (let microsecond = second * SECOND; !reader.done;) {
+    microsecond += reader.count();
+    const sample = { microsecond, cameraIndex: reader.count(), tally: skipTally(reader) };
+    if (secondOf(microsecond) !== second) throw new DecodeError('a sample is outside its second');
+    if (orderOf(sample) <= before) throw new DecodeError('samples are not in order');
+    before = orderOf(sample);
+    samples.push(sample);
   }
-  return moments;
+  return samples;
 };
 
-const writeSecond = (second: number, moments: readonly StoredMoment[]): Uint8Array => {
+const writeSecond = (second: number, samples: readonly StoredSample[]): Uint8Array => {
   const writer = new ByteWriter();
   let before = second * SECOND;
-  for (const { at, place, tally } of moments) {
-    writer.count(at - before);
-    writer.count(place);
+  for (const { microsecond, cameraIndex, tally } of samples) {
+    writer.count(microsecond - before);
+    writer.count(cameraIndex);
     writer.raw(tally);
-    before = at;
+    before = microsecond;
   }
-  return writer.length > MOST_SECOND_BYTES ? CROWDED : writer.bytes();
+  return writer.length > MAX_SECOND_BYTES ? OVERFLOWED : writer.bytes();
 };
 
 /**
- * The moments of a part of the minute, both ends included, ascending.
+ * The samples between two microseconds of the minute, both included, ascending.
  *
- * @param from microseconds into the minute
- * @param to likewise
- * @returns undefined where one of its seconds is crowded: look at the event rows instead
- * @throws {TypeError} where the bytes are not what {@link addMoments} makes
+ * @returns undefined where one of the seconds has overflowed: read the event rows instead
+ * @throws {DecodeError}
  */
-export const momentsOf = (moments: Moments, from: number, to: number): readonly StoredMoment[] | undefined => {
-  const found: StoredMoment[] = [];
+export const samplesOf = (row: MinuteRow, from: number, to: number): readonly StoredSample[] | undefined => {
+  const samples: StoredSample[] = [];
   for (const second of secondsBetween(from, to)) {
-    const bytes = moments.get(second);
+    const bytes = row.get(second);
     if (bytes === undefined) continue;
-    if (isCrowded(bytes)) return undefined;
-    for (const moment of readSecond(second, bytes)) if (moment.at >= from && moment.at <= to) found.push(moment);
+    if (isOverflowed(bytes)) return undefined;
+    for (const sample of readSecond(second, bytes)) {
+      if (sample.microsecond >= from && sample.microsecond <= to) samples.push(sample);
+    }
   }
-  return found;
+  return samples;
 };
 
 /**
- * The moments with differences added.
+ * A row with differences added.
  *
- * @param categories the shard's list of categories with those of the differences in it
- * @throws {WriteConflict} where the list is older than the row
+ * @param categories the shard's categories, including those of the differences
+ * @returns undefined where the categories were read before the row was written
+ * @throws {DecodeError}
  */
-export const addMoments = (before: Moments, differences: readonly Moment[], categories: readonly string[]): Moments => {
-  const places = placesOf(categories);
-  const after = new Map(before);
-  for (const [second, more] of grouped(differences, ({ at }) => secondOf(at))) {
-    const bytes = before.get(second);
-    if (bytes !== undefined && isCrowded(bytes)) continue;
-    const moments = new Map<number, StoredMoment>();
-    for (const moment of bytes === undefined ? [] : readSecond(second, bytes)) moments.set(numberOf(moment), moment);
-    for (const { at, place, tally: difference } of more) {
-      const stored = moments.get(numberOf({ at, place }));
-      const known = stored && readTally(new ByteReader(stored.tally), categories);
-      if (stored !== undefined && known === undefined) {
-        throw new WriteConflict('a row was read after another writer changed the total');
-      }
-      const writer = new ByteWriter();
-      writeTally(writer, known === undefined ? difference : plus(known, difference), places);
-      moments.set(numberOf({ at, place }), { at, place, tally: writer.bytes() });
+export const addSamples = (
+  row: MinuteRow,
+  differences: readonly Sample[],
+  categories: readonly string[],
+): MinuteRow | undefined => {
+  const indexes = indexesOf(categories);
+  const after = new Map(row);
+  for (const [second, added] of Map.groupBy(differences, ({ microsecond }) => secondOf(microsecond))) {
+    const bytes = row.get(second);
+    if (bytes !== undefined && isOverflowed(bytes)) continue;
+    const samples = new Map<number, StoredSample>();
+    for (const sample of bytes === undefined ? [] : readSecond(second, bytes)) samples.set(orderOf(sample), sample);
+    for (const difference of added) {
+      const order = orderOf(difference);
+      const stored = samples.get(order);
+      const before = stored && readTally(new ByteReader(stored.tally), categories);
+      if (stored !== undefined && before === undefined) return undefined;
+      const tally = before === undefined ? difference.tally : plus(before, difference.tally);
+      samples.set(order, { ...difference, tally: encoded((writer) => writeTally(writer, tally, indexes)) });
     }
-    const sorted = [...moments].sort(([left], [right]) => left - right).map(([, moment]) => moment);
+    const sorted = [...samples].sort(([left], [right]) => left - right).map(([, sample]) => sample);
     after.set(second, writeSecond(second, sorted));
   }
   return after;
 };
 
 /**
- * Writes the seconds of a minute that differences were added to; `etag` undefined: there is no row yet.
+ * Writes the seconds of a row that differences were added to; `etag` undefined: the row is not stored yet.
  *
  * @param minute minute of the day, 0 to 1439
  */
-export const momentsWrite = (
+export const minuteRowWrite = (
   minute: number,
   etag: string | undefined,
-  moments: Moments,
-  differences: readonly Moment[],
+  row: MinuteRow,
+  differences: readonly Sample[],
 ): RowWrite => {
-  const properties: Record<string, PropertyValue> = {};
-  for (const second of new Set(differences.map(({ at }) => secondOf(at)))) {
-    const bytes = moments.get(second);
-    if (bytes !== undefined) properties[secondProperty(second)] = bytes;
-  }
-  return writeOf(minuteKey(minute), etag, properties);
+  const seconds = new Set(differences.map(({ microsecond }) => secondOf(microsecond)));
+  return writeOf(
+    minuteKey(minute),
+    etag,
+    numberedBytes(SAMPLES, seconds, (second) => row.get(second)),
+  );
 };

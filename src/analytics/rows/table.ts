@@ -2,45 +2,17 @@ import { odata, type TableClient, type TransactionAction } from '@azure/data-tab
 
 import { readSdkError } from '../../azure/sdk-error.ts';
 import type { KeyRange } from './keys.ts';
+import type { RowWrite, StoredRow } from './row.ts';
 
-/** A row as it is stored: its properties by name, and its version. */
-export interface StoredRow {
-  readonly rowKey: string;
-  readonly etag: string;
-  readonly properties: Readonly<Record<string, unknown>>;
-}
-
-/** What a property may hold here. Numbers stay below 2^31: the SDK sends them without a type. */
-export type PropertyValue = string | number | boolean | Uint8Array;
-
-/** One write of a transaction. An insert demands that the row is not there, the others that it has not changed. */
-export type RowWrite =
-  | { readonly kind: 'insert'; readonly rowKey: string; readonly properties: Readonly<Record<string, PropertyValue>> }
-  | {
-      /** `merge` leaves alone the properties that it does not name; `replace` removes them. */
-      readonly kind: 'merge' | 'replace';
-      readonly rowKey: string;
-      readonly etag: string;
-      readonly properties: Readonly<Record<string, PropertyValue>>;
-    };
-
-/** A write of a row that was stored with a version, or never (`etag` undefined: an insert). */
-export const writeOf = (
-  rowKey: string,
-  etag: string | undefined,
-  properties: Readonly<Record<string, PropertyValue>>,
-  kind: 'merge' | 'replace' = 'merge',
-): RowWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
-
-/** A row was not as a write expected: inserted, changed or removed by someone else, or by an answer that got lost. */
+/** A row was not as a write expected: another writer, or this one by a request whose answer was lost, had changed it. */
 export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
 }
 
-/** Storage did not take a request, or did not answer: nobody knows whether a write was applied. Trying again may help. */
+/** Storage did not take a request, or did not answer: a write may have been applied or not. Trying again may help. */
 export class StorageTrouble extends Error {
   override readonly name = 'StorageTrouble';
-  /** What storage asked to wait, in milliseconds; 0 where it did not say. */
+  /** How long storage asked to wait, in milliseconds; 0 where it did not. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, options?: ErrorOptions) {
@@ -49,7 +21,7 @@ export class StorageTrouble extends Error {
   }
 }
 
-/** Storage will never take this request: the same again would fail the same way. */
+/** Storage refuses this request, and would refuse it again. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused';
   readonly status: number;
@@ -60,16 +32,16 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The table is not there, and this client does not make it. */
+/** The table does not exist, and this client does not create it. */
 export class TableMissing extends Error {
   override readonly name = 'TableMissing';
 }
 
 /** How a table is used. */
 export interface CounterTableOptions {
-  /** Whether the table is made on first use, true by default; false for those who only read. */
+  /** Whether the table is created on first use; true by default, false for those who only read. */
   readonly makesTable?: boolean;
-  /** Most that one request may take, in milliseconds; 5,000 by default. */
+  /** Deadline of each request, in milliseconds; 5,000 by default. */
   readonly deadlineMs?: number;
 }
 
@@ -77,7 +49,7 @@ const REQUEST_DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const PAGE_ROWS = 1_000;
 
-/** How long to wait before try `n` (1, 2, …) of something that was refused: exponential, with full jitter, in milliseconds. */
+/** How long to wait after try `n` (1, 2, …) failed: exponential, with full jitter, in milliseconds. */
 export const backoffMs = (tries: number, baseMs: number, mostMs: number): number =>
   Math.random() * Math.min(mostMs, baseMs * 2 ** (tries - 1));
 
@@ -101,23 +73,24 @@ const kindOf = (error: unknown): Error => {
 
 /** Options of a read. */
 export interface ReadOptions {
-  /** Names of the properties wanted; all where it is not given. */
+  /** Names of the properties to read; all by default. */
   readonly select?: readonly string[];
-  /** A further condition, in OData, on top of the key range. */
+  /** A condition in OData besides the key range. */
   readonly filter?: string;
 }
 
-const toStoredRow = (entity: Readonly<Record<string, unknown>>): StoredRow => {
+const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>): StoredRow => {
   const { rowKey, etag } = entity;
-  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new TypeError('a row came without key or etag');
-  // Table Storage answers null for each selected property that a row has not; Azurite leaves it out.
+  // Every answer has both: one without is an answer that cannot be read.
+  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0);
+  // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
   const properties = Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== null));
-  return { rowKey, etag, properties };
+  return { partitionKey, rowKey, etag, properties };
 };
 
 /**
- * The table of the counters, over the SDK: every request has a deadline, every update an ETag, reads are tried again, and
- * the errors are the three kinds above. Writes are never repeated here: whoever writes decides after reading again.
+ * The table of the counters, over the SDK: every request has a deadline and every update an ETag. Failed reads are repeated.
+ * Writes are not: the writer reads again and decides.
  */
 export class CounterTable {
   readonly #client: () => TableClient;
@@ -125,7 +98,7 @@ export class CounterTable {
   readonly #deadlineMs: number;
   #created: Promise<void> | undefined;
 
-  /** @param client made without retries of its own (`retryOptions: { maxRetries: 0 }`) */
+  /** @param client created without retries of its own (`retryOptions: { maxRetries: 0 }`) */
   constructor(
     client: () => TableClient,
     { makesTable = true, deadlineMs = REQUEST_DEADLINE_MS }: CounterTableOptions = {},
@@ -136,10 +109,10 @@ export class CounterTable {
   }
 
   /**
-   * One row, whole as of one moment; undefined where there is none.
+   * One row as of one write, never half of two; undefined where there is none.
    *
    * @throws {StorageTrouble} after bounded tries
-   * @throws {TableMissing} where there is no table and this client makes none
+   * @throws {TableMissing} where there is no table and this client creates none
    */
   async get(partitionKey: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
     return this.#reading(async () => {
@@ -148,7 +121,7 @@ export class CounterTable {
           abortSignal: AbortSignal.timeout(this.#deadlineMs),
           ...(select && { queryOptions: { select: ['RowKey', ...select] } }),
         });
-        return toStoredRow({ ...entity, rowKey });
+        return storedRow(partitionKey, { ...entity, rowKey });
       } catch (error) {
         if (readSdkError(error).status === 404 && !isMissingTable(error)) return undefined;
         throw error;
@@ -157,11 +130,11 @@ export class CounterTable {
   }
 
   /**
-   * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. A page is
-   * whole as of one moment, two pages are not.
+   * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
+   * page were read together, those of two pages were not.
    *
    * @throws {StorageTrouble} after bounded tries of one page
-   * @throws {TableMissing} where there is no table and this client makes none
+   * @throws {TableMissing} where there is no table and this client creates none
    */
   async *pages(partitionKey: string, range: KeyRange, options: ReadOptions = {}): AsyncGenerator<readonly StoredRow[]> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
@@ -180,11 +153,11 @@ export class CounterTable {
       });
       if (page === undefined) return;
       continuation = page.continuationToken;
-      yield page.map(toStoredRow);
+      yield page.map((entity) => storedRow(partitionKey, entity));
     } while (continuation !== undefined && continuation !== '');
   }
 
-  /** All rows of a key range, see {@link pages}. */
+  /** All rows of a key range; see {@link pages}. */
   async all(partitionKey: string, range: KeyRange, options: ReadOptions = {}): Promise<readonly StoredRow[]> {
     const rows: StoredRow[] = [];
     for await (const page of this.pages(partitionKey, range, options)) rows.push(...page);
@@ -197,14 +170,14 @@ export class CounterTable {
    * @param writes 1 to 100, each to another row, 4 MiB in all
    * @returns the rows' new ETags, in the order of the writes
    * @throws {WriteConflict} where a row was not as expected: nothing was applied
-   * @throws {StorageTrouble} where storage could not, or where nobody knows
-   * @throws {RequestRefused} where it never will
+   * @throws {StorageTrouble} where storage failed: the writes may have been applied or not
+   * @throws {RequestRefused} where storage would never take them
    */
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const actions = writes.map((write): TransactionAction => {
       const entity = { partitionKey, rowKey: write.rowKey, ...write.properties };
       if (write.kind === 'insert') return ['create', entity];
-      // Without the ETag the SDK sends If-Match: * and a stale write would win in silence.
+      // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
       return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
     });
     await this.#create();
@@ -229,8 +202,8 @@ export class CounterTable {
   /**
    * Inserts one row.
    *
-   * @returns false where there was one
-   * @throws {StorageTrouble} where storage could not, or where nobody knows
+   * @returns false where the row exists already
+   * @throws {StorageTrouble} where storage failed: the row may have been inserted or not
    */
   async insert(partitionKey: string, write: RowWrite): Promise<boolean> {
     try {
@@ -266,7 +239,7 @@ export class CounterTable {
         return await read();
       } catch (error) {
         if (isMissingTable(error)) {
-          if (!this.#makesTable) throw new TableMissing('the table is not there', { cause: error });
+          if (!this.#makesTable) throw new TableMissing('the table does not exist', { cause: error });
           this.#created = undefined;
         }
         const kind = isMissingTable(error) ? new StorageTrouble(0, { cause: error }) : kindOf(error);
@@ -276,7 +249,7 @@ export class CounterTable {
     }
   }
 
-  /** Makes the table, once a process; creating one that is there does not fail. */
+  /** Creates the table, once a process. Creating one that exists does not fail. */
   async #create(): Promise<void> {
     if (!this.#makesTable) return;
     this.#created ??= this.#client().createTable({ abortSignal: AbortSignal.timeout(this.#deadlineMs) });
@@ -284,7 +257,7 @@ export class CounterTable {
       await this.#created;
     } catch (error) {
       this.#created = undefined;
-      // An identity may use the table and yet not make tables: the request itself will tell.
+      // An identity may be allowed to use the table and not to create one: the request itself shows that.
       const { status, retryAfterMs = 0 } = readSdkError(error);
       if (status === 403) this.#created = Promise.resolve();
       else throw new StorageTrouble(retryAfterMs, { cause: error });

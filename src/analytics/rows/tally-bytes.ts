@@ -1,79 +1,64 @@
-import type { ByteReader, ByteWriter } from './byte-stream.ts';
-import { placesIn, withPlaces } from './bitset.ts';
 import type { CategoryTally, Tally } from '../model/tally.ts';
+import { indexesIn, withIndexes } from './bitset.ts';
+import type { ByteReader, ByteWriter } from './bytes.ts';
 
-// A whole day of minutes at the limits (1,440 minutes of 64 categories) fits a row of 1 MiB only in a compact form: events,
-// reviewed, annotated; which categories, as a set of places in a list that is kept elsewhere; and three counts of each.
+// A tally in bytes: events, reviewed, annotated; a bitset of its categories, by their indexes in a list that is kept elsewhere;
+// and the three counts of each category. Reading throws a DecodeError where the bytes are anything else.
 const COUNTS_OF_CATEGORY = 3;
 
-/** Category → its place in the list. */
-export const placesOf = (categories: Iterable<string>): ReadonlyMap<string, number> =>
-  new Map(Array.from(categories, (category, place) => [category, place]));
-
-/**
- * Writes a tally.
- *
- * @param places category → its place in the list of categories
- */
-export const writeTally = (writer: ByteWriter, tally: Tally, places: ReadonlyMap<string, number>): void => {
+/** Writes a tally; `indexes` has the index of each category in the list. */
+export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
   writer.count(tally.events);
   writer.count(tally.reviewed);
   writer.count(tally.annotated);
-  const present = [...tally.categories]
+  const categories = [...tally.categories]
     .map(([category, counts]): [number, CategoryTally] => {
-      const place = places.get(category);
-      if (place === undefined) throw new RangeError('a category has no place in its list');
-      return [place, counts];
+      const index = indexes.get(category);
+      if (index === undefined) throw new RangeError('a category is not in the list of categories');
+      return [index, counts];
     })
     .sort(([left], [right]) => left - right);
-  const set = withPlaces(
-    new Uint8Array(),
-    present.map(([place]) => place),
+  writer.block(
+    withIndexes(
+      new Uint8Array(),
+      categories.map(([index]) => index),
+    ),
   );
-  writer.count(set.length);
-  writer.raw(set);
-  for (const [, counts] of present) {
+  for (const [, counts] of categories) {
     writer.count(counts.detections);
     writer.count(counts.reviewed);
     writer.count(counts.annotations);
   }
 };
 
-/** Adds up tallies as they are stored; the categories get their names last. */
+/** Adds up stored tallies by the indexes of their categories, which are named last. */
 export class TallySum {
   #events = 0;
   #reviewed = 0;
   #annotated = 0;
-  /** By place of the category: the three counts, one after the other; holes where no tally had the category. */
+  /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
-  /** @throws {TypeError} where the bytes are not what {@link writeTally} writes */
+  /** Adds the next tally of a reader. */
   add(reader: ByteReader): void {
     this.#events += reader.count();
     this.#reviewed += reader.count();
     this.#annotated += reader.count();
-    for (const place of placesIn(reader.raw(reader.count()))) {
-      const from = COUNTS_OF_CATEGORY * place;
-      for (let at = from; at < from + COUNTS_OF_CATEGORY; at += 1) {
-        this.#counts[at] = (this.#counts[at] ?? 0) + reader.count();
+    for (const index of indexesIn(reader.block())) {
+      const first = COUNTS_OF_CATEGORY * index;
+      for (let count = first; count < first + COUNTS_OF_CATEGORY; count += 1) {
+        this.#counts[count] = (this.#counts[count] ?? 0) + reader.count();
       }
     }
   }
 
-  /**
-   * The sum.
-   *
-   * @param categories the list of categories
-   * @returns undefined where the list lacks a category: it was read before the tallies were written
-   */
+  /** The sum; undefined where the list lacks a category: it was read before the tallies were written. */
   named(categories: readonly string[]): Tally | undefined {
     if (this.#counts.length > COUNTS_OF_CATEGORY * categories.length) return undefined;
     const named = new Map<string, CategoryTally>();
-    for (const [place, category] of categories.entries()) {
-      const [detections, reviewed, annotations] = this.#counts.slice(
-        COUNTS_OF_CATEGORY * place,
-        COUNTS_OF_CATEGORY * (place + 1),
-      );
+    for (const [index, category] of categories.entries()) {
+      const first = COUNTS_OF_CATEGORY * index;
+      const [detections, reviewed, annotations] = this.#counts.slice(first, first + COUNTS_OF_CATEGORY);
       if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
       named.set(category, { detections, reviewed, annotations });
     }
@@ -81,28 +66,17 @@ export class TallySum {
   }
 }
 
-/**
- * Reads a tally.
- *
- * @param categories the list of categories
- * @returns undefined where the list lacks a category: it was read before the tally was written
- * @throws {TypeError} where the bytes are not what {@link writeTally} writes
- */
+/** Reads a tally; undefined where the list lacks a category: it was read before the tally was written. */
 export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
   const sum = new TallySum();
   sum.add(reader);
   return sum.named(categories);
 };
 
-/**
- * Passes over a tally.
- *
- * @returns its bytes
- * @throws {TypeError} where they end in the middle
- */
-export const passTally = (reader: ByteReader): Uint8Array =>
+/** Skips a tally and returns its bytes. */
+export const skipTally = (reader: ByteReader): Uint8Array =>
   reader.over(() => {
     for (let count = 0; count < 3; count += 1) reader.count();
-    const categories = placesIn(reader.raw(reader.count())).length;
+    const categories = indexesIn(reader.block()).length;
     for (let count = 0; count < COUNTS_OF_CATEGORY * categories; count += 1) reader.count();
   });

@@ -1,98 +1,114 @@
-import { analyticsPaths, analyticsSchemas } from './analytics.ts';
-import { callbackPaths, callSchemas, notificationPaths } from './calls.ts';
-import { eventPaths, eventSchemas } from './events.ts';
-import { type Described, jsonSchema, type NamedSchemas, type Paths } from './operation.ts';
-import { servicePaths, serviceSchemas } from './service.ts';
-import { problemSchema } from '../answers.ts';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
 
-/** What a build has besides what all have. */
-export interface ExtraDescription {
-  readonly paths: Paths;
-  readonly schemas: NamedSchemas;
-}
+import { UNEXPECTED_DETAIL } from '../error-edge.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
+import { type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
+import { type DescribedContent, tooLargeDetail } from '../route/body.ts';
+import type { Operation, Route } from '../route/route.ts';
+import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
 /**
- * The description of the API, OpenAPI 3.1, made from the schemas that validate the requests. Takes some milliseconds: make it once.
- *
- * @param extra what only this build has; undefined for a release build
+ * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some
+ * milliseconds: call it once.
  */
-export const describeApi = (extra: ExtraDescription | undefined): Described => ({
-  openapi: '3.1.1',
-  info: {
-    title: 'Camera-activity analytics and phone-call alerts',
-    version: '1.0.0',
-    summary:
-      'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
-    description: [
-      'Errors are `application/problem+json` (RFC 9457). An unknown path or a wrong method is an empty 404. Every answer forbids caching,',
-      'sniffing, framing and plain http with the headers that are usual for that.',
-      'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
-    ].join('\n'),
-    license: { name: 'MIT', identifier: 'MIT' },
-  },
-  servers: [{ url: '/', description: 'Where this description came from.' }],
-  tags: [
-    { name: 'analytics', description: 'How much happened.' },
-    { name: 'events', description: 'Recording what happened.' },
-    { name: 'calls', description: 'Phoning people.' },
-    { name: 'callbacks', description: 'For Communication Services alone.' },
-    { name: 'service', description: 'About the service itself.' },
-  ],
-  paths: {
-    ...analyticsPaths(),
-    ...eventPaths(),
-    ...notificationPaths(),
-    ...extra?.paths,
-    ...callbackPaths(),
-    ...servicePaths(),
-  },
-  components: {
-    schemas: {
-      ...analyticsSchemas(),
-      ...eventSchemas(),
-      ...callSchemas(),
-      ...extra?.schemas,
-      ...serviceSchemas(),
-      Problem: jsonSchema(problemSchema, 'output'),
-    },
-    headers: {
-      'Retry-After': {
-        description: 'Seconds to wait before sending the same again.',
-        required: true,
-        schema: { type: 'string', pattern: '^\\d+$' },
-      },
-      'WWW-Authenticate': { required: true, schema: { type: 'string', const: 'Bearer' } },
-      Allow: { description: 'What may be done here.', required: true, schema: { type: 'string' } },
-      'WebHook-Allowed-Origin': {
-        description: 'Who may deliver: the origin that asked.',
-        required: true,
-        schema: { type: 'string' },
-      },
-      'WebHook-Allowed-Rate': {
-        description: 'At any rate; where a rate was asked for.',
-        schema: { type: 'string', const: '*' },
+export const describeApi = (routes: readonly Route[]) =>
+  createDocument(
+    { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
+    {
+      override: ({ jsonSchema }) => {
+        // zod states the range of safe integers for every integer: noise in a description.
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       },
     },
-    securitySchemes: {
-      functionKeyHeader: {
-        type: 'apiKey',
-        in: 'header',
-        name: 'x-functions-key',
-        description: 'A function key of the app.',
-      },
-      functionKeyQuery: {
-        type: 'apiKey',
-        in: 'query',
-        name: 'code',
-        description:
-          'The same key in the address, where a caller cannot set headers. Addresses end up in logs: prefer the header.',
-      },
-      callbackToken: {
-        type: 'http',
-        scheme: 'bearer',
-        bearerFormat: 'JWT',
-        description: 'The token that Communication Services signs for every callback.',
-      },
+  );
+
+/** Several routes may share a path, each with methods of its own. */
+const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    const item = (paths[`/api/${route.path}`] ??= {});
+    for (const method of route.methods) {
+      const operation = route[method];
+      if (operation !== undefined) item[method.toLowerCase()] = describeOperation(operation, route.authLevel);
+    }
+  }
+  return paths;
+};
+
+const describeOperation = (operation: Operation, authLevel: Route['authLevel']): ZodOpenApiOperationObject => {
+  const { operationId, tag, summary, description, body, callbackToken } = operation;
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: [
+      ...(authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
+      ...(callbackToken === undefined ? [] : [{ callbackToken: [] }]),
+    ],
+    ...describeParameters(operation),
+    ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
+    responses: {
+      ...(authLevel === 'function' && { 401: KEY_REFUSED }),
+      ...mapValues(operation.answers, describeAnswer),
+      ...describeProblems({ ...derivedProblems(operation), ...operation.problems }),
     },
+  };
+};
+
+const describeParameters = ({ path, query, headers }: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
+  const given = { ...(path && { path }), ...(query !== 'any' && { query }), ...(headers && { header: headers }) };
+  const isEmpty = Object.values(given).every(({ shape }) => Object.keys(shape).length === 0);
+  return isEmpty ? {} : { requestParams: given };
+};
+
+/** Answered by the Functions host, before any code of this service runs. */
+const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };
+
+/** What follows from the rest of the declaration. */
+const derivedProblems = ({ body }: Operation): ProblemAnswers => ({
+  ...(body && { 413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) } }),
+  500: {
+    description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',
+    detail: UNEXPECTED_DETAIL,
   },
 });
+
+const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
+  description,
+  ...(headers && { headers }),
+  ...(schema && { content: { [mediaType]: describeContent({ schema, examples }) } }),
+});
+
+const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =>
+  Object.fromEntries(
+    PROBLEM_STATUSES.flatMap((status) => {
+      const problem = problems[status];
+      return problem === undefined ? [] : [[String(status), describeProblem(status, problem)]];
+    }),
+  );
+
+const describeProblem = (status: ProblemStatus, { description, headers, schema, ...example }: ProblemAnswer) => ({
+  description,
+  ...(headers && { headers }),
+  content: {
+    [PROBLEM_MEDIA_TYPE]: describeContent({
+      schema: schema ?? problemSchema,
+      examples: { problem: problemBody(status, example) },
+    }),
+  },
+});
+
+const describeContent = ({ schema, examples }: DescribedContent) => ({
+  schema,
+  ...(Object.keys(examples).length > 0 && { examples: mapValues(examples, (value) => ({ value })) }),
+});
+
+const mapValues = <Value, Mapped>(of: Readonly<Record<string, Value>>, map: (value: Value) => Mapped) =>
+  Object.fromEntries(Object.entries(of).map(([key, value]) => [key, map(value)]));

@@ -5,6 +5,8 @@ import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { CountingStorage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
@@ -28,7 +30,7 @@ const messages: readonly PlainMessage[] = Array.from({ length: 120 }, (_, at) =>
 });
 
 type Row = Readonly<Record<string, unknown>>;
-/** What to do to a row: the row changed, or nothing where it is to be deleted. */
+/** Changes a row; undefined: deletes it. */
 type Damage = (row: Row) => Row | undefined;
 
 const textOf = (value: unknown): string => {
@@ -70,7 +72,7 @@ describe('the audit names the counter', () => {
     await process.record(messages);
   });
 
-  /** The counters that differ once a row is damaged; the row is mended again. */
+  /** The counters that differ while a row is damaged; the row is restored afterwards. */
   const differing = async (partitionKey: string, rowKey: string, damage: Damage): Promise<readonly string[]> => {
     const { etag: _, timestamp: __, ...row } = await client.getEntity(partitionKey, rowKey);
     const damaged = damage(row);
@@ -83,7 +85,7 @@ describe('the audit names the counter', () => {
     return differences.map(({ counter }) => counter);
   };
 
-  it('only where there is one to name', async () => {
+  it('only where one differs', async () => {
     const report = await auditDay(process.table, new DayShards(process.table, 1), DAY);
     expect(report).toMatchObject({ shards: 2, events: messages.length, differences: [] });
     expect(report.byShard.map(({ shard }) => shard)).toEqual([0, 1]);
@@ -129,12 +131,12 @@ describe('the audit names the counter', () => {
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
-    ['s00', flipped('s00'), ['moments of second 08:00:00']],
-    ['s00', cut('s00'), ['moments of second 08:00:00']],
-    ['s00', without('s00'), ['moments of second 08:00:00']],
-    ['s00', set('s00', 'x'), ['moments of minute 08:00']],
-    ['s01', (row) => ({ ...row, s01: row['s00'] }), ['moments of second 08:00:01']],
-    ['whole row', deleted, ['moments of second 08:00:00']],
+    ['s00', flipped('s00'), ['samples of second 08:00:00']],
+    ['s00', cut('s00'), ['samples of second 08:00:00']],
+    ['s00', without('s00'), ['samples of second 08:00:00']],
+    ['s00', set('s00', 'x'), ['samples of minute 08:00']],
+    ['s01', (row) => ({ ...row, s01: row['s00'] }), ['samples of second 08:00:01']],
+    ['whole row', deleted, ['samples of second 08:00:00']],
   ])('of a minute whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'minute|0800', damage)).toEqual(counters);
   });
@@ -143,7 +145,7 @@ describe('the audit names the counter', () => {
     ['day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
     ['day', set('day', 1), ['camera ridge-0']],
     ['h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
-    ['place', set('place', 9), ['place of camera ridge-0']],
+    ['place', set('place', 9), ['index of camera ridge-0']],
     ['m08', cut('m08'), ['camera ridge-0 minutes of hour 08']],
     ['m08', set('m08', new Uint8Array()), ['camera ridge-0 minute 08:00']],
     ['m08', without('m08'), ['camera ridge-0 minute 08:08']],
@@ -156,7 +158,7 @@ describe('the audit names the counter', () => {
     'total',
     'hour 08',
     'minute 08:00',
-    'moments of second 08:00:00',
+    'samples of second 08:00:00',
     'camera ridge-0',
     'camera ridge-0 hour 08',
     'camera ridge-0 minute 08:00',
@@ -189,14 +191,14 @@ describe('the audit names the counter', () => {
     ['minute|9', {}],
     ['camera|a|b', { day: '{}' }],
     ['event|9959|ridge-0|f-0', { ts_utc: '2026-03-14T08:00:00.000000Z' }],
-  ])('or the row, where %s is no row of the service', async (rowKey, properties) => {
+  ])('or the row, where %s is a row that the service never writes', async (rowKey, properties) => {
     await client.createEntity({ partitionKey: SHARD, rowKey, ...properties });
     const { differences } = await auditDay(process.table, process.shards, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
     await client.deleteEntity(SHARD, rowKey);
   });
 
-  it('of what is stored although no event is in it', async () => {
+  it('of rows that are stored although they have no events', async () => {
     const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
     await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
     const { differences } = await auditDay(process.table, process.shards, DAY);
@@ -207,7 +209,7 @@ describe('the audit names the counter', () => {
     const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800');
     await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301' });
     const report = await auditDay(process.table, process.shards, DAY);
-    expect(report.differences.map(({ counter }) => counter)).toEqual(['moments of second 23:01:00']);
+    expect(report.differences.map(({ counter }) => counter)).toEqual(['samples of second 23:01:00']);
     await client.deleteEntity(SHARD, 'minute|2301');
   });
 });
@@ -218,3 +220,28 @@ const rowsOf = async (client: TableClient): Promise<readonly unknown[]> => {
   for await (const row of client.listEntities()) rows.push(row);
   return rows;
 };
+
+/** A table with a bug: the camera rows that it reads cannot be used. */
+class BuggyTable extends CounterTable {
+  override async *pages(...args: Parameters<CounterTable['pages']>): AsyncGenerator<readonly StoredRow[]> {
+    for await (const page of super.pages(...args)) {
+      yield page.map(({ partitionKey, rowKey, etag }) => ({
+        partitionKey,
+        rowKey,
+        etag,
+        get properties(): never {
+          throw new TypeError('a bug');
+        },
+      }));
+    }
+  }
+}
+
+describe('a bug of the audit', () => {
+  it('is thrown and not reported as damage', async () => {
+    const storage = new CountingStorage();
+    await storage.process().record(messages);
+    const table = new BuggyTable(() => storage.client());
+    await expect(auditDay(table, new DayShards(table, 1), DAY)).rejects.toThrow(new TypeError('a bug'));
+  });
+});

@@ -9,7 +9,7 @@ import { ownTablesPrefix } from '../../harness/app.ts';
 import { CountingProcess } from '../counting.ts';
 import { FaultProxy, NO_FAULT, type Fault, type ProxiedRequest } from './fault-proxy.ts';
 import { countOf } from './ledger.ts';
-import { crowdedMessages, DAY_OF_MESSAGES } from './messages.ts';
+import { contendedMessages, DAY_OF_MESSAGES } from './messages.ts';
 
 const OPTIONS = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 
@@ -20,7 +20,7 @@ describe('an audit', () => {
   let table = '';
   let proxy: FaultProxy;
   let writer: CountingProcess;
-  const messages = crowdedMessages(randomFrom('audit'), { messages: 200, events: 80, cameras: 8 });
+  const messages = contendedMessages(randomFrom('audit'), { messages: 200, events: 80, cameras: 8 });
 
   beforeEach(async () => {
     table = `${ownTablesPrefix()}analytics`;
@@ -46,7 +46,7 @@ describe('an audit', () => {
     await writer.record([{ ...first, eventId: `more-${performance.now()}` }]);
   };
 
-  it('of a day that is written to all the time says so, and reports nothing false', async () => {
+  it('of a day that is written to all the time fails with AuditUnsettled', async () => {
     proxy.rule = async (request) => {
       if (isPageOfEvents(request)) await writeOneMore();
       return NO_FAULT;
@@ -54,7 +54,7 @@ describe('an audit', () => {
     await expect(audit()).rejects.toThrow(AuditUnsettled);
   });
 
-  it('of a day that was written to once reads it again', async () => {
+  it('of a day that was written to once reads the day again', async () => {
     let writes = 0;
     proxy.rule = async (request) => {
       if (isPageOfEvents(request) && writes++ === 0) await writeOneMore();
@@ -68,7 +68,7 @@ describe('an audit', () => {
     ['breaks off', { kind: 'answer cut' }],
     ['cannot be read', { kind: 'answer garbled' }],
     ['never comes', { kind: 'connection reset' }],
-  ])('of which one page %s reports nothing', async (_, fault) => {
+  ])('of which one page %s fails with StorageTrouble', async (_, fault) => {
     proxy.rule = (request) => {
       if (!isPageOfEvents(request)) return NO_FAULT;
       return request.isContinued ? fault : { kind: 'short page', rows: 5 };
@@ -85,7 +85,7 @@ describe('an audit', () => {
     expect(await audit()).toMatchObject({ events: countOf(messages).events, differences: [] });
   });
 
-  it('asks for rows and for nothing else, and makes no table', async () => {
+  it('only reads rows, and creates no table', async () => {
     await audit();
     expect([...proxy.forwarded.keys()]).toEqual(['GET']);
 

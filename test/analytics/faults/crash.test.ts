@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
-import { acknowledgedOf, partsOf, sendAll } from './delivery.ts';
+import { acknowledgedOf, sharesOf, sendAll } from './delivery.ts';
 import { FaultProxy, NO_FAULT } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
-import { crowdedMessages } from './messages.ts';
+import { contendedMessages } from './messages.ts';
 import { Sender } from './sender.ts';
 
 /** The process is killed at its next transaction after so many of its batches were acknowledged. */
@@ -27,12 +27,12 @@ describe('a process that is killed in the middle of its messages', { timeout: 60
     'loses nothing that was acknowledged and leaves nothing half done, where its last transaction is %s',
     async (then) => {
       const random = randomFrom(then);
-      const messages = crowdedMessages(random, { messages: 600, events: 200, cameras: 12 });
+      const messages = contendedMessages(random, { messages: 600, events: 200, cameras: 12 });
       const [victim, ...others] = senders;
       const ledger = new Ledger(inject('tablesConnectionString'));
       const way = { connectionString: inject('tablesConnectionString'), table: ledger.table };
-      const parts = partsOf(random, messages, senders.length, way);
-      const [fatal, ...rest] = parts;
+      const shares = sharesOf(random, messages, senders.length, way);
+      const [fatal, ...rest] = shares;
       if (victim === undefined || fatal === undefined) throw new Error('nobody to kill');
 
       let batches = 0;
@@ -49,7 +49,7 @@ describe('a process that is killed in the middle of its messages', { timeout: 60
       ]);
       await proxy.quiet();
 
-      // It was in the middle: some of its messages are acknowledged, others are not.
+      // Some of its messages were acknowledged, others were not.
       const acknowledgedBefore = acknowledgedOf(fatal, sent);
       expect(sent.ended).toBe('killed');
       expect(sent.acknowledged.size).toBeGreaterThan(0);

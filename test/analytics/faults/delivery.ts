@@ -5,8 +5,8 @@ import { dealtOut } from './messages.ts';
 import type { Job } from './job.ts';
 import type { Sender, Sent } from './sender.ts';
 
-/** One sender's part. */
-export interface Part {
+/** One sender's share. */
+export interface Share {
   readonly batches: readonly (readonly PlainMessage[])[];
   readonly job: Job;
 }
@@ -27,13 +27,13 @@ const inBatches = (random: Random, messages: readonly PlainMessage[]): readonly 
   return batches;
 };
 
-/** The parts of so many senders in sending these messages. */
-export const partsOf = (
+/** The shares of so many senders in sending these messages. */
+export const sharesOf = (
   random: Random,
   messages: readonly PlainMessage[],
   senders: number,
   way: Way,
-): readonly Part[] =>
+): readonly Share[] =>
   dealtOut(random, messages, senders).map((share) => {
     const batches = inBatches(random, share);
     const job = {
@@ -46,26 +46,26 @@ export const partsOf = (
     return { batches, job };
   });
 
-/** The messages of a part that were acknowledged. */
-export const acknowledgedOf = ({ batches }: Part, { acknowledged }: Sent): readonly PlainMessage[] =>
+/** The messages of a share that were acknowledged. */
+export const acknowledgedOf = ({ batches }: Share, { acknowledged }: Sent): readonly PlainMessage[] =>
   batches.flatMap((batch, at) => (acknowledged.has(at) ? batch : []));
 
 /**
- * Each sender sends its part, all at the same time.
+ * Each sender sends its share, all at the same time.
  *
  * @param onAcknowledged called for each batch that was acknowledged
  * @returns the messages that were acknowledged
  */
 export const sendAll = async (
   senders: readonly Sender[],
-  parts: readonly Part[],
+  shares: readonly Share[],
   onAcknowledged?: () => void,
 ): Promise<readonly PlainMessage[]> => {
   const sent = await Promise.all(
-    parts.map(async (part, at) => {
+    shares.map(async (share, at) => {
       const sender = senders[at];
-      if (sender === undefined) throw new Error('there are more parts than senders');
-      return acknowledgedOf(part, await sender.send(part.job, onAcknowledged));
+      if (sender === undefined) throw new Error('there are more shares than senders');
+      return acknowledgedOf(share, await sender.send(share.job, onAcknowledged));
     }),
   );
   return sent.flat();

@@ -8,13 +8,13 @@ import { oneOf } from './chance.ts';
 export type Fault =
   /** It goes through. */
   | { readonly kind: 'none' }
-  /** The storage does as it is asked; then the connection is closed instead of an answer. */
+  /** The storage carries out the request; then the connection is closed without an answer. */
   | { readonly kind: 'answer lost' }
-  /** The storage does as it is asked; of the answer only the first half comes, then the connection is closed. */
+  /** The storage carries out the request; the connection is closed after the first half of the answer. */
   | { readonly kind: 'answer cut' }
-  /** The storage does as it is asked, and the answer is a success that nobody can read. */
+  /** The storage carries out the request; the answer is a success that cannot be parsed. */
   | { readonly kind: 'answer garbled' }
-  /** It is answered with this status and reaches no storage. */
+  /** The request is answered with this status and does not reach the storage. */
   | {
       readonly kind: 'refused';
       readonly status: number;
@@ -23,18 +23,18 @@ export type Fault =
     }
   /** The connection is reset before the request reaches any storage. */
   | { readonly kind: 'connection reset' }
-  /** It reaches the storage only so much later, also when the client has long given up. */
+  /** The request reaches the storage so much later, even when the client has given up. */
   | { readonly kind: 'late request'; readonly ms: number }
-  /** The storage does as it is asked at once, and the answer comes so much later. */
+  /** The storage carries out the request at once; the answer comes so much later. */
   | { readonly kind: 'late answer'; readonly ms: number }
-  /** A query: a page with no rows and with a continuation, from which the real query goes on. */
+  /** Of a query: a page without rows, with a continuation that continues the real query. */
   | { readonly kind: 'empty page' }
-  /** A query: no rows and no continuation, as if there were none. The real service promises never to do that. */
+  /** Of a query: no rows and no continuation. The real service promises not to do that. */
   | { readonly kind: 'rows left out' }
-  /** A query: a page of so many rows at most, with a continuation, as the real service may answer at any time. */
+  /** Of a query: a page of at most so many rows, with a continuation, as the real service may answer at any time. */
   | { readonly kind: 'short page'; readonly rows: number };
 
-/** A request as those who choose a fault see it. */
+/** What a rule knows of a request. */
 export interface ProxiedRequest {
   readonly method: string;
   /** Path and query. */
@@ -60,7 +60,7 @@ export const anyOf =
   () =>
     oneOf(random, faults) ?? NO_FAULT;
 
-/** A token in the place of the storage's own keys. It is opaque, as theirs are. */
+/** A token in place of the storage's own keys; opaque, as these are. */
 const CONTINUATION = 'proxy!';
 
 const PAGE_TYPE = 'application/json;odata=minimalmetadata';
@@ -68,13 +68,13 @@ const NO_ROWS = JSON.stringify({ 'odata.metadata': 'rows', value: [] });
 
 const NEXT = ['NextPartitionKey', 'NextRowKey'] as const;
 
-/** A proxy in front of Azurite that does to requests what Azurite never does. */
+/** A proxy in front of Azurite that makes faults that Azurite never makes. */
 export class FaultProxy {
   /** What goes wrong; may be changed at any time. */
   rule: FaultRule = () => NO_FAULT;
   /** How often each kind of fault was chosen. */
   readonly chosen = new Map<Fault['kind'], number>();
-  /** What reached the storage: `GET`, `POST $batch`, … and how often. */
+  /** How often each kind of request (`GET`, `POST $batch`, …) reached the storage. */
   readonly forwarded = new Map<string, number>();
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -101,7 +101,7 @@ export class FaultProxy {
     return proxy;
   }
 
-  /** Names this proxy. Requests are signed over their path, so a signature is as good here as there. */
+  /** Names this proxy. A signature covers the path and not the host, so that it is valid for both. */
   get connectionString(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
@@ -110,18 +110,18 @@ export class FaultProxy {
     return this.#connectionString.replace(/TableEndpoint=[^;]+/, `TableEndpoint=${own.href}`);
   }
 
-  /** From now on it is in front of this storage. */
+  /** Puts the proxy in front of another storage. */
   retarget(connectionString: string): void {
     this.#connectionString = connectionString;
     this.#target = endpointOf(connectionString);
   }
 
-  /** Until all that was sent so far has had its end, late requests too. */
+  /** Waits until all requests so far have ended, late ones too. */
   async quiet(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** Lets nothing more through, and ends. */
+  /** Ends the proxy. */
   async stop(): Promise<void> {
     for (const end of this.#delays) end();
     this.#server.closeAllConnections();
@@ -203,7 +203,7 @@ export class FaultProxy {
       hostname,
       port,
       method: incoming.method,
-      // A space is %20 and not the + of a form.
+      // Encodes a space as %20, not as the + of a form.
       path: `${url.pathname}?${url.searchParams.toString().replaceAll('+', '%20')}`,
       headers: incoming.headers,
       agent: this.#agent,
@@ -251,7 +251,7 @@ const endpointOf = (connectionString: string): URL => {
 const isQuery = ({ method }: IncomingMessage, url: URL): boolean =>
   method === 'GET' && decodeURIComponent(url.pathname).endsWith('()');
 
-/** As the service refuses: in a transaction the number of the operation is in front of the message. */
+/** The body of the service's refusal: in a transaction the message starts with the number of the operation. */
 const refuse = (answer: ServerResponse, { status, code, retryAfterSeconds }: Extract<Fault, { kind: 'refused' }>) => {
   answer.writeHead(status, {
     'content-type': PAGE_TYPE,
@@ -271,7 +271,7 @@ const emptyPage = (answer: ServerResponse, url: URL): void => {
   answer.end(NO_ROWS);
 };
 
-/** The URL that the storage knows: where the real query goes on behind our own empty page. */
+/** The URL at which the real query continues after the proxy's own empty page. */
 const resumed = (asked: URL): URL => {
   const url = new URL(asked);
   const token = url.searchParams.get(NEXT[0]);

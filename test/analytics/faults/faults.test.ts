@@ -1,22 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
-import { partsOf, sendAll, type Way } from './delivery.ts';
+import { sharesOf, sendAll, type Way } from './delivery.ts';
 import { anyOf, FaultProxy, NO_FAULT, type Fault, type FaultRule } from './fault-proxy.ts';
 import { countOf, Ledger, type Count } from './ledger.ts';
-import { crowdedMessages, type Crowd } from './messages.ts';
+import { contendedMessages, type Load } from './messages.ts';
 import { Sender } from './sender.ts';
 
 const PROCESSES = 4;
-const FEW: Crowd = { messages: 240, events: 80, cameras: 12 };
-const SOME: Crowd = { messages: 1_500, events: 500, cameras: 40 };
-const MANY: Crowd = { messages: 5_000, events: 1_600, cameras: 40 };
+const FEW: Load = { messages: 240, events: 80, cameras: 12 };
+const SOME: Load = { messages: 1_500, events: 500, cameras: 40 };
+const MANY: Load = { messages: 5_000, events: 1_600, cameras: 40 };
 
-/** A deadline that late requests and answers miss by far; the processes and Azurite share few cores. */
+/** A deadline that late requests and answers miss by far, although the processes and Azurite share few cores. */
 const DEADLINE_MS = 500;
 const TOO_LATE_MS = 800;
 
-/** Faults that cost everybody a wait come so often in a test, and then no more. */
+/** Most faults in a test of a kind that makes every sender wait. */
 const COSTLY_FAULTS = 12;
 
 let senders: readonly Sender[] = [];
@@ -35,7 +35,7 @@ afterEach(async () => {
   await proxy.stop();
 });
 
-/** A rule for so many faults. */
+/** A rule that ends after so many faults. */
 const atMost = (faults: number, rule: FaultRule): FaultRule => {
   let left = faults;
   return async (request) => {
@@ -45,25 +45,25 @@ const atMost = (faults: number, rule: FaultRule): FaultRule => {
   };
 };
 
-/** A fault of every second transaction: there are few, as each takes many messages. */
+/** A fault in every second transaction. There are few transactions, because each takes many messages. */
 const everySecondWrite = (fault: Fault): FaultRule => {
   let writes = 0;
   return ({ isTransaction }) => (isTransaction && writes++ % 2 === 1 ? fault : NO_FAULT);
 };
 
-/** Four processes send a crowd of messages through the proxy until all are acknowledged. */
-const sendCrowd = async (
-  crowd: Crowd,
+/** Four processes send a load of messages through the proxy until all are acknowledged. */
+const sendLoad = async (
+  load: Load,
   rule: FaultRule,
   way: Partial<Pick<Way, 'counterShards' | 'deadlineMs'>> = {},
 ): Promise<{ given: Count & { acknowledged: number }; wanted: Count & { acknowledged: number } }> => {
-  const random = randomFrom(`${crowd.messages}`);
-  const messages = crowdedMessages(random, crowd);
+  const random = randomFrom(`${load.messages}`);
+  const messages = contendedMessages(random, load);
   const ledger = new Ledger(inject('tablesConnectionString'));
   proxy.rule = rule;
   const { connectionString } = proxy;
-  const parts = partsOf(random, messages, PROCESSES, { connectionString, table: ledger.table, ...way });
-  const acknowledged = new Set(await sendAll(senders, parts)).size;
+  const shares = sharesOf(random, messages, PROCESSES, { connectionString, table: ledger.table, ...way });
+  const acknowledged = new Set(await sendAll(senders, shares)).size;
   await proxy.quiet();
   return {
     given: { ...(await ledger.count()), acknowledged },
@@ -81,7 +81,7 @@ const REFUSALS: readonly (readonly [string, Fault])[] = [
 
 describe('four processes on the same events of one shard: every message is counted once', { timeout: 60_000 }, () => {
   it('where nothing goes wrong', async () => {
-    const { given, wanted } = await sendCrowd(FEW, () => NO_FAULT);
+    const { given, wanted } = await sendLoad(FEW, () => NO_FAULT);
     expect(given).toEqual(wanted);
   });
 
@@ -90,7 +90,7 @@ describe('four processes on the same events of one shard: every message is count
     ['break off in the middle', { kind: 'answer cut' }],
     ['cannot be read', { kind: 'answer garbled' }],
   ])('where answers %s although the write was applied', async (_, fault) => {
-    const { given, wanted } = await sendCrowd(FEW, everySecondWrite(fault));
+    const { given, wanted } = await sendLoad(FEW, everySecondWrite(fault));
     expect(given).toEqual(wanted);
     expect(proxy.chosen.get(fault.kind)).toBeGreaterThan(1);
   });
@@ -99,20 +99,20 @@ describe('four processes on the same events of one shard: every message is count
     const rule = name.includes('Retry-After')
       ? atMost(COSTLY_FAULTS, everySecondWrite(fault))
       : anyOf(randomFrom(name), [[0.2, fault]]);
-    const { given, wanted } = await sendCrowd(FEW, rule);
+    const { given, wanted } = await sendLoad(FEW, rule);
     expect(given).toEqual(wanted);
     expect(proxy.chosen.get(fault.kind)).toBeGreaterThan(1);
   });
 
   it('where connections are reset', async () => {
-    const { given, wanted } = await sendCrowd(FEW, anyOf(randomFrom('reset'), [[0.2, { kind: 'connection reset' }]]));
+    const { given, wanted } = await sendLoad(FEW, anyOf(randomFrom('reset'), [[0.2, { kind: 'connection reset' }]]));
     expect(given).toEqual(wanted);
     expect(proxy.chosen.get('connection reset')).toBeGreaterThan(5);
   });
 
   it.each(['late request', 'late answer'] as const)('where a %s comes after the deadline', async (kind) => {
     const rule = anyOf(randomFrom(kind), [[0.2, { kind, ms: TOO_LATE_MS }]]);
-    const { given, wanted } = await sendCrowd(FEW, atMost(COSTLY_FAULTS, rule), { deadlineMs: DEADLINE_MS });
+    const { given, wanted } = await sendLoad(FEW, atMost(COSTLY_FAULTS, rule), { deadlineMs: DEADLINE_MS });
     expect(given).toEqual(wanted);
     expect(proxy.chosen.get(kind)).toBeGreaterThan(5);
   });
@@ -122,7 +122,7 @@ describe('four processes on the same events of one shard: every message is count
       [0.4, { kind: 'empty page' }],
       [0.5, { kind: 'short page', rows: 2 }],
     ]);
-    const { given, wanted } = await sendCrowd(FEW, rule);
+    const { given, wanted } = await sendLoad(FEW, rule);
     expect(given).toEqual(wanted);
     expect(proxy.chosen.get('empty page')).toBeGreaterThan(5);
   });
@@ -139,7 +139,7 @@ const WRITES_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.1, { kind: 'late request', ms: 20 }],
 ];
 
-// A batch takes many reads: each of these comes up for a few of them.
+// A batch takes many reads, so each fault is rare.
 const READS_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.003, { kind: 'answer lost' }],
   [0.003, { kind: 'answer cut' }],
@@ -151,16 +151,16 @@ const READS_GO_WRONG: readonly (readonly [number, Fault])[] = [
   [0.05, { kind: 'short page', rows: 5 }],
 ];
 
-describe('four processes with everything going wrong in turn: every message is counted once', () => {
+describe('four processes with all faults at random: every message is counted once', () => {
   it.each([
-    { shards: 1, crowd: MANY },
-    { shards: 4, crowd: SOME },
-  ])('of $crowd.messages messages on $shards shards', { timeout: 180_000 }, async ({ shards, crowd }) => {
+    { shards: 1, load: MANY },
+    { shards: 4, load: SOME },
+  ])('of $load.messages messages on $shards shards', { timeout: 180_000 }, async ({ shards, load }) => {
     const random = randomFrom(`mixed ${shards}`);
     const toWrites = anyOf(random, WRITES_GO_WRONG);
     const toReads = anyOf(random, READS_GO_WRONG);
     const rule: FaultRule = (request) => (request.isTransaction ? toWrites(request) : toReads(request));
-    const { given, wanted } = await sendCrowd(crowd, rule, { counterShards: shards, deadlineMs: DEADLINE_MS });
+    const { given, wanted } = await sendLoad(load, rule, { counterShards: shards, deadlineMs: DEADLINE_MS });
     expect(given).toEqual(wanted);
     for (const kind of ['answer lost', 'refused', 'connection reset', 'late request', 'empty page'] as const) {
       expect(proxy.chosen.get(kind), kind).toBeGreaterThan(0);

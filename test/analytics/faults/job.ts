@@ -22,14 +22,14 @@ const message = z
   })
   .transform((parsed): EventMessage => parsed);
 
-/** What a sender is to do: record messages, and try again what was not acknowledged. */
+/** A task of a sender: record messages, and try again those that were not acknowledged. */
 export const jobSchema = z.object({
   connectionString: z.string(),
   table: z.string(),
   counterShards: z.number(),
-  /** Most that a request of its may take, in milliseconds. */
+  /** Deadline of each request to storage, in milliseconds. */
   deadlineMs: z.number(),
-  /** How often each batch is tried at most. */
+  /** Most tries of each batch. */
   attempts: z.number(),
   /** In the order of their sending; each batch is one call of the recorder. */
   batches: z.array(z.array(message)),
@@ -38,7 +38,7 @@ export type Job = z.infer<typeof jobSchema>;
 
 const outcome = z.union([z.literal('recorded'), z.literal('unchanged'), z.object({ refused: z.string() })]);
 
-/** What a sender says: a batch (its place in the job) is acknowledged, or all is done, or what went wrong. */
+/** A message of a sender: a batch (its index in the job) is acknowledged, all is done, or the job failed. */
 export const saidSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ready') }),
   z.object({ kind: z.literal('acknowledged'), batch: z.number(), outcomes: z.array(outcome) }),

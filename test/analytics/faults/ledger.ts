@@ -2,7 +2,7 @@ import { TableClient } from '@azure/data-tables';
 
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { eventFromRow } from '../../../src/analytics/rows/event-row.ts';
+import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
@@ -12,7 +12,7 @@ import { plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
 import { DAY_OF_MESSAGES, MIDNIGHT } from './messages.ts';
 
-/** What a table comes to: answers to some questions, its event rows, and the counters that are not their sum. */
+/** The contents of a table: answers to some questions, the number of event rows, and the counters that differ from them. */
 export interface Count {
   readonly answers: readonly PlainAnswer[];
   readonly events: number;
@@ -41,14 +41,14 @@ const facetsOf = ({ detections, reviewed, annotations }: PlainMessage): readonly
   annotations,
 ];
 
-/** What these messages come to, each counted once. */
+/** The expected contents after these messages, each counted once. */
 export const countOf = (messages: readonly PlainMessage[]): Count => {
   const oracle = new Oracle();
   for (const message of messages) oracle.tell(message);
   return { answers: QUESTIONS.map((question) => oracle.answer(question)), events: oracle.events, differences: [] };
 };
 
-/** A table of a test's own, read past all proxies by a process that knows nothing yet and makes no table. */
+/** A table that belongs to one test, read without a proxy by a process with empty memory that creates no table. */
 export class Ledger {
   readonly table: string;
   readonly #connectionString: string;
@@ -58,7 +58,7 @@ export class Ledger {
     this.table = table;
   }
 
-  /** What is counted. */
+  /** The contents now. */
   async count(): Promise<Count> {
     const rows = this.#rows();
     const shards = new DayShards(rows, 1);
@@ -74,7 +74,7 @@ export class Ledger {
     return { answers: await Promise.all(answers), events, differences };
   }
 
-  /** Of these messages those that are not in their event's row, nor anything newer in their place. */
+  /** Of these messages those that are not in their event's row, nor replaced there by a newer one. */
   async lost(acknowledged: readonly PlainMessage[]): Promise<readonly PlainMessage[]> {
     const times = await this.#facetTimes();
     return acknowledged.filter((message) => {
@@ -90,7 +90,7 @@ export class Ledger {
     const times = new Map<string, readonly (bigint | undefined)[]>();
     for (let shard = 0; shard < shards; shard += 1) {
       for (const row of await rows.all(shardPartition(DAY_OF_MESSAGES, shard), ALL_EVENTS)) {
-        const { detections, reviewed, annotations } = eventFromRow(row).facets;
+        const { detections, reviewed, annotations } = eventRowFrom(row).facets;
         times.set(nameOf(parseEventKey(row.rowKey)), [detections?.time, reviewed?.time, annotations?.time]);
       }
     }

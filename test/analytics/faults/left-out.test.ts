@@ -39,7 +39,7 @@ describe('a storage that leaves out rows of a query', () => {
     const [early, late, more] = [frames(8n, 'early'), frames(9n, 'late'), frames(8n, 'more')];
     await process().record(early);
 
-    // This one knows the cameras' row, but of their hours only the ninth.
+    // This process knows the rows of the cameras with hour 9 only.
     const restarted = process();
     await restarted.record(late);
     let left = 3;

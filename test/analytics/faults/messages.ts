@@ -12,7 +12,7 @@ const HOUR = 3_600_000_000n;
 const CATEGORIES = ['smoke', 'fire', 'structure', 'lens-flare'] as const;
 
 /** How many messages, about how many events of how many cameras. */
-export interface Crowd {
+export interface Load {
   readonly messages: number;
   readonly events: number;
   readonly cameras: number;
@@ -22,10 +22,10 @@ const someCounts = (random: Random): Record<string, number> =>
   Object.fromEntries(CATEGORIES.filter(() => random() < 0.4).map((category) => [category, wholeBetween(random, 0, 3)]));
 
 /**
- * Messages of which several are about the same event, each with a time of its own, so that there is one truth whatever
- * their order. The events are in two hours: whoever sends these, contends.
+ * Messages of which several are about the same event, each with its own time, so that the result does not depend on their
+ * order. The events are in two hours, so that processes that send them contend.
  */
-export const crowdedMessages = (random: Random, { messages, events, cameras }: Crowd): readonly PlainMessage[] => {
+export const contendedMessages = (random: Random, { messages, events, cameras }: Load): readonly PlainMessage[] => {
   const sentAfter = MIDNIGHT + 10n * HOUR;
   return Array.from({ length: messages }, (_, at) => {
     const event = wholeBetween(random, 0, events - 1);
@@ -42,7 +42,7 @@ export const crowdedMessages = (random: Random, { messages, events, cameras }: C
   });
 };
 
-/** The messages dealt out to so many senders; a tenth is sent by two of them. Each sends in an order of its own. */
+/** The messages of so many senders, each in its own order. A tenth of the messages is sent by two of them. */
 export const dealtOut = (
   random: Random,
   messages: readonly PlainMessage[],

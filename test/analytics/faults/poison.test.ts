@@ -8,11 +8,11 @@ import { CountingProcess } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
-import { crowdedMessages, MIDNIGHT } from './messages.ts';
+import { contendedMessages, MIDNIGHT } from './messages.ts';
 
 /** Frames of which some are refused, among others that arrive at the same time. */
 const withPoison = (poison: readonly string[]): readonly PlainMessage[] => {
-  const good = crowdedMessages(randomFrom('poison'), { messages: 300, events: 120, cameras: 12 });
+  const good = contendedMessages(randomFrom('poison'), { messages: 300, events: 120, cameras: 12 });
   const [first] = good;
   if (first === undefined) throw new Error('no messages');
   const bad = poison.map((eventId): PlainMessage => ({ ...first, eventId }));
@@ -29,7 +29,7 @@ const moreFrames = (count: number): readonly PlainMessage[] =>
 
 const isRefusal = (outcome: Outcome | undefined): boolean => typeof outcome === 'object';
 
-describe('one message that storage refuses for good', () => {
+describe('a message that storage always refuses', () => {
   let proxy: FaultProxy;
   let ledger: Ledger;
   let process: CountingProcess;
@@ -67,7 +67,7 @@ describe('one message that storage refuses for good', () => {
     expect(await ledger.count()).toEqual(countOf(messages.filter(({ eventId }) => !poison.includes(eventId))));
   });
 
-  it('does not stand in the way of those that come later', async () => {
+  it('does not stop the messages that come later', async () => {
     refusing(['poison-1'], { kind: 'refused', status: 400, code: 'InvalidInput' });
     const messages = withPoison(['poison-1']);
     const [outcomes, later] = await Promise.all([
@@ -93,7 +93,7 @@ describe('one message that storage refuses for good', () => {
     expect(failed.map(({ eventId }) => eventId)).toEqual(['poison-1']);
     expect(await ledger.count()).toEqual(countOf(messages.filter(({ eventId }) => eventId !== 'poison-1')));
 
-    // Alone in its batch it fails as well, and those that come right behind it do not.
+    // It also fails alone in its batch, and the messages right after it do not.
     const alone = process.record(messages.filter(({ eventId }) => eventId === 'poison-1'));
     const behind = process.record(moreFrames(20));
     await expect(alone).rejects.toThrow(RecorderUnavailable);

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { startAzurite, type Azurite } from '../../../infra/local/azurite.ts';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
-import { partsOf, sendAll } from './delivery.ts';
+import { sharesOf, sendAll } from './delivery.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
-import { crowdedMessages } from './messages.ts';
+import { contendedMessages } from './messages.ts';
 import { Sender } from './sender.ts';
 
 describe('a storage that stops and comes back with its data', { timeout: 60_000 }, () => {
@@ -31,11 +31,11 @@ describe('a storage that stops and comes back with its data', { timeout: 60_000 
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('in the middle of the messages has them all counted once in the end', async () => {
+  it('while messages are sent has all of them counted once', async () => {
     const random = randomFrom('restart');
-    const messages = crowdedMessages(random, { messages: 600, events: 200, cameras: 12 });
+    const messages = contendedMessages(random, { messages: 600, events: 200, cameras: 12 });
     const table = new Ledger(azurite.connectionString).table;
-    const parts = partsOf(random, messages, senders.length, { connectionString: proxy.connectionString, table });
+    const shares = sharesOf(random, messages, senders.length, { connectionString: proxy.connectionString, table });
 
     let batches = 0;
     let restarted: Promise<void> | undefined;
@@ -44,7 +44,7 @@ describe('a storage that stops and comes back with its data', { timeout: 60_000 
       azurite = await startAzurite({ dataDir });
       proxy.retarget(azurite.connectionString);
     };
-    const acknowledged = await sendAll(senders, parts, () => {
+    const acknowledged = await sendAll(senders, shares, () => {
       batches += 1;
       if (batches === 5) restarted = restart();
     });

@@ -1,4 +1,4 @@
-/** One process of the app as far as counting goes: gets jobs from its parent, records, and says what is acknowledged. */
+/** A process that records: gets jobs from its parent, and reports what is acknowledged. */
 import { TableClient } from '@azure/data-tables';
 import pLimit from 'p-limit';
 
@@ -8,7 +8,7 @@ import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { jobSchema, type Job, type Said } from './job.ts';
 
-/** How many batches are under way at once. */
+/** Most batches in flight. */
 const PRODUCERS = 6;
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };

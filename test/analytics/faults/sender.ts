@@ -7,15 +7,15 @@ import { saidSchema, type Job, type Said } from './job.ts';
 
 const SENDER_PROCESS = fileURLToPath(new URL('sender-process.ts', import.meta.url));
 
-/** What came of a job. */
+/** The result of a job. */
 export interface Sent {
-  /** By the batch's place in the job: the outcomes of its messages, where they were acknowledged. */
+  /** The outcomes of the acknowledged batches, by the index of the batch in the job. */
   readonly acknowledged: ReadonlyMap<number, readonly Outcome[]>;
-  /** Whether the process was there to the end. */
+  /** Whether the process finished the job or was killed. */
   readonly ended: 'done' | 'killed';
 }
 
-/** A process of its own that records messages, with caches of its own. Ends with this process. */
+/** A child process that records messages. It ends with this process. */
 export class Sender {
   readonly #child: ChildProcess;
   readonly #said = new EventEmitter<{ said: [Said | 'gone'] }>();
@@ -65,7 +65,7 @@ export class Sender {
     return { ended: await ended, acknowledged };
   }
 
-  /** Ends it at once, in the middle of whatever it does, as a crash of its machine would. */
+  /** Kills it at once, as a crash of its machine would. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }

@@ -27,7 +27,7 @@ const fold = (messages: readonly Facets[]): Facets => messages.reduce(applyFacet
 const counted = (counts: Counts | undefined) =>
   [...(counts ?? [])].filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** Facets without the categories that count nothing: those depend on what happened to come first. */
+/** Facets without categories of 0, which depend on the order of the messages. */
 const bare = ({ detections, reviewed: flag, annotations }: Facets) => {
   return {
     detections: [detections?.time, counted(detections?.value)],
@@ -40,7 +40,7 @@ const counts = fc
   .uniqueArray(fc.tuple(categories, fc.integer({ min: 0, max: 10_000 })), { selector: ([name]) => name, maxLength: 4 })
   .map((entries): Counts => new Map(entries));
 
-/** Messages about one event, each with a time of its own and with some of the facets, or none. */
+/** Messages about one event, each with its own time and some or none of the facets. */
 const messages: fc.Arbitrary<readonly Facets[]> = fc
   .array(
     fc.record({ detections: fc.option(counts), reviewed: fc.option(fc.boolean()), annotations: fc.option(counts) }),
@@ -57,8 +57,8 @@ const messages: fc.Arbitrary<readonly Facets[]> = fc
     }),
   );
 
-describe('what is known of an event', () => {
-  it('is of each facet the newest, whatever came in between', () => {
+describe('the facets of an event', () => {
+  it('are the newest of each kind, whatever came in between', () => {
     const known = fold([
       detected(1, { smoke: 1 }),
       annotated(5, { fire: 2 }),
@@ -74,7 +74,7 @@ describe('what is known of an event', () => {
     });
   });
 
-  it('is the same in whatever order and however often the messages come', () => {
+  it('are the same in whatever order and however often the messages come', () => {
     const delivered = messages.chain((inOrder) =>
       fc.tuple(
         fc.constant(inOrder),
@@ -92,7 +92,7 @@ describe('what is known of an event', () => {
     );
   });
 
-  it('is the very same object after a message that is repeated or older: nothing is to be written', () => {
+  it('are the same object after a repeated or older message, so that nothing is written', () => {
     fc.assert(
       fc.property(messages, (inOrder) => {
         const known = fold(inOrder);
@@ -101,12 +101,12 @@ describe('what is known of an event', () => {
     );
   });
 
-  it('keeps the first of two values of the same time', () => {
+  it('keep the first of two values with the same time', () => {
     const known = fold([reviewed(1, true), reviewed(1, false), detected(1, { fire: 1 }), detected(1, { fire: 2 })]);
     expect(known).toEqual({ ...reviewed(1, true), ...detected(1, { fire: 1 }) });
   });
 
-  it('keeps a category that was taken away, with 0', () => {
+  it('keep a category that was removed, with 0', () => {
     const known = fold([
       annotated(1, { fire: 2, smoke: 1 }),
       annotated(2, { smoke: 3 }),
@@ -117,7 +117,7 @@ describe('what is known of an event', () => {
     expect(categoriesOf(known)).toEqual(new Set(['fire', 'smoke', 'fog']));
   });
 
-  it('is left alone by facets that a message does not have', () => {
+  it('are not changed by a message that lacks them', () => {
     const known = fold([detected(9, { smoke: 1 }), reviewed(9, true)]);
     expect(fold([known, annotated(1, { fire: 1 })])).toEqual({ ...known, ...annotated(1, { fire: 1 }) });
     expect(applyFacets(known, {})).toBe(known);

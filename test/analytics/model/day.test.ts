@@ -87,7 +87,7 @@ describe('the minute of the day', () => {
     expect(minuteOfDay(at(text))).toBe(minute);
   });
 
-  it('is what the clock says', () => {
+  it('is the clock time in minutes', () => {
     fc.assert(
       fc.property(instants, (instant) => {
         const [hours, minutes] = formatInstant(instant).slice(11, 16).split(':').map(Number);

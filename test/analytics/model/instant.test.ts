@@ -81,7 +81,7 @@ describe('a time in ISO 8601', () => {
     expect(parseInstant(text)).toBeUndefined();
   });
 
-  it('is the moment that its parts and its offset say', () => {
+  it('is the instant of its date, time and offset', () => {
     const parts = fc.record({
       at: fc.date({ min: new Date('0002-01-01Z'), max: new Date('9998-12-31Z'), noInvalidDate: true }),
       micros: fc.integer({ min: 0, max: 999 }),
@@ -124,7 +124,7 @@ describe('an instant', () => {
     expect(formatInstant(instantFrom(microseconds))).toBe(text);
   });
 
-  it('is read back from an answer and from a row as it was', () => {
+  it('is read back unchanged from an answer and from a row', () => {
     fc.assert(
       fc.property(fc.oneof(instants, instantsAtBoundaries), (instant) => {
         expect(parseInstant(formatInstant(instant))).toBe(instant);

@@ -25,14 +25,14 @@ const spansOf = (piece: DayPiece): readonly Span[] => {
   return [
     ...piece.hours.map((hour) => span(midnight + BigInt(hour) * HOUR, HOUR)),
     ...piece.minutes.map((minute) => span(midnight + BigInt(minute) * MINUTE, MINUTE)),
-    ...piece.parts,
+    ...piece.partialMinutes,
   ];
 };
 
 const isWithin = ({ start, end }: Span, period: Period): boolean => period.start <= start && end <= period.end;
 
 describe('the pieces of a period', () => {
-  it('are disjoint and together exactly the period, to the microsecond', () => {
+  it('are disjoint and cover exactly the period, to the microsecond', () => {
     fc.assert(
       fc.property(periods, (period) => {
         const spans = piecesOf(period)
@@ -46,7 +46,7 @@ describe('the pieces of a period', () => {
     );
   });
 
-  it('are whole days, hours and minutes wherever those are inside', () => {
+  it('are whole days, hours and minutes where these are inside the period', () => {
     fc.assert(
       fc.property(periods, (period) => {
         for (const piece of piecesOf(period)) {
@@ -66,14 +66,14 @@ describe('the pieces of a period', () => {
     );
   });
 
-  it('look at single events in two minutes at most', () => {
+  it('have two partial minutes at most', () => {
     fc.assert(
       fc.property(periods, (period) => {
-        const parts = piecesOf(period).flatMap((piece) =>
-          piece.whole ? [] : piece.parts.map((part) => ({ ...part, midnight: startOfDay(piece.day) })),
+        const minutes = piecesOf(period).flatMap((piece) =>
+          piece.whole ? [] : piece.partialMinutes.map((minute) => ({ ...minute, midnight: startOfDay(piece.day) })),
         );
-        expect(parts.length).toBeLessThanOrEqual(2);
-        for (const { minute, start, end, midnight } of parts) {
+        expect(minutes.length).toBeLessThanOrEqual(2);
+        for (const { minute, start, end, midnight } of minutes) {
           expect((start - midnight) / MINUTE).toBe(BigInt(minute));
           expect((end - midnight) / MINUTE).toBe(BigInt(minute));
           expect(end - start).toBeLessThan(MINUTE - 1n);
@@ -82,14 +82,20 @@ describe('the pieces of a period', () => {
     );
   });
 
-  it('of one microsecond are that microsecond', () => {
+  it('of one microsecond are one partial minute of that microsecond', () => {
     const noon = at('2026-11-21T12:00:00Z');
     expect(piecesOf({ start: noon, end: noon })).toEqual([
-      { day: '2026-11-21', whole: false, hours: [], minutes: [], parts: [{ minute: 720, start: noon, end: noon }] },
+      {
+        day: '2026-11-21',
+        whole: false,
+        hours: [],
+        minutes: [],
+        partialMinutes: [{ minute: 720, start: noon, end: noon }],
+      },
     ]);
   });
 
-  it('of a day are the day, and of a microsecond less are its hours, minutes and a part', () => {
+  it('of a day are the whole day; of a microsecond less they are hours, minutes and a partial minute', () => {
     const [start, end] = [at('2024-02-29T00:00:00Z'), at('2024-02-29T23:59:59.999999Z')];
     expect(piecesOf({ start, end })).toEqual([{ day: '2024-02-29', whole: true }]);
     expect(piecesOf({ start, end: instantFrom(end - 1n) })).toEqual([
@@ -98,12 +104,12 @@ describe('the pieces of a period', () => {
         whole: false,
         hours: Array.from({ length: 23 }, (_, hour) => hour),
         minutes: Array.from({ length: 59 }, (_, minute) => 23 * 60 + minute),
-        parts: [{ minute: 1_439, start: at('2024-02-29T23:59:00Z'), end: end - 1n }],
+        partialMinutes: [{ minute: 1_439, start: at('2024-02-29T23:59:00Z'), end: end - 1n }],
       },
     ]);
   });
 
-  it('of 366 days with ragged ends are 365 whole days and the two ends', () => {
+  it('of 366 days from and to the middle of a day are 365 whole days and two parts of days', () => {
     const start = at('2025-11-21T08:00:00.000001Z');
     const pieces = piecesOf({ start, end: instantFrom(start + 366n * DAY) });
     expect(pieces).toHaveLength(367);
@@ -117,7 +123,7 @@ describe('the pieces of a period', () => {
     });
   });
 
-  it('reach the first and the last microsecond that there is', () => {
+  it('include the first and the last instant that exist', () => {
     const first = at('0001-01-01T00:00:00Z');
     const last = at('9999-12-31T23:59:59.999999Z');
     expect(piecesOf({ start: first, end: instantFrom(first + DAY - 1n) })).toEqual([

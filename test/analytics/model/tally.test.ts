@@ -22,7 +22,7 @@ describe('adding tallies', () => {
     );
   });
 
-  it('changes nothing where one is empty, and neither of the two', () => {
+  it('changes nothing where one is empty, and changes neither of the two objects', () => {
     fc.assert(
       fc.property(tallies, tallies, (a, b) => {
         expect(plus(a, EMPTY_TALLY)).toEqual(a);
@@ -72,7 +72,7 @@ describe('the difference of tallies', () => {
     );
   });
 
-  it('taken away again leaves what was', () => {
+  it('subtracted again leaves the old', () => {
     fc.assert(
       fc.property(tallies, differences, (tally, difference) => {
         expect(sameTally(minus(plus(tally, difference), difference), tally)).toBe(true);
@@ -80,7 +80,7 @@ describe('the difference of tallies', () => {
     );
   });
 
-  it('to itself is nothing, with every category still there', () => {
+  it('to itself is 0, with every category still there', () => {
     const nothing = minus(one, one);
     expect(nothing).toEqual({
       events: 0,
@@ -109,7 +109,7 @@ describe('two tallies', () => {
     expect([sameTally(one, other), sameTally(other, one)]).toEqual([false, false]);
   });
 
-  it('are the same where one only mentions a category more', () => {
+  it('are the same where one has another category with zeros', () => {
     const mentions = {
       ...one,
       categories: new Map(one.categories).set('smoke', { detections: 0, reviewed: 0, annotations: 0 }),

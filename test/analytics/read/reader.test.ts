@@ -5,7 +5,8 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { shardPartition, TOTAL_KEY, type KeyRange } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import { CounterTable, type ReadOptions, type StoredRow } from '../../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import { CounterTable, type ReadOptions } from '../../../src/analytics/rows/table.ts';
 import { CountingStorage, plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 
@@ -14,7 +15,7 @@ const SECOND = 1_000_000n;
 const MINUTE = 60n * SECOND;
 const HOUR = 60n * MINUTE;
 
-/** Counts what is asked of storage. */
+/** Counts reads of storage. */
 class WatchedTable extends CounterTable {
   rows = 0;
   queries = 0;
@@ -34,7 +35,7 @@ class WatchedTable extends CounterTable {
   }
 }
 
-/** So many frames a minute over two days, of so many cameras in turn. */
+/** Frames over two days at a fixed interval, of so many cameras in turn. */
 const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>
   Array.from({ length: Number((2n * DAY) / everyMicroseconds) }, (_, index): PlainMessage => {
     const ts = START + BigInt(index) * everyMicroseconds;
@@ -53,8 +54,8 @@ const QUESTIONS: readonly (readonly [string, Question, number])[] = [
   ['a whole day', { start: START, end: START + DAY - 1n }, 2],
 ];
 
-describe('what a question costs', () => {
-  it('is so many rows read by their keys, however many events and cameras there are', async () => {
+describe('a question', () => {
+  it('reads so many rows by their keys, however many events and cameras there are', async () => {
     const networks = [network(10, 30n * MINUTE), network(300, MINUTE)];
     for (const messages of networks) {
       const storage = new CountingStorage();
@@ -74,7 +75,7 @@ describe('what a question costs', () => {
   });
 });
 
-/** Answers the first read of the total with what it was before. */
+/** Answers the first read of the total with an earlier version of it. */
 class LaggingTable extends CounterTable {
   #before: StoredRow | undefined;
 
@@ -90,13 +91,13 @@ class LaggingTable extends CounterTable {
   }
 }
 
-/** A frame at eight o'clock and a bit. */
+/** A frame so many microseconds after 08:00. */
 const told = (cameraId: string, into: bigint, category: string): PlainMessage => {
   const ts = START + 8n * HOUR + into;
   return { cameraId, eventId: `f-${into}`, ts, time: ts, detections: { [category]: 1 } };
 };
 
-describe('a total that was read before something joined it, and other rows after', () => {
+describe('a total that was read before a camera or a category was added, and other rows after', () => {
   it.each<[string, string, string, Pick<Question, 'cameraId'>]>([
     ['camera', 'all cameras', 'ridge-2', {}],
     ['category', 'all cameras', 'ridge-1', {}],
@@ -127,23 +128,23 @@ describe('a total that was read before something joined it, and other rows after
   });
 });
 
-describe('a second with more frames than its row takes', () => {
-  const crowd = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
+describe('a second that has overflowed', () => {
+  const overflowed = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
   const messages = Array.from({ length: 2_400 }, (_, index): PlainMessage => {
-    const ts = crowd - 100_000n + BigInt(index) * 500n;
+    const ts = overflowed - 100_000n + BigInt(index) * 500n;
     return { cameraId: `ridge-${index % 3}`, eventId: `f-${index}`, ts, time: ts, detections: { smoke: 1 } };
   });
   const questions = [
-    { start: crowd, end: crowd },
-    { start: crowd + 1n, end: crowd + 499_999n },
-    { start: crowd - 50_000n, end: crowd + 250_000n },
-    { start: crowd + 999_999n, end: crowd + 1_049_999n },
-    { start: crowd + 1_000_000n, end: crowd + HOUR },
-    { start: crowd - HOUR, end: crowd - 1n },
-    { start: crowd - HOUR, end: crowd + 500_000n },
+    { start: overflowed, end: overflowed },
+    { start: overflowed + 1n, end: overflowed + 499_999n },
+    { start: overflowed - 50_000n, end: overflowed + 250_000n },
+    { start: overflowed + 999_999n, end: overflowed + 1_049_999n },
+    { start: overflowed + 1_000_000n, end: overflowed + HOUR },
+    { start: overflowed - HOUR, end: overflowed - 1n },
+    { start: overflowed - HOUR, end: overflowed + 500_000n },
   ].flatMap((period) => [period, { ...period, cameraId: 'ridge-1' }, { ...period, cameraId: 'ridge-9' }]);
 
-  it('is answered to the microsecond all the same, also after edits, by whichever process', async () => {
+  it('is answered exactly to the microsecond, also after edits, by every process', async () => {
     const storage = new CountingStorage();
     const oracle = new Oracle();
     const edits = [0, 201, 1_500, 2_399].flatMap((index): readonly PlainMessage[] => {
@@ -160,8 +161,8 @@ describe('a second with more frames than its row takes', () => {
       expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
     }
     const table = new WatchedTable(() => storage.client());
-    const crowded = { start: instantFrom(crowd), end: instantFrom(crowd + 10n) };
-    await new Reader(table, new DayShards(table, 1)).activity(crowded);
-    expect(table.queries, 'it is crowded').toBe(1);
+    const period = { start: instantFrom(overflowed), end: instantFrom(overflowed + 10n) };
+    await new Reader(table, new DayShards(table, 1)).activity(period);
+    expect(table.queries, 'the second has overflowed').toBe(1);
   });
 });

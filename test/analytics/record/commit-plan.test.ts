@@ -1,14 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { EventMessage } from '../../../src/analytics/model/camera-event.ts';
+import { MAX_CAMERA_CATEGORIES } from '../../../src/analytics/model/camera-event.ts';
 import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../src/analytics/rows/camera-list.ts';
-import { MAX_CAMERA_CATEGORIES, minutesOf } from '../../../src/analytics/rows/camera-row.ts';
+import { minutesOf } from '../../../src/analytics/rows/camera-row.ts';
+import { keyed } from '../../../src/analytics/record/keyed-message.ts';
 import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
+import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import type { HourRow } from '../../../src/analytics/rows/hour-rows.ts';
 import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
-import { momentsOf } from '../../../src/analytics/rows/minute-row.ts';
+import { samplesOf } from '../../../src/analytics/rows/minute-row.ts';
 import { ShardSum } from '../../../src/analytics/read/shard-sum.ts';
-import type { ShardView } from '../../../src/analytics/record/shard-snapshot.ts';
+import { StaleSnapshot, type ShardSnapshot } from '../../../src/analytics/record/shard-snapshot.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
 import { EMPTY_TOTAL } from '../../../src/analytics/rows/total-row.ts';
@@ -17,29 +20,37 @@ import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const ALL_HOURS: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
-const NOTHING: ShardView = {
+const NOTHING: ShardSnapshot = {
+  partition: '2026-11-21_00',
   total: undefined,
   hours: undefined,
-  minutes: new Map(),
-  moments: new Map(),
+  hourRows: new Map(),
+  minuteRows: new Map(),
   cameras: new Map(),
   events: new Map(),
 };
 
-/** What a process knows once a plan is applied; `round` tells versions apart. */
-const applied = (view: ShardView, plan: CommitPlan, round: number): ShardView => {
-  if (plan.writes.length === 0) return view;
+/** The snapshot after a plan is applied; `round` makes its versions differ. */
+const applied = (snapshot: ShardSnapshot, plan: CommitPlan, round: number): ShardSnapshot => {
+  if (plan.writes.length === 0) return snapshot;
   const etag = `W/"${round}"`;
   return {
+    partition: snapshot.partition,
     total: { ...plan.total, etag, listEtags: [] },
     hours: { etag, value: plan.hours },
-    minutes: new Map([...view.minutes, ...[...plan.minutes].map(([hour, value]) => [hour, { etag, value }] as const)]),
-    moments: new Map([...view.moments, ...[...plan.moments].map(([at, value]) => [at, { etag, value }] as const)]),
+    hourRows: new Map([
+      ...snapshot.hourRows,
+      ...[...plan.hourRows].map(([hour, value]) => [hour, { etag, value }] as const),
+    ]),
+    minuteRows: new Map([
+      ...snapshot.minuteRows,
+      ...[...plan.minuteRows].map(([minute, value]) => [minute, { etag, value }] as const),
+    ]),
     cameras: new Map([
-      ...view.cameras,
+      ...snapshot.cameras,
       ...[...plan.cameras].map(([id, value]) => [id, { etag, value, known: ALL_HOURS }] as const),
     ]),
-    events: new Map([...view.events, ...[...plan.events].map(([key, value]) => [key, { etag, value }] as const)]),
+    events: new Map([...snapshot.events, ...[...plan.events].map(([key, value]) => [key, { etag, value }] as const)]),
   };
 };
 
@@ -51,8 +62,11 @@ const message = (more: Partial<PlainMessage> = {}): PlainMessage => ({
   ...more,
 });
 
-const plan = (view: ShardView, ...messages: readonly PlainMessage[]): CommitPlan =>
-  planCommit(view, messages.map(toEventMessage));
+const plan = (snapshot: ShardSnapshot, ...messages: readonly PlainMessage[]): CommitPlan =>
+  planCommit(
+    snapshot,
+    messages.map((one) => keyed(toEventMessage(one))),
+  );
 
 const named = (count: number, prefix = 'c'): Record<string, number> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
@@ -71,7 +85,7 @@ describe('a first message about an event', () => {
     ]);
   });
 
-  it('counts it once, also where it says nothing but that the event exists', () => {
+  it('counts it once, also where it has no facets', () => {
     const first = plan(NOTHING, message());
     expect(first.total.tally).toEqual({ ...EMPTY_TALLY, events: 1 });
     const again = plan(applied(NOTHING, first, 1), message());
@@ -115,12 +129,12 @@ describe('an edit', () => {
     });
   });
 
-  it('that is older than what is known changes nothing', () => {
+  it('that is older than the stored facets changes nothing', () => {
     const { outcomes, writes } = plan(before, message({ time: START - 1n, detections: { smoke: 9 }, annotations: {} }));
     expect([outcomes, writes]).toEqual([['unchanged'], []]);
   });
 
-  it('that counts the same is still kept: its time decides what is older', () => {
+  it('that counts the same is still stored: its time decides what is older', () => {
     const { outcomes, writes } = plan(before, message({ time: START + 1n, detections: { smoke: 2 } }));
     expect(outcomes).toEqual(['recorded']);
     expect(writes.find(({ rowKey }) => rowKey.startsWith('event'))?.properties['detections_time']).toBe(
@@ -143,7 +157,7 @@ describe('messages of one transaction', () => {
     expect(total.tally).toMatchObject({ events: 1, annotated: 1 });
   });
 
-  it('never write a row twice, whatever they are, and all counters come out as an independent count', () => {
+  it('never write a row twice, and all counters equal an independent count', () => {
     const some = fc.array(
       fc.record({
         batch: fc.boolean(),
@@ -164,7 +178,7 @@ describe('messages of one transaction', () => {
     fc.assert(
       fc.property(some, (given) => {
         const oracle = new Oracle();
-        let view = NOTHING;
+        let snapshot = NOTHING;
         let batch: PlainMessage[] = [];
         for (const [
           index,
@@ -182,29 +196,30 @@ describe('messages of one transaction', () => {
           oracle.tell(told);
           batch.push(told);
           if (!ends && index < given.length - 1) continue;
-          const next = plan(view, ...batch);
+          const next = plan(snapshot, ...batch);
           expect(next.outcomes).toHaveLength(batch.length);
           const keys = next.writes.map(({ rowKey }) => rowKey);
           expect(new Set(keys).size).toBe(keys.length);
-          view = applied(view, next, index + 1);
+          snapshot = applied(snapshot, next, index + 1);
           batch = [];
         }
-        const total = view.total ?? EMPTY_TOTAL;
+        const total = snapshot.total ?? EMPTY_TOTAL;
         expect(plainAnswer(total.tally, [...total.cameras.ids].sort())).toEqual(
           oracle.answer({ start: START, end: START + DAY - 1n }),
         );
-        const [hours, minutes, moments] = [new ShardSum(), new ShardSum(), new ShardSum()];
-        for (const bucket of view.hours?.value.values() ?? []) hours.addBucket(bucket);
-        for (const { value } of view.minutes.values()) for (const bucket of value.values()) minutes.addBucket(bucket);
-        for (const { value } of view.moments.values()) {
-          for (const moment of momentsOf(value, 0, 59_999_999) ?? []) moments.addMoment(moment);
+        const [hours, minutes, samples] = [new ShardSum(), new ShardSum(), new ShardSum()];
+        for (const bucket of snapshot.hours?.value.values() ?? []) hours.addBucket(bucket);
+        for (const { value } of snapshot.hourRows.values())
+          for (const bucket of value.values()) minutes.addBucket(bucket);
+        for (const { value } of snapshot.minuteRows.values()) {
+          for (const sample of samplesOf(value, 0, 59_999_999) ?? []) samples.addSample(sample);
         }
-        for (const sum of [hours, minutes, moments]) {
+        for (const sum of [hours, minutes, samples]) {
           const tally = sum.tally([...total.tally.categories.keys()]);
           expect(tally !== undefined && sameTally(tally, total.tally)).toBe(true);
           expect(sum.cameras(total.cameras.ids)?.toSorted()).toEqual(total.cameras.ids.toSorted());
         }
-        for (const [cameraId, { value }] of view.cameras) {
+        for (const [cameraId, { value }] of snapshot.cameras) {
           const question = { start: START, end: START + DAY - 1n, cameraId };
           expect(plainAnswer(value.tally, [cameraId])).toEqual(oracle.answer(question));
           expect(
@@ -218,7 +233,7 @@ describe('messages of one transaction', () => {
     );
   });
 
-  it('of one camera leave the row of another alone', () => {
+  it('of one camera do not write the row of another', () => {
     const before = applied(NOTHING, plan(NOTHING, message(), message({ cameraId: 'ridge-05' })), 1);
     const { writes } = plan(before, message({ cameraId: 'ridge-05', eventId: 'f-2' }));
     expect(writes.map(({ rowKey }) => rowKey)).toEqual([
@@ -232,10 +247,23 @@ describe('messages of one transaction', () => {
   });
 });
 
+/** Buckets 8 and 15 with tallies that end too early. */
+const CUT_BUCKETS: HourRow = new Map(
+  [8, 15].map((number) => [number, { tally: Uint8Array.of(1), active: Uint8Array.of(1) }]),
+);
+
+const thrownBy = (run: () => unknown): unknown => {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+};
+
 const refused = (said: string) => ({ refused: expect.stringContaining(said) });
 
-describe('what can never be taken', () => {
-  it('is a message about an event with another time than it was first reported with', () => {
+describe('a message that can never be recorded', () => {
+  it('is one whose event was first reported with another time', () => {
     const before = applied(NOTHING, plan(NOTHING, message()), 1);
     const { outcomes, writes } = plan(
       before,
@@ -246,7 +274,7 @@ describe('what can never be taken', () => {
     expect(writes.map(({ rowKey }) => rowKey)).not.toContain(eventKey(495, 'ridge-04', 'f-1'));
   });
 
-  it(`is the category after the ${MAX_CAMERA_CATEGORIES}th of a camera in one day, seen before or in the same transaction`, () => {
+  it(`has category ${MAX_CAMERA_CATEGORIES + 1} of a camera in one day, counted before or in the same transaction`, () => {
     const full = applied(NOTHING, plan(NOTHING, message({ detections: named(MAX_CAMERA_CATEGORIES) })), 1);
     const { outcomes, total } = plan(
       full,
@@ -265,7 +293,7 @@ describe('what can never be taken', () => {
     expect(together.outcomes).toEqual(['recorded', refused('64 categories'), 'recorded']);
   });
 
-  it(`is the category after the ${MAX_TALLY_CATEGORIES}th of a shard's day`, () => {
+  it(`has category ${MAX_TALLY_CATEGORIES + 1} of a shard's day`, () => {
     const categories = new Map(
       Object.entries(named(MAX_TALLY_CATEGORIES - 1)).map(([name]) => [
         name,
@@ -282,7 +310,7 @@ describe('what can never be taken', () => {
     expect(outcomes).toEqual(['recorded', refused(`${MAX_TALLY_CATEGORIES} categories`), 'recorded']);
   });
 
-  it(`is the camera after the ${MAX_CAMERAS_PER_SHARD}th of a shard's day`, () => {
+  it(`is of camera ${MAX_CAMERAS_PER_SHARD + 1} of a shard's day`, () => {
     const cameras = withCameras(
       EMPTY_CAMERA_LIST,
       Array.from({ length: MAX_CAMERAS_PER_SHARD - 1 }, (_, index) => `k${index}`),
@@ -298,11 +326,44 @@ describe('what can never be taken', () => {
     expect(outcomes).toEqual(['recorded', refused('cameras'), 'recorded', 'recorded']);
   });
 
-  it('takes nothing of what it would have counted', () => {
-    const refusedOnly: readonly EventMessage[] = [
-      toEventMessage(message({ detections: named(MAX_CAMERA_CATEGORIES + 1) })),
-    ];
-    const { writes, total, events } = planCommit(NOTHING, refusedOnly);
+  it('changes no counter', () => {
+    const { writes, total, events } = plan(NOTHING, message({ detections: named(MAX_CAMERA_CATEGORIES + 1) }));
     expect([writes, total, events.size]).toEqual([[], EMPTY_TOTAL, 0]);
+  });
+});
+
+describe('rows that do not fit together', () => {
+  const before = applied(NOTHING, plan(NOTHING, message({ detections: { smoke: 1, fire: 1 } })), 1);
+
+  it('are stale where a bucket has a category that the total lacks: another process wrote in between', () => {
+    const [total, again] = [before.total ?? { ...EMPTY_TOTAL, etag: 'e', listEtags: [] }, message({ eventId: 'f-2' })];
+    const older = new Map([...total.tally.categories].slice(0, 1));
+    expect(() => plan({ ...before, total: { ...total, tally: { ...total.tally, categories: older } } }, again)).toThrow(
+      StaleSnapshot,
+    );
+  });
+
+  it.each<[string, string, (snapshot: ShardSnapshot) => ShardSnapshot]>([
+    ['hours', HOURS_KEY, (known) => ({ ...known, hours: { etag: 'e', value: CUT_BUCKETS } })],
+    ['hour', hourKey(8), (known) => ({ ...known, hourRows: new Map([[8, { etag: 'e', value: CUT_BUCKETS }]]) })],
+    [
+      'minute',
+      minuteKey(495),
+      (known) => ({ ...known, minuteRows: new Map([[495, { etag: 'e', value: new Map([[0, Uint8Array.of(5)]]) }]]) }),
+    ],
+  ])('name the damaged row where its bytes cannot be decoded: %s', (_row, rowKey, damage) => {
+    const error: unknown = thrownBy(() => plan(damage(before), message({ eventId: 'f-2' })));
+    expect(error).toBeInstanceOf(DamagedRow);
+    expect(error).toMatchObject({ partitionKey: before.partition, rowKey });
+  });
+
+  it('name the damaged row of a camera whose minutes cannot be decoded', () => {
+    const [camera] = before.cameras.values();
+    if (camera === undefined) throw new Error('there is no camera');
+    const hours = new Map([[8, { tally: EMPTY_TALLY, minutes: Uint8Array.of(15, 1) }]]);
+    const damaged = new Map([['ridge-04', { ...camera, value: { ...camera.value, hours } }]]);
+    const error: unknown = thrownBy(() => plan({ ...before, cameras: damaged }, message({ eventId: 'f-2' })));
+    expect(error).toBeInstanceOf(DamagedRow);
+    expect(error).toMatchObject({ partitionKey: before.partition, rowKey: 'camera|ridge-04' });
   });
 });

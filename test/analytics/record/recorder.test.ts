@@ -19,7 +19,7 @@ const frame = (cameraId: string, eventId: string, ts: bigint): PlainMessage => (
 });
 
 describe('a process that starts in the middle of the day', () => {
-  it('adds to an hour of a camera that it did not read in the same breath as others', async () => {
+  it('adds to an hour of a camera that it did not read together with those of others', async () => {
     const storage = new CountingStorage();
     const cameras = ['a', 'b', 'c', 'd'];
     const oracle = new Oracle();
@@ -47,7 +47,7 @@ describe('a process that starts in the middle of the day', () => {
 });
 
 describe('processes that record at the same time on one shard', () => {
-  it("plan ahead, come in one another's way, and count each event once", async () => {
+  it('plan ahead, conflict, and count each event once', async () => {
     const storage = new CountingStorage();
     const oracle = new Oracle();
     const cameras = Array.from({ length: 30 }, (_, index) => `ridge-${index}`);
@@ -57,7 +57,7 @@ describe('processes that record at the same time on one shard', () => {
     });
     for (const message of messages) oracle.tell(message);
 
-    // Every message twice: the one in order, the other from the end.
+    // Each process sends every message, one in order, the other in reverse order.
     const [forward, backward] = [storage.process(), storage.process()];
     const outcomes = await Promise.all([forward.record(messages), backward.record([...messages].reverse())]);
 
@@ -70,8 +70,8 @@ describe('processes that record at the same time on one shard', () => {
   }, 60_000);
 });
 
-describe('a recorder with more to do than it should keep in memory', () => {
-  it('refuses what would be too much, and records what it has taken', async () => {
+describe('a recorder with too many messages waiting', () => {
+  it('refuses a request that would exceed its limit, and records the next one', async () => {
     const process = new CountingStorage().process();
     const message = toEventMessage(frame('a', '1', START));
     await expect(process.recorder.record(Array.from({ length: 50_001 }, () => message))).rejects.toThrow(
@@ -81,8 +81,8 @@ describe('a recorder with more to do than it should keep in memory', () => {
   });
 });
 
-describe('a recorder that is told to finish', () => {
-  it('is settled when all it was given is stored, also what it has only just been given', async () => {
+describe('a recorder that has to finish', () => {
+  it('is settled when all its messages are stored, also the latest ones', async () => {
     const storage = new CountingStorage();
     const process = storage.process();
     let answered = false;

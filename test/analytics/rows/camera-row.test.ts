@@ -4,17 +4,22 @@ import { describe, expect, it } from 'vitest';
 import {
   addToCamera,
   CAMERA_DAY_PROPERTIES,
-  cameraDayFrom,
+  cameraRowFrom,
   cameraProperties,
   cameraWrite,
-  emptyCameraDay,
+  emptyCameraRow,
   minutesOf,
-  type CameraDay,
+  type CameraRow,
 } from '../../../src/analytics/rows/camera-row.ts';
 import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { DamagedRow, DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+import type { Properties } from '../../../src/analytics/rows/row.ts';
 import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
+import { storedRow } from './stored-row.ts';
 
-const PLACE = 12;
+const INDEX = 12;
+
+const rowFrom = (properties: Properties): CameraRow => cameraRowFrom(storedRow('camera|ridge-04', properties));
 
 /** Tallies added to minutes of the day: often the same minute again, often the next one, sometimes any. */
 const changes = fc.array(
@@ -28,17 +33,17 @@ const changes = fc.array(
 const select = (properties: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
 
-/** What a storage holds after merges, read back into a day each time or not. */
+/** What storage holds after merges, decoded again after each of them or not. */
 const applied = (
   given: readonly { readonly minute: number; readonly difference: Tally }[],
   rereads: readonly boolean[],
-): { day: CameraDay; properties: Record<string, unknown> } => {
+): { day: CameraRow; properties: Record<string, unknown> } => {
   const properties: Record<string, unknown> = {};
-  let day: CameraDay = emptyCameraDay(PLACE);
+  let day: CameraRow = emptyCameraRow(INDEX);
   for (const [index, { minute, difference }] of given.entries()) {
     day = addToCamera(day, minute, difference);
     Object.assign(properties, cameraWrite('ridge-04', 'e', day, [Math.floor(minute / 60)]).properties);
-    if (rereads[index] === true) day = cameraDayFrom(properties);
+    if (rereads[index] === true) day = rowFrom(properties);
   }
   return { day, properties };
 };
@@ -46,12 +51,12 @@ const applied = (
 describe("a camera's day", () => {
   const given = fc.tuple(changes, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }));
 
-  it('is what was added to it: as a day, an hour, a minute; in memory and in its row', () => {
+  it('has what was added to it, as a day, an hour and a minute, in memory and in its row', () => {
     fc.assert(
       fc.property(given, ([added, rereads]) => {
         const result = applied(added, rereads);
-        for (const day of [result.day, cameraDayFrom(result.properties)]) {
-          expect(day.place).toBe(PLACE);
+        for (const day of [result.day, rowFrom(result.properties)]) {
+          expect(day.index).toBe(INDEX);
           expect(sameTally(day.tally, sumOf(added.map(({ difference }) => difference)))).toBe(true);
           for (let hour = 0; hour < 24; hour += 1) {
             const ofHour = added.filter(({ minute }) => Math.floor(minute / 60) === hour);
@@ -77,9 +82,9 @@ describe("a camera's day", () => {
       [480, 481, 540, 600].map((minute) => ({ minute, difference: one })),
       [],
     );
-    const dayOnly = cameraDayFrom(select(properties, CAMERA_DAY_PROPERTIES));
+    const dayOnly = rowFrom(select(properties, CAMERA_DAY_PROPERTIES));
     expect([dayOnly.tally.events, dayOnly.hours.size]).toEqual([4, 0]);
-    const part = cameraDayFrom(select(properties, cameraProperties([9], [8])));
+    const part = rowFrom(select(properties, cameraProperties([9], [8])));
     expect(part.hours.get(9)?.tally).toEqual(one);
     expect(minutesOf(part, 8)).toEqual(
       new Map([
@@ -90,8 +95,8 @@ describe("a camera's day", () => {
     expect([minutesOf(part, 9).size, part.hours.has(10)]).toEqual([0, false]);
   });
 
-  it('is left alone by what is added to another', () => {
-    const before = addToCamera(emptyCameraDay(PLACE), 480, one);
+  it('does not change when something is added to a copy', () => {
+    const before = addToCamera(emptyCameraRow(INDEX), 480, one);
     const written = (): readonly unknown[] =>
       Object.values(cameraWrite('ridge-04', 'e', before, [7, 8]).properties).map((value) =>
         value instanceof Uint8Array ? Array.from(value) : value,
@@ -102,7 +107,7 @@ describe("a camera's day", () => {
     expect(written()).toEqual(then);
   });
 
-  it('keeps minutes apart whatever category joined later', () => {
+  it('keeps minutes apart when a category is added later', () => {
     const later: Tally = { ...one, categories: new Map([['fog', { detections: 5, reviewed: 1, annotations: 200 }]]) };
     const { day } = applied(
       [
@@ -120,8 +125,8 @@ describe("a camera's day", () => {
     );
   });
 
-  it('is inserted where there is no row, else merged at the version that was read, with the hours that changed only', () => {
-    const day = addToCamera(addToCamera(emptyCameraDay(PLACE), 480, one), 540, one);
+  it('is inserted where it is not stored yet, else merged at the version that was read, with the changed hours only', () => {
+    const day = addToCamera(addToCamera(emptyCameraRow(INDEX), 480, one), 540, one);
     expect(cameraWrite('a/b', undefined, day, [8, 9])).toMatchObject({ kind: 'insert', rowKey: 'camera|a／b' });
     const write = cameraWrite('a/b', 'W/"1"', day, [9]);
     expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });
@@ -133,15 +138,16 @@ describe("a camera's day", () => {
     ['a tally that is no text', { day: 5 }],
     ['minutes that are no bytes', { m08: 'AAA=' }],
     ['a place that is no number', { place: '12' }],
-  ])('that is damaged is refused and not half read: %s', (_damage, damage) => {
+    ['a tally that is no JSON', { h08: '{' }],
+  ])('that is damaged is refused as a whole: %s', (_damage, damage) => {
     const { properties } = applied([{ minute: 480, difference: one }], []);
     const row = { ...(Object.keys(damage).length === 0 ? {} : properties), ...damage };
-    expect(() => cameraDayFrom(row)).toThrow(TypeError);
+    expect(() => rowFrom(row)).toThrow(DamagedRow);
   });
 
-  it('with minutes that name a category the day does not know is refused', () => {
+  it('with minutes that have a category the day lacks is refused', () => {
     const { properties } = applied([{ minute: 480, difference: one }], []);
-    const day = cameraDayFrom({ ...properties, day: '{"events":1,"reviewed":0,"annotated":0,"categories":{}}' });
-    expect(() => minutesOf(day, 8)).toThrow(TypeError);
+    const day = rowFrom({ ...properties, day: '{"events":1,"reviewed":0,"annotated":0,"categories":{}}' });
+    expect(() => minutesOf(day, 8)).toThrow(DecodeError);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
-import { MAX_SHARDS, shardOf } from '../../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { CountingStorage } from '../counting.ts';
 import { DAY } from '../oracle.ts';
@@ -14,21 +14,8 @@ const tomorrow = dayOf(instantFrom(START + DAY));
 const frames = (from: bigint, cameras: number) =>
   Array.from({ length: cameras }, (_, index) => ({ cameraId: `ridge-${index}`, eventId: 'f', ts: from, time: from }));
 
-describe('the shard of a camera', () => {
-  it('never changes: what is stored is found by it', () => {
-    expect(['ridge-04', 'ridge-05', '見張り台', "o'brien's 🔥"].map((id) => shardOf(id, 64))).toEqual([26, 7, 13, 39]);
-  });
-
-  it.each([1, 2, 7, MAX_SHARDS])('is one of %i, and each has its share', (shards) => {
-    const cameras = Array.from({ length: 100 * shards }, (_, index) => shardOf(`ridge-${index}`, shards));
-    const sizes = Array.from({ length: shards }, (_, shard) => cameras.filter((of) => of === shard).length);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(cameras.length);
-    expect(Math.min(...sizes)).toBeGreaterThan(50);
-  });
-});
-
 describe('the shards of a day', () => {
-  it('are as many as COUNTER_SHARDS says when its first event comes; each has rows of its own', async () => {
+  it('are as many as COUNTER_SHARDS says when its first event comes, and each has rows of its own', async () => {
     const storage = new CountingStorage();
     const process = storage.process(4);
     expect(await process.shards.find(day)).toBeUndefined();
@@ -42,7 +29,7 @@ describe('the shards of a day', () => {
     }
   });
 
-  it('stay as many whatever COUNTER_SHARDS says later; a new day has the new number', async () => {
+  it('stay as many when COUNTER_SHARDS changes; a new day has the new number', async () => {
     const storage = new CountingStorage();
     await storage.process(1).record(frames(START, 3));
     const changed = storage.process(5);
@@ -51,7 +38,7 @@ describe('the shards of a day', () => {
     expect(await changed.answer({ start: START, end: START + 2n * DAY })).toMatchObject({ total_events: 60 });
   });
 
-  it('are the same for all processes, also where each would have another number and all begin at once', async () => {
+  it('are the same for all processes, also where each is set to another number and all start at once', async () => {
     const storage = new CountingStorage();
     const processes = [1, 2, 3, 64].map((shards) => storage.process(shards));
     const claimed = await Promise.all(processes.map(async ({ shards }) => shards.claim(day)));
@@ -60,13 +47,13 @@ describe('the shards of a day', () => {
     expect(await storage.process().shards.find(day)).toBe(claimed[0]);
   });
 
-  it('that are damaged are refused: nothing is counted into a guess', async () => {
-    for (const shards of ['4', 0, 65]) {
+  it('that are damaged are refused: no number is guessed', async () => {
+    for (const shards of ['4', 0, 65, 2.5]) {
       const storage = new CountingStorage();
       const process = storage.process();
       await process.table.insert(dayPartition(day), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards } });
-      await expect(process.shards.find(day)).rejects.toThrow(TypeError);
-      await expect(process.record(frames(START, 1))).rejects.toThrow(TypeError);
+      await expect(process.shards.find(day)).rejects.toThrow(DamagedRow);
+      await expect(process.record(frames(START, 1))).rejects.toThrow(DamagedRow);
     }
   });
 });

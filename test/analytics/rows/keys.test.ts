@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -89,18 +90,18 @@ describe('the key of a camera or an event', () => {
   it.each(['total', 'camera', 'camera|a|b', 'event|0815|a|b', 'hour|08', ''])(
     '%j is not one of a camera row',
     (key) => {
-      expect(() => parseCameraKey(key)).toThrow(RangeError);
+      expect(() => parseCameraKey(key)).toThrow(DecodeError);
     },
   );
 
   it.each(['total', 'hour|8', 'hour|24', 'hour|08|x', 'minute|08', ''])('%j is not one of an hour row', (key) => {
-    expect(() => parseHourKey(key)).toThrow(RangeError);
+    expect(() => parseHourKey(key)).toThrow(DecodeError);
   });
 
   it.each(['total', 'minute|815', 'minute|2400', 'minute|0860', 'minute|0815|x', 'hour|0815', ''])(
     '%j is not one of a minute row',
     (key) => {
-      expect(() => parseMinuteKey(key)).toThrow(RangeError);
+      expect(() => parseMinuteKey(key)).toThrow(DecodeError);
     },
   );
 
@@ -121,7 +122,7 @@ describe('the key of a camera or an event', () => {
     'event|08:5|a|b',
     '',
   ])('%j is not one of an event row', (key) => {
-    expect(() => parseEventKey(key)).toThrow(RangeError);
+    expect(() => parseEventKey(key)).toThrow(DecodeError);
   });
 });
 

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
 import {
   MAX_TALLY_CATEGORIES,
-  tallyFromProperties,
+  readTallyText,
   tallyProperties,
   tallyPropertyNames,
 } from '../../../src/analytics/rows/tally-text.ts';
@@ -35,40 +36,41 @@ describe('a tally in a row', () => {
     });
   });
 
-  it('is read back as it was, its categories in their order', () => {
+  it('is read back unchanged, with its categories in their order', () => {
     fc.assert(
       fc.property(tallies, (tally) => {
-        const read = tallyFromProperties('day', tallyProperties('day', tally));
+        const read = readTallyText('day', tallyProperties('day', tally));
         expect(read).toEqual(tally);
         expect([...(read?.categories.keys() ?? [])]).toEqual([...tally.categories.keys()]);
       }),
     );
   });
 
-  it.each([0, 1, 249, 250, 251, 500, 501, MAX_TALLY_CATEGORIES])('of %i categories is read back as it was', (count) => {
+  it.each([0, 1, 249, 250, 251, 500, 501, MAX_TALLY_CATEGORIES])('of %i categories is read back unchanged', (count) => {
     const tally = withCategories(count);
     const properties = tallyProperties('hour', tally);
     expect(Object.keys(properties)).toHaveLength(Math.max(1, Math.ceil(count / 250)));
     expect(tallyPropertyNames('hour')).toEqual(expect.arrayContaining(Object.keys(properties)));
-    const read = tallyFromProperties('hour', { ...properties, rowKey: 'hour|08', hour_x: 'other' });
+    const read = readTallyText('hour', { ...properties, rowKey: 'hour|08', hour_x: 'other' });
     expect(read).toEqual(tally);
     expect([...(read?.categories.keys() ?? [])]).toEqual([...tally.categories.keys()]);
   });
 
-  it('leaves each category in its place when more join', () => {
+  it('keeps the index of each category when more are added', () => {
     const before = withCategories(300);
     const after = plus(before, withCategories(40, 'new'));
     expect([...after.categories.keys()].slice(0, 300)).toEqual([...before.categories.keys()]);
     expect(Object.keys(tallyProperties('day', after))).toEqual(['day', 'day_1']);
   });
 
-  it('is none where the row has none', () => {
-    expect(tallyFromProperties('day', { day_1: '{}' })).toBeUndefined();
-    expect(tallyFromProperties('day', tallyProperties('day', EMPTY_TALLY))).toEqual(EMPTY_TALLY);
+  it('is undefined where the row has none', () => {
+    expect(readTallyText('day', { day_1: '{}' })).toBeUndefined();
+    expect(readTallyText('day', tallyProperties('day', EMPTY_TALLY))).toEqual(EMPTY_TALLY);
   });
 
   it.each<[string, unknown]>([
     ['no text', 5],
+    ['no JSON', '{'],
     ['no object', '[]'],
     ['no categories', '{"events":1,"reviewed":0,"annotated":0}'],
     ['a list of categories', '{"events":1,"reviewed":0,"annotated":0,"categories":[]}'],
@@ -77,7 +79,7 @@ describe('a tally in a row', () => {
     ['half a count', '{"events":1.5,"reviewed":0,"annotated":0,"categories":{}}'],
     ['two counts of three', '{"events":1,"reviewed":0,"annotated":0,"categories":{"fire":[1,2]}}'],
     ['a category without counts', '{"events":1,"reviewed":0,"annotated":0,"categories":{"fire":1}}'],
-  ])('that is damaged is refused and not half read: %s', (_damage, text) => {
-    expect(() => tallyFromProperties('day', { day: text })).toThrow(TypeError);
+  ])('that is damaged is refused as a whole: %s', (_damage, text) => {
+    expect(() => readTallyText('day', { day: text })).toThrow(DecodeError);
   });
 });

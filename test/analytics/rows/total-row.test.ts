@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
 import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
 import { lazily } from '../../../src/azure/lazily.ts';
@@ -10,7 +11,7 @@ import {
   readTotal,
   readVersion,
   totalWrites,
-  type ShardTotal,
+  type TotalRow,
   type StoredTotal,
 } from '../../../src/analytics/rows/total-row.ts';
 import { CountingStorage } from '../counting.ts';
@@ -24,7 +25,7 @@ const one: Tally = {
 
 const PARTITION = '2026-11-21_00';
 
-const totalOf = (cameras: number, length: number): ShardTotal => ({
+const totalOf = (cameras: number, length: number): TotalRow => ({
   tally: one,
   cameras: withCameras(
     EMPTY_CAMERA_LIST,
@@ -32,14 +33,14 @@ const totalOf = (cameras: number, length: number): ShardTotal => ({
   ),
 });
 
-const write = async (table: CounterTable, stored: StoredTotal | undefined, total: ShardTotal): Promise<number> => {
+const write = async (table: CounterTable, stored: StoredTotal | undefined, total: TotalRow): Promise<number> => {
   const writes = totalWrites(stored, total);
   await table.transact(PARTITION, writes);
   return writes.length;
 };
 
 describe("a shard's total", () => {
-  it('is none where there are no events', async () => {
+  it('is undefined where there are no events', async () => {
     const table = new CounterTable(lazily(() => new CountingStorage().client()));
     expect(await readTotal(table, PARTITION)).toBeUndefined();
     expect(await readVersion(table, PARTITION)).toBeUndefined();
@@ -47,7 +48,7 @@ describe("a shard's total", () => {
     expect(EMPTY_TOTAL).toEqual({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST });
   });
 
-  it('is one row, read back as it was, while its cameras fit', async () => {
+  it('is one row, read back unchanged, while its cameras fit', async () => {
     const table = new CounterTable(lazily(() => new CountingStorage().client()));
     const total = totalOf(1_300, 12);
     expect(await write(table, undefined, total)).toBe(1);
@@ -60,7 +61,7 @@ describe("a shard's total", () => {
     expect([stored?.etag, later?.etag].indexOf(await readVersion(table, PARTITION))).toBe(1);
   });
 
-  it('goes on in further rows where they do not, and writes only those of them that changed', async () => {
+  it('continues in further rows where they do not, and writes only the changed ones', async () => {
     const table = new CounterTable(lazily(() => new CountingStorage().client()));
     const total = totalOf(6_000, 128);
     // A transaction takes 4 MiB and a row 1 MiB: the service adds a hundred cameras at a time at most.
@@ -87,7 +88,7 @@ describe("a shard's total", () => {
     expect((await readTotal(table, PARTITION))?.cameras.ids).toEqual([...total.cameras.ids, 'one-more']);
   });
 
-  it('has the cameras of its own moment where the list went on since', async () => {
+  it('has its own cameras and not those that were appended to the list since', async () => {
     const storage = new CountingStorage();
     const table = new CounterTable(lazily(() => storage.client()));
     const total = totalOf(4_000, 128);
@@ -102,15 +103,22 @@ describe("a shard's total", () => {
       .updateEntity({ partitionKey: PARTITION, rowKey: 'total', active_cameras: 3_999 }, 'Merge', { etag: '*' });
     const read = await readTotal(table, PARTITION);
     expect(read?.cameras.ids).toEqual(total.cameras.ids.slice(0, 3_999));
-    expect(read?.cameras.places.get(total.cameras.ids[3_999] ?? '')).toBeUndefined();
+    expect(read?.cameras.indexes.get(total.cameras.ids[3_999] ?? '')).toBeUndefined();
   });
 
-  it('that is damaged is refused and not half read', async () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['fewer cameras than it says', { active_cameras: 4 }],
+    ['a number of cameras that is text', { active_cameras: '3' }],
+    ['a camera list that is a number', { cameras: 5 }],
+    ['a tally that is no JSON', { day: '{' }],
+  ])('that is damaged is refused as a whole: %s', async (_damage, damage) => {
     const storage = new CountingStorage();
     const table = new CounterTable(lazily(() => storage.client()));
     await write(table, undefined, totalOf(3, 8));
-    const damaged = { partitionKey: PARTITION, rowKey: 'total', active_cameras: 4 };
+    const damaged = { partitionKey: PARTITION, rowKey: 'total', ...damage };
     await storage.client().updateEntity(damaged, 'Merge', { etag: '*' });
-    await expect(readTotal(table, PARTITION)).rejects.toThrow(TypeError);
+    const error: unknown = await readTotal(table, PARTITION).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DamagedRow);
+    expect(error).toMatchObject({ partitionKey: PARTITION, rowKey: 'total' });
   });
 });

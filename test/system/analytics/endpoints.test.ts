@@ -4,7 +4,7 @@ import { startApp, testEnvironment } from '../../harness/app.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
 import { startWatch } from './watch.ts';
 
-it('analytics and events want the function key; health and the way it is asked do not', async () => {
+it('analytics and events require the function key, in the query or in a header; health does not', async () => {
   const watch = await startWatch({}, { functionKey: 'k3y', bundle: 'release' });
   const status = async (path: string, init?: RequestInit) => (await fetch(`${watch.app.url}${path}`, init)).status;
   const post = { method: 'POST', body: JSON.stringify(cloudEvent()) };
@@ -31,7 +31,7 @@ it('the handshake of CloudEvents webhooks is answered', async () => {
   expect([status, body, headers.get('webhook-allowed-origin')]).toEqual([200, '', 'eventgrid.azure.net']);
 });
 
-it('without ends the window that ends now is answered, without a date today', async () => {
+it('a question without ends is about the window that ends now, one without a date about today', async () => {
   const watch = await startWatch({ CACHE_TS_UTC_WINDOW_SECONDS: '3600', DETECTION_CATEGORIES: 'fog' });
   const now = new Date();
   await watch.post([

@@ -7,7 +7,7 @@ import { startWatch, type Given } from './watch.ts';
 
 const problem = (given: Given) => problemOf({ ...given, body: JSON.parse(given.body) });
 
-it('hundreds of malformed requests are each told what is wrong, and the process lives', async () => {
+it('hundreds of malformed requests are each answered with what is wrong, and the process survives', async () => {
   const watch = await startWatch();
   const pid = watch.app.pid;
   const questions: readonly (readonly [path: string, named: readonly string[]])[] = [

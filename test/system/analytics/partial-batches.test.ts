@@ -9,7 +9,7 @@ const named = (from: number, to: number): Record<string, number> =>
 const event = (eventId: string, data: Record<string, unknown> = {}) =>
   cloudEvent({ time: '2024-02-29T12:00:00Z', data: { event_id: eventId, ts_utc: '2024-02-29T08:00:00Z', ...data } });
 
-it('the good events of a batch are recorded, the wrong ones are listed, whatever is wrong about them', async () => {
+it('the valid events of a batch are recorded and the wrong ones are listed with the reason', async () => {
   const watch = await startWatch();
   expect(await watch.recordPartly([event('1'), event('2', { camera_id: '' }), event('3'), event('3'), 'x'])).toEqual({
     recorded: 2,
@@ -22,7 +22,7 @@ it('the good events of a batch are recorded, the wrong ones are listed, whatever
   expect(await watch.day('2024-02-29')).toMatchObject({ total_events: 2, active_camera_ids: ['ridge-04'] });
 });
 
-it('a camera has 64 categories in a day, over all requests; the event that brings one more is named', async () => {
+it('a camera has 64 categories in a day over all requests, and the event with one more is listed', async () => {
   const watch = await startWatch();
   expect((await watch.post([event('1', { detections: named(0, 64) })])).status).toBe(200);
   const batch = [
@@ -42,7 +42,7 @@ it('a camera has 64 categories in a day, over all requests; the event that bring
   expect((await watch.day('2024-02-29')).counts_per_category).toMatchObject({ one_more: 1 });
 });
 
-it('a category that was taken away is still shown, with 0', async () => {
+it('a category that was removed is still answered, with 0', async () => {
   const watch = await startWatch();
   await watch.post([event('1', { detections: { fog: 1 }, annotations: { dust: 2 }, reviewed: true })]);
   await watch.post([

@@ -5,16 +5,16 @@ import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts
 export const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;
 const FIRST = 19_781n * DAY;
 
-/** Cameras whose names want care in addresses and keys. */
+/** Cameras with ids that must be escaped in URLs and keys. */
 export const CAMERAS = ['ridge-04', 'ridge-05', 'north/ridge|4 & 5', "o'brien's #1?", '見張り台', '100%'] as const;
 
 const MINUTE = 60_000_000n;
 
 /** Messages about the events of a season, and questions about it. */
 export interface Season {
-  /** Every message once, in no order. */
+  /** Every message once, in random order. */
   readonly messages: readonly PlainMessage[];
-  /** The same, some of them several times, in another order. */
+  /** The same messages, some repeated, in another order. */
   readonly deliveries: readonly PlainMessage[];
   readonly questions: readonly Question[];
 }

@@ -5,7 +5,7 @@ import { Oracle } from '../../analytics/oracle.ts';
 import { DATES, dayOfDate, season } from './season.ts';
 import { startWatch } from './watch.ts';
 
-it('an app that is told to stop finishes what it has taken on, and acknowledges it', async () => {
+it('an app that is stopped finishes and acknowledges the requests that it has accepted', async () => {
   const environment = { TABLES_PREFIX: ownTablesPrefix() };
   const watch = await startWatch(environment);
   const { messages } = season('stopping', 1_200);
@@ -29,7 +29,7 @@ it('an app that is told to stop finishes what it has taken on, and acknowledges 
   const after = await startWatch(environment);
   for (const [index, batch] of batches.entries()) {
     const answer = await after.record(batch);
-    // What came too late for the old instance is sent again.
+    // Requests that came too late for the old instance are sent again.
     const known = acknowledged.has(index) ? batch.length : 0;
     expect(answer.unchanged).toBeGreaterThanOrEqual(known);
   }

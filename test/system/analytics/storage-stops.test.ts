@@ -10,7 +10,7 @@ import { cloudEventOf } from '../../http/cloud-event.ts';
 import { season } from './season.ts';
 import { startWatch } from './watch.ts';
 
-it('while storage is stopped every answer is a 503 that says when to come again; afterwards nothing is lost', async () => {
+it('while storage is stopped every answer is a 503 with Retry-After, and nothing is lost afterwards', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   onTestFinished(async () => rm(dataDir, { recursive: true, force: true }));
   const azurite = await startAzurite({ dataDir });

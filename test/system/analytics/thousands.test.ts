@@ -49,7 +49,7 @@ it.each([
   90_000,
 );
 
-it('an instance that is started later, with other shards for new days, answers the same', async () => {
+it('an instance that starts later, with another number of shards for new days, answers the same', async () => {
   const { messages, questions } = season('later', 150);
   const oracle = new Oracle();
   for (const message of messages) oracle.tell(message);

@@ -30,10 +30,10 @@ const recordedSchema = z.object({
   errors: z.array(z.object({ index: z.number(), detail: z.string() })).optional(),
 });
 
-/** What became of a batch of events. */
+/** The result of a batch of events. */
 export type Recorded = z.infer<typeof recordedSchema>;
 
-/** What the service answered: as it came, and already held against its description. */
+/** An answer of the service that agrees with its OpenAPI description. */
 export interface Given {
   readonly status: number;
   readonly headers: Headers;
@@ -43,7 +43,7 @@ export interface Given {
 const withoutZeros = (all: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
 
-/** A running app as its callers see it; what it answers must always be as its description says. */
+/** A running app over HTTP. Every answer is checked against the OpenAPI description. */
 export class Watch {
   readonly app: App;
 
@@ -51,7 +51,7 @@ export class Watch {
     this.app = app;
   }
 
-  /** Any request. */
+  /** Sends any request. */
   async request(path: string, init: RequestInit = {}): Promise<Given> {
     const response = await fetch(`${this.app.url}${path}`, init);
     const given = { status: response.status, headers: response.headers, body: await response.text() };
@@ -60,7 +60,7 @@ export class Watch {
     return given;
   }
 
-  /** Sends a batch to `POST /api/events` as it is. */
+  /** Sends a batch to `POST /api/events`. */
   async post(batch: unknown): Promise<Given> {
     return this.request('/api/events', {
       method: 'POST',
@@ -69,21 +69,21 @@ export class Watch {
     });
   }
 
-  /** Records messages; all of them must be taken. */
+  /** Records messages; all of them must be valid. */
   async record(messages: readonly PlainMessage[]): Promise<Recorded> {
     const { status, body } = await this.post(messages.map(cloudEventOf));
     assert.equal(status, 200, body);
     return recordedSchema.parse(JSON.parse(body));
   }
 
-  /** What became of a batch of which some are wrong. */
+  /** The result of a batch with wrong events. */
   async recordPartly(batch: readonly unknown[]): Promise<Recorded> {
     const { status, body } = await this.post(batch);
     assert.equal(status, 400, body);
     return recordedSchema.parse(JSON.parse(body));
   }
 
-  /** `GET /api/analytics`, in the oracle's words. */
+  /** `GET /api/analytics`, in the form of the oracle. */
   async range({ start, end, cameraId }: Question): Promise<PlainAnswer> {
     const ends = { ts_utc_start: formatInstant(instantFrom(start)), ts_utc_end: formatInstant(instantFrom(end)) };
     const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics', ends, cameraId);
@@ -91,7 +91,7 @@ export class Watch {
     return answer;
   }
 
-  /** `GET /api/analytics/day`, in the oracle's words. */
+  /** `GET /api/analytics/day`, in the form of the oracle. */
   async day(date: string, cameraId?: string): Promise<PlainAnswer> {
     const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics/day', { date }, cameraId);
     assert.deepEqual([ts_utc_start, ts_utc_end], [`${date}T00:00:00+00:00`, `${date}T23:59:59.999999+00:00`]);
@@ -128,7 +128,7 @@ export class Watch {
   }
 }
 
-/** Instances of the app that share tables of their own; they end with the test. */
+/** Instances of the app that share tables, which belong to the test. They end with it. */
 export const startWatches = async (
   instances: number,
   environment: Readonly<Record<string, string>> = {},
@@ -144,7 +144,7 @@ export const startWatches = async (
   return apps.map((app) => new Watch(app));
 };
 
-/** One instance of the app, with tables of its own. */
+/** One instance of the app, with tables that belong to the test. */
 export const startWatch = async (
   environment: Readonly<Record<string, string>> = {},
   options: Omit<AppOptions, 'environment'> = {},

@@ -1,0 +1,47 @@
+import type { CommitPlan } from './commit-plan.ts';
+import type { Outcome } from './commit-draft.ts';
+import { hourKey, minuteKey } from '../rows/keys.ts';
+import type { RowWrite } from '../rows/row.ts';
+import type { Candidate } from './shard-rows.ts';
+
+/** A message that waits for its commit. */
+export interface Pending extends Candidate {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  readFirst: boolean;
+  /** It was in a transaction whose answer never came: it may have been applied. */
+  uncertain: boolean;
+}
+
+// An entity group transaction takes 100 operations and 4 MiB. Reserve 5 operations: total, hours and up to 3 camera-list rows
+// (the ids of 100 new cameras of 128 characters fill one text). Reserve 0.6 MiB for what the SDK adds to the body.
+const MAX_OPERATIONS = 100;
+const RESERVED_OPERATIONS = 5;
+const MAX_BYTES = 3_400_000;
+const OPERATION_BYTES = 900;
+
+/** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
+export const fittingInFront = (queue: readonly Candidate[]): number => {
+  const rows = new Set<string>();
+  for (const [index, { eventKey, cameraKey, minute, hour }] of queue.entries()) {
+    const added = [eventKey, cameraKey, minuteKey(minute), hourKey(hour)].filter((row) => !rows.has(row));
+    if (rows.size + added.length > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
+    for (const row of added) rows.add(row);
+  }
+  return queue.length;
+};
+
+/** About how many bytes a write takes in the body of a transaction: bytes in Base64, texts with JSON escapes. */
+const sizeOf = (write: RowWrite): number => {
+  let size = OPERATION_BYTES + 3 * write.rowKey.length;
+  for (const [name, value] of Object.entries(write.properties)) {
+    size += name.length + 24;
+    if (typeof value === 'string') size += Math.ceil(Buffer.byteLength(value) * 1.15);
+    else if (value instanceof Uint8Array) size += Math.ceil(value.length * 1.34);
+  }
+  return size;
+};
+
+/** Whether a plan does not fit into one transaction. */
+export const isTooLarge = ({ writes }: CommitPlan): boolean =>
+  writes.length > MAX_OPERATIONS || writes.reduce((size, write) => size + sizeOf(write), 0) > MAX_BYTES;

@@ -1,0 +1,95 @@
+import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { indexesOf, withIndexes } from './bitset.ts';
+import { ByteReader, encoded } from './bytes.ts';
+import { DecodeError, decodingRow } from './damaged-row.ts';
+import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
+import { writeOf, type RowWrite, type StoredRow } from './row.ts';
+import { readTally, writeTally } from './tally-bytes.ts';
+
+/** An hour or a minute of a shard, over all its cameras. */
+export interface Bucket {
+  /** Its tally, as {@link bucketTally} reads it. */
+  readonly tally: Uint8Array;
+  /** The cameras that sent its events: a bitset of indexes in the shard's camera list. */
+  readonly active: Uint8Array;
+}
+
+/** The `hours` row: a bucket for each hour (0 to 23) that has events. */
+export type HoursRow = ReadonlyMap<number, Bucket>;
+
+/** An `hour|08` row: a bucket for each minute of the hour (0 to 59) that has events. The format is that of the `hours` row. */
+export type HourRow = HoursRow;
+
+/** A row without buckets. */
+export const NO_BUCKETS: HoursRow = new Map();
+
+const MAX_BUCKETS = 60;
+const TALLY = 't';
+const ACTIVE = 'a';
+
+/** The properties that hold some buckets. */
+export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
+  numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
+
+/** The buckets of a row, or those of them that were read. @throws {DamagedRow} */
+export const bucketsFrom = (row: StoredRow): HoursRow =>
+  decodingRow(row, () => {
+    const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
+    const cameras = readNumberedBytes(ACTIVE, MAX_BUCKETS, row.properties);
+    const buckets = new Map<number, Bucket>();
+    for (const number of new Set([...tallies.keys(), ...cameras.keys()])) {
+      const [tally, active] = [tallies.get(number), cameras.get(number)];
+      if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
+      buckets.set(number, { tally, active });
+    }
+    return buckets;
+  });
+
+/**
+ * The tally of a bucket.
+ *
+ * @param categories the categories of the shard's `total` row, in order
+ * @returns undefined where they lack a category: they were read before the bucket was written
+ * @throws {DecodeError}
+ */
+export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
+  readTally(new ByteReader(bucket.tally), categories);
+
+/** How many events a bucket has: the first count of its tally. Throws a {@link DecodeError} where it has none. */
+export const eventsOf = ({ tally }: Bucket): number => new ByteReader(tally).count();
+
+/**
+ * A row with a difference added to one of its buckets.
+ *
+ * @param cameras the indexes of the difference's cameras in the shard's camera list
+ * @param categories the shard's categories, including those of the difference
+ * @returns undefined where the categories were read before the bucket was written
+ * @throws {DecodeError}
+ */
+export const addToBucket = (
+  row: HoursRow,
+  number: number,
+  difference: Tally,
+  cameras: Iterable<number>,
+  categories: readonly string[],
+): HoursRow | undefined => {
+  const before = row.get(number);
+  const tally = before === undefined ? EMPTY_TALLY : bucketTally(before, categories);
+  if (tally === undefined) return undefined;
+  return new Map(row).set(number, {
+    tally: encoded((writer) => writeTally(writer, plus(tally, difference), indexesOf(categories))),
+    active: withIndexes(before?.active ?? new Uint8Array(), cameras),
+  });
+};
+
+/** Writes some buckets of a row; `etag` undefined: the row is not stored yet. */
+export const bucketsWrite = (
+  rowKey: string,
+  etag: string | undefined,
+  row: HoursRow,
+  numbers: readonly number[],
+): RowWrite =>
+  writeOf(rowKey, etag, {
+    ...numberedBytes(TALLY, numbers, (number) => row.get(number)?.tally),
+    ...numberedBytes(ACTIVE, numbers, (number) => row.get(number)?.active),
+  });

@@ -1,0 +1,35 @@
+import type { RowKeys } from './damaged-row.ts';
+
+/** The properties of a stored row, or those of them that were read, by name. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** A row as it is stored, and its version. */
+export interface StoredRow extends RowKeys {
+  readonly etag: string;
+  readonly properties: Properties;
+}
+
+/** What this service stores in a property. Numbers stay below 2^31, because the SDK sends them without a type. */
+export type PropertyValue = string | number | boolean | Uint8Array;
+
+/** Properties to write. */
+export type NewProperties = Readonly<Record<string, PropertyValue>>;
+
+/** One write of a transaction. An insert requires that the row does not exist, the others that it has not changed. */
+export type RowWrite =
+  | { readonly kind: 'insert'; readonly rowKey: string; readonly properties: NewProperties }
+  | {
+      /** `merge` keeps the properties that it does not name; `replace` removes them. */
+      readonly kind: 'merge' | 'replace';
+      readonly rowKey: string;
+      readonly etag: string;
+      readonly properties: NewProperties;
+    };
+
+/** Writes a row that was read at a version, or that is not stored yet (`etag` undefined: an insert). */
+export const writeOf = (
+  rowKey: string,
+  etag: string | undefined,
+  properties: NewProperties,
+  kind: 'merge' | 'replace' = 'merge',
+): RowWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });

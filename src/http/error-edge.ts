@@ -1,0 +1,70 @@
+import type { HttpHandler, HttpResponseInit } from '@azure/functions';
+
+import { RecorderUnavailable } from '../analytics/record/recorder.ts';
+import { DamagedRow } from '../analytics/rows/damaged-row.ts';
+import { StorageTrouble } from '../analytics/rows/table.ts';
+import { invocationLog, type Log } from '../log.ts';
+import { Problem, problemResponse } from './problem.ts';
+
+/** The sentence about an error that nobody expected. */
+export const UNEXPECTED_DETAIL = 'Something went wrong here. It has been logged.';
+
+/** Seconds after which to try again when storage could not. */
+const RETRY_AFTER_SECONDS = '5';
+
+/**
+ * The error edge: wraps every handler, so that whatever it throws becomes a problem. This is the one place where the errors of
+ * `analytics` and `calls` get a status.
+ */
+export const answeringErrors =
+  (handle: HttpHandler): HttpHandler =>
+  async (request, context): Promise<HttpResponseInit> => {
+    try {
+      return (await handle(request, context)) ?? {};
+    } catch (error) {
+      return problemResponse(problemFor(error, invocationLog(context)));
+    }
+  };
+
+const problemFor = (error: unknown, log: Log): Problem => {
+  if (error instanceof Problem) return error;
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
+    return new Problem(503, {
+      detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    });
+  }
+  if (error instanceof DamagedRow) return damagedRowProblem(error, log);
+  log.error('unexpected error', unexpectedError(error));
+  return new Problem(500, { detail: UNEXPECTED_DETAIL });
+};
+
+const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Problem => {
+  // Partition keys start with the UTC day, see the keys of the rows.
+  const day = /^\d{4}-\d{2}-\d{2}/.exec(partitionKey)?.[0];
+  log.error('stored row damaged', {
+    partition: partitionKey,
+    row: rowKey,
+    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}`,
+  });
+  // Row keys hold ids of cameras and events: the answer names the day alone.
+  const where = day === undefined ? '' : ` of ${day}`;
+  return new Problem(500, {
+    detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
+  });
+};
+
+const MAX_FRAMES = 8;
+
+/** The kind of an error and where it came from, without its message: an SDK's may hold keys or phone numbers. */
+const unexpectedError = (error: unknown): { readonly kind: string; readonly at: string | undefined } => {
+  if (!(error instanceof Error)) return { kind: typeof error, at: undefined };
+  const frames = error.stack?.split('\n').filter((text) => /^\s+at /.test(text)) ?? [];
+  return {
+    kind: error.name,
+    at: frames
+      .slice(0, MAX_FRAMES)
+      .map((text) => text.trim())
+      .join(' < '),
+  };
+};

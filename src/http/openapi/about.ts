@@ -1,0 +1,49 @@
+import type { ZodOpenApiObject, ZodOpenApiSecuritySchemeObject } from 'zod-openapi';
+
+/** What the description says of the API as a whole. */
+export const ABOUT = {
+  openapi: '3.1.1',
+  info: {
+    title: 'Camera-activity analytics and phone-call alerts',
+    version: '1.0.0',
+    summary:
+      'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
+    description: [
+      'Errors are `application/problem+json` (RFC 9457). An unknown path or a wrong method is an empty 404. Every answer forbids caching,',
+      'sniffing, framing and plain http with the headers that are usual for that.',
+      'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
+    ].join('\n'),
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/', description: 'Where this description came from.' }],
+  tags: [
+    { name: 'analytics', description: 'How much happened.' },
+    { name: 'events', description: 'Recording what happened.' },
+    { name: 'calls', description: 'Phoning people.' },
+    { name: 'callbacks', description: 'For Communication Services alone.' },
+    { name: 'service', description: 'About the service itself.' },
+  ],
+} satisfies Omit<ZodOpenApiObject, 'paths'>;
+
+/** How callers show who they are. */
+export const SECURITY_SCHEMES = {
+  functionKeyHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-functions-key',
+    description: 'A function key of the app.',
+  },
+  functionKeyQuery: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'code',
+    description:
+      'The same key in the address, where a caller cannot set headers. Addresses end up in logs: prefer the header.',
+  },
+  callbackToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The token that Communication Services signs for every callback.',
+  },
+} satisfies Readonly<Record<string, ZodOpenApiSecuritySchemeObject>>;

@@ -1,0 +1,91 @@
+import * as z from 'zod';
+
+import type { ProblemInit, ProblemStatus } from '../problem.ts';
+
+/**
+ * An answer of an operation that did what it was asked, as its declaration has it.
+ *
+ * With a `schema` alone the body is JSON; with a `mediaType` the handler gives the body as text.
+ */
+export interface Answer {
+  readonly description: string;
+  readonly headers?: z.ZodObject;
+  readonly schema?: z.ZodType;
+  readonly mediaType?: string;
+  /** Examples of the body, by name. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
+/** The answers of an operation by status; problems are not among them. */
+export type Answers = Readonly<Record<number, Answer>>;
+
+/** What a handler may give, by its operation's answers: a declared status, with the body and the headers declared for it. */
+export type Given<Of extends Answers> = {
+  [Status in keyof Of]: { readonly status: Status } & GivenBody<Of[Status]> & GivenHeaders<Of[Status]>;
+}[keyof Of];
+
+type GivenBody<Of> = Of extends { mediaType: string }
+  ? { readonly body: string }
+  : Of extends { schema: infer Schema extends z.ZodType }
+    ? { readonly jsonBody: Immutable<z.input<Schema>> }
+    : unknown;
+
+type GivenHeaders<Of> = Of extends { headers: infer Headers extends z.ZodObject }
+  ? { readonly headers: Immutable<z.input<Headers>> }
+  : unknown;
+
+type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]> } : Value;
+
+/** A problem that an operation may answer, as its declaration has it: when, and an example of what it says. */
+export interface ProblemAnswer extends Omit<ProblemInit, 'headers'> {
+  readonly description: string;
+  readonly headers?: z.ZodObject;
+  /** Where the problem has members of its own; {@link problemSchema} where it is not given. */
+  readonly schema?: z.ZodType;
+}
+
+/** The problems of an operation by status. */
+export type ProblemAnswers = Readonly<Partial<Record<ProblemStatus, ProblemAnswer>>>;
+
+const count = z.int().min(0);
+
+/** The members of every problem (RFC 9457). */
+export const problemMembers = {
+  type: z.literal('about:blank'),
+  title: z.string(),
+  status: z.int().min(400).max(599),
+  detail: z.string().describe('For a person to read and act on.'),
+  errors: z
+    .array(
+      z.union([
+        z.strictObject({ field: z.string(), detail: z.string() }),
+        z.strictObject({ index: count.describe('Of the array in the request.'), detail: z.string() }),
+      ]),
+    )
+    .optional()
+    .describe('Every single thing that is wrong.'),
+};
+
+/** A problem without members of its own. */
+export const problemSchema = z.strictObject(problemMembers).meta({ id: 'Problem' });
+
+/** The header that says when to try again. */
+export const RETRY_AFTER = z.object({
+  'Retry-After': z
+    .string()
+    .regex(/^\d+$/)
+    .meta({ header: { id: 'Retry-After', description: 'Seconds to wait before sending the same again.' } }),
+});
+
+/** What every endpoint that uses the counters may answer, see the error edge. */
+export const STORAGE_PROBLEMS: ProblemAnswers = {
+  500: {
+    description: 'Stored data is damaged, or something unforeseen went wrong. It has been logged.',
+    detail: 'Stored data of 2026-11-21 is damaged. It has been logged with the command that examines it.',
+  },
+  503: {
+    description: 'Storage cannot do this now, or did not answer in time. Send the same again.',
+    headers: RETRY_AFTER,
+    detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
+  },
+};

@@ -1,0 +1,71 @@
+import type { HttpRequest } from '@azure/functions';
+import * as z from 'zod';
+
+import { badRequest, Problem, quotable, type ProblemError } from '../problem.ts';
+
+/** Query parameters that belong to the Functions host: the key and its name. No endpoint refuses them. */
+const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
+
+/** An endpoint without query parameters. */
+export const NO_QUERY = z.object({});
+
+/**
+ * The query parameters of a request, parsed by a schema whose keys are all the parameters there are.
+ *
+ * @throws {Problem} 400 that names every parameter that is unknown, empty, repeated or wrong
+ */
+export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
+  const errors: ProblemError[] = [];
+  const given: Record<string, string> = {};
+  // As they were sent: in `request.query` the host has joined repeated ones with commas, which an id may contain.
+  const inUrl = new URL(request.url).searchParams;
+  const sent = inUrl.size > 0 ? inUrl : request.query;
+  for (const name of new Set(sent.keys())) {
+    if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
+    const [value = '', ...more] = sent.getAll(name);
+    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: quotable(name), detail: unknownParameter(schema) });
+    else if (value === '') errors.push({ field: name, detail: 'is empty' });
+    else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });
+    else given[name] = value;
+  }
+  if (errors.length > 0) throw badRequest(errors);
+
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) throw badRequest(fieldErrors(parsed.error));
+  return parsed.data;
+};
+
+const unknownParameter = (schema: z.ZodObject): string => {
+  const known = Object.keys(schema.shape);
+  return known.length === 0
+    ? 'is unknown: there are no parameters here'
+    : `is unknown: the parameters are ${known.join(', ')}`;
+};
+
+const fieldErrors = (error: z.ZodError): readonly ProblemError[] =>
+  error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
+
+/**
+ * The headers that a schema names; others are ignored.
+ *
+ * @throws {Problem} 400 that names every header that is missing or wrong
+ */
+export const readHeaders = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
+  const names = Object.keys(schema.shape);
+  const parsed = schema.safeParse(
+    Object.fromEntries(names.map((name) => [name, request.headers.get(name) ?? undefined])),
+  );
+  if (!parsed.success) throw badRequest(fieldErrors(parsed.error));
+  return parsed.data;
+};
+
+/**
+ * The parameters of the path.
+ *
+ * @throws {Problem} 404 where one is malformed: nothing has such a name
+ */
+export const readPath = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
+  const parsed = schema.safeParse(request.params);
+  if (!parsed.success) throw new Problem(404, { detail: 'There is nothing of this name.' });
+  return parsed.data;
+};

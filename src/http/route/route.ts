@@ -1,0 +1,149 @@
+import type { HttpHandler, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
+import type * as z from 'zod';
+
+import { invocationLog, type Log } from '../../log.ts';
+import { answeringErrors } from '../error-edge.ts';
+import { Problem } from '../problem.ts';
+import type { Answers, Given, ProblemAnswers } from './answers.ts';
+import { readJson, type RequestBody } from './body.ts';
+import { readHeaders, readPath, readQuery } from './fields.ts';
+
+/** The methods that the service answers. */
+export type Method = 'GET' | 'POST' | 'OPTIONS';
+
+/** What an operation's handler gets, all of it parsed; undefined where the operation declares none. */
+export interface Incoming<Path, Query, Headers, Body> {
+  readonly path: Path;
+  readonly query: Query;
+  readonly headers: Headers;
+  readonly body: Body;
+  readonly log: Log;
+}
+
+/** What a schema makes of fields; undefined where no schema is declared. */
+type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown extends Fields ? unknown : undefined;
+
+/** What any handler gives back. */
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** The body as text; its media type is the declared one. */
+  readonly body?: string;
+  readonly jsonBody?: unknown;
+}
+
+/** One operation: a method on a path. */
+export interface Operation<
+  Of extends Answers = Answers,
+  Path = unknown,
+  Query = unknown,
+  Headers = unknown,
+  Body = unknown,
+> {
+  /** Its name in the description; unique. */
+  readonly operationId: string;
+  readonly tag: 'analytics' | 'events' | 'calls' | 'callbacks' | 'service';
+  readonly summary: string;
+  readonly description?: string;
+  /** The parameters in the route's path. */
+  readonly path?: Path & z.ZodObject;
+  /** All query parameters there are; `any`: the query is ignored. */
+  readonly query: Query & (z.ZodObject | 'any');
+  readonly headers?: Headers & z.ZodObject;
+  readonly body?: RequestBody<Body>;
+  /**
+   * Checks the token of a callback, before anything else of the request is read.
+   *
+   * @throws {Problem} where the token is not believed
+   */
+  readonly callbackToken?: (authorization: string | null) => Promise<void>;
+  readonly answers: Of;
+  /** Besides those that the description derives: 401 for a function key, 413 for a body, 500 for all. */
+  readonly problems?: ProblemAnswers;
+  // A method, not a property: TypeScript then takes an operation with narrower types where any operation is asked for.
+  handle(
+    this: void,
+    incoming: Incoming<Parsed<Path>, Parsed<Query>, Parsed<Headers>, Body>,
+  ): (Given<Of> & Reply) | Promise<Given<Of> & Reply>;
+}
+
+/**
+ * Declares one operation: what comes in, what is answered, and the function between them. What comes in is checked before `handle`
+ * gets it; what `handle` gives back is one of `answers`, by type.
+ *
+ * @example
+ * operation({
+ *   operationId: 'getHealth',
+ *   tag: 'service',
+ *   summary: 'Whether storage answers',
+ *   query: 'any',
+ *   answers: { 200: { description: 'It does.', schema: healthSchema, examples: { ok: { status: 'ok' } } } },
+ *   handle: () => ({ status: 200, jsonBody: { status: 'ok' } }),
+ * })
+ */
+export const operation = <
+  const Of extends Answers,
+  Path = undefined,
+  Query = 'any',
+  Headers = undefined,
+  Body = undefined,
+>(
+  declared: Operation<Of, Path, Query, Headers, Body>,
+  // A copy: TypeScript then compares member by member and needs no cast.
+): Operation => ({ ...declared });
+
+/** The path of one function, with its operations by method. */
+export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operation>>> {
+  /** The function's name. */
+  readonly name: string;
+  /** Below `/api/`, without a slash at its ends; parameters as in `notifications/{id}`. */
+  readonly path: string;
+  /** `function`: the Functions host demands a function key before any code of this service runs. */
+  readonly authLevel: 'anonymous' | 'function';
+}
+
+/** A declared route, ready to be registered. */
+export interface Route extends RouteDeclaration {
+  readonly methods: Method[];
+  readonly handler: HttpHandler;
+}
+
+const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
+
+/** Declares a route. */
+export const route = (declared: RouteDeclaration): Route => ({
+  ...declared,
+  methods: METHODS.filter((method) => declared[method] !== undefined),
+  handler: answeringErrors(async (request, context) => {
+    const method = METHODS.find((name) => name === request.method);
+    const operationHere = method && declared[method];
+    // The host lets through what is registered and nothing else.
+    if (operationHere === undefined) throw new Problem(404, { detail: 'There is nothing here for this method.' });
+    return respond(operationHere, request, context);
+  }),
+});
+
+const respond = async (
+  { callbackToken, path, query, headers, body, answers, handle }: Operation,
+  request: HttpRequest,
+  context: InvocationContext,
+): Promise<HttpResponseInit> => {
+  await callbackToken?.(request.headers.get('authorization'));
+  const reply = await handle({
+    path: path && readPath(request, path),
+    query: query === 'any' ? undefined : readQuery(request, query),
+    headers: headers && readHeaders(request, headers),
+    body: body?.parse(await readJson(request, body.maxBytes)),
+    log: invocationLog(context),
+  });
+  const mediaType = answers[reply.status]?.mediaType;
+  return {
+    ...reply,
+    headers: {
+      ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
+      ...Object.fromEntries(
+        Object.entries(reply.headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      ),
+    },
+  };
+};

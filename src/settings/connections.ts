@@ -1,0 +1,69 @@
+import { isHttpsOrLoopback, text } from './rules.ts';
+import type { SettingProblem } from './settings-error.ts';
+
+/** How to reach one Azure service: with a key (a connection string) or with the app's own identity (an endpoint). */
+export type Connection = { readonly connectionString: string } | { readonly endpoint: string };
+
+/**
+ * The connection that one of two settings gives, or what is wrong: both are set, or neither.
+ *
+ * @param given settings by name, without empty ones
+ */
+export const oneConnection = (
+  given: Readonly<Record<string, string | undefined>>,
+  [connectionStringName, endpointName]: readonly [connectionString: string, endpoint: string],
+): Connection | SettingProblem => {
+  const { [connectionStringName]: connectionString, [endpointName]: endpoint } = given;
+  if (connectionString !== undefined && endpoint !== undefined) {
+    return { setting: endpointName, detail: `cannot be set together with ${connectionStringName}` };
+  }
+  if (connectionString !== undefined) return { connectionString };
+  if (endpoint !== undefined) return { endpoint };
+  return { setting: connectionStringName, detail: `is required, or ${endpointName}` };
+};
+
+/** The parts of a connection string, names in lower case; undefined where the text is not of that form. */
+const partsOf = (value: string): ReadonlyMap<string, string> | undefined => {
+  const parts = new Map<string, string>();
+  for (const part of value.split(';')) {
+    if (part.trim() === '') continue;
+    const equals = part.indexOf('=');
+    if (equals < 1) return undefined;
+    parts.set(part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim());
+  }
+  return parts;
+};
+
+const isBase64 = (value: string | undefined): boolean =>
+  value !== undefined && value !== '' && value.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(value);
+
+const isTablesConnectionString = (value: string): boolean => {
+  const parts = partsOf(value);
+  if (parts === undefined) return false;
+  if (parts.get('usedevelopmentstorage')?.toLowerCase() === 'true') return true;
+  const endpoint = parts.get('tableendpoint');
+  if (endpoint !== undefined && !isHttpsOrLoopback(endpoint)) return false;
+  if (endpoint === undefined && parts.get('defaultendpointsprotocol')?.toLowerCase() === 'http') return false;
+  return parts.has('accountname')
+    ? isBase64(parts.get('accountkey'))
+    : endpoint !== undefined && parts.has('sharedaccesssignature');
+};
+
+const isAcsConnectionString = (value: string): boolean => {
+  const parts = partsOf(value);
+  return isBase64(parts?.get('accesskey')) && isHttpsOrLoopback(parts?.get('endpoint') ?? '');
+};
+
+const LOOPBACK_ONLY = '(http is accepted for loopback addresses only)';
+
+/** A connection string of Azure Storage, with a key, a shared access signature, or for the emulator. */
+export const tablesConnectionString = text.refine(
+  isTablesConnectionString,
+  `is not a storage connection string ${LOOPBACK_ONLY}`,
+);
+
+/** A connection string of Azure Communication Services. */
+export const acsConnectionString = text.refine(
+  isAcsConnectionString,
+  `is not an ACS connection string ${LOOPBACK_ONLY}`,
+);

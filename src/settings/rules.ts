@@ -1,0 +1,55 @@
+import * as z from 'zod';
+
+import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
+import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
+import { PHONE_NUMBER_PATTERN } from '../calls/phone-number.ts';
+
+/** Any text; required unless it is made optional. */
+export const text = z.string({ error: 'is required' });
+
+/** A whole number, both ends included. */
+export const wholeNumber = (min: number, max: number) => {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return text
+    .regex(/^\d{1,9}$/, rule)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, rule);
+};
+
+/** A phone number in E.164 form. */
+export const phoneNumber = text.regex(PHONE_NUMBER_PATTERN, 'must be a phone number in E.164 form');
+
+/** Names of categories with commas between them; repeated ones count once. */
+export const categoryList = text
+  .transform((value) => [...new Set(value.split(',').map((name) => name.trim()))])
+  .refine(
+    (names) => names.length <= MAX_CAMERA_CATEGORIES && names.every((name) => CATEGORY_FORM.test(name)),
+    `must be 1 to ${MAX_CAMERA_CATEGORIES} categories with commas between them, each a letter and up to 63 letters, digits, _ or -`,
+  );
+
+/** An https URL. */
+export const httpsUrl = text.refine((value) => URL.parse(value)?.protocol === 'https:', 'must be an https URL');
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether text is an https URL, or an http URL of this machine itself. */
+export const isHttpsOrLoopback = (value: string): boolean => {
+  const url = URL.parse(value);
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK_HOST.test(url.hostname));
+};
+
+/** An https URL; http for loopback addresses only. */
+export const httpsOrLoopbackUrl = text.refine(
+  isHttpsOrLoopback,
+  'must be an https URL (http is accepted for loopback addresses only)',
+);
+
+const canBeExtended = (value: string): boolean => {
+  const url = URL.parse(value);
+  return url === null || `${url.search}${url.hash}${url.username}${url.password}` === '';
+};
+
+/** A URL that paths are appended to; read without slashes at its end. */
+export const baseUrl = httpsOrLoopbackUrl
+  .refine(canBeExtended, 'must have no query, fragment or credentials')
+  .transform((value) => value.replace(/\/+$/, ''));

@@ -1,0 +1,57 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { ByteReader, encoded } from '../../../src/analytics/rows/bytes.ts';
+import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+
+describe('a count in bytes', () => {
+  it.each([
+    [0, [0x00]],
+    [127, [0x7f]],
+    [128, [0x80, 0x01]],
+    [16_383, [0xff, 0x7f]],
+    [16_384, [0x80, 0x80, 0x01]],
+    [2 ** 31, [0x80, 0x80, 0x80, 0x80, 0x08]],
+    [2 ** 32 + 1, [0x81, 0x80, 0x80, 0x80, 0x10]],
+  ])('%i takes seven bits a byte, the low ones first', (value, bytes) => {
+    expect([...encoded((writer) => writer.count(value))]).toEqual(bytes);
+  });
+
+  it('is read back unchanged, as are bytes and blocks between counts', () => {
+    const somewhat = fc.oneof(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), fc.uint8Array({ maxLength: 5 }));
+    fc.assert(
+      fc.property(fc.array(somewhat), (items) => {
+        const bytes = encoded((writer) => {
+          for (const item of items) {
+            if (typeof item === 'number') writer.count(item);
+            else if (item.length > 2) writer.block(item);
+            else writer.raw(item);
+          }
+        });
+        const reader = new ByteReader(bytes);
+        for (const item of items) {
+          const read = (): number | Uint8Array => {
+            if (typeof item === 'number') return reader.count();
+            return Uint8Array.from(item.length > 2 ? reader.block() : reader.raw(item.length));
+          };
+          expect(read()).toEqual(item);
+        }
+        expect(reader.done).toBe(true);
+      }),
+    );
+  });
+
+  it('that ends too early is refused', () => {
+    expect(() => new ByteReader(Uint8Array.of(0x80)).count()).toThrow(DecodeError);
+    expect(() => new ByteReader(Uint8Array.of(1, 2)).raw(3)).toThrow(DecodeError);
+    expect(() => new ByteReader(Uint8Array.of(2, 1)).block()).toThrow(DecodeError);
+    expect(() => new ByteReader(new Uint8Array()).count()).toThrow(DecodeError);
+  });
+
+  it('can be had as the bytes that a function reads', () => {
+    const reader = new ByteReader(encoded((writer) => [5, 300, 7].forEach((value) => writer.count(value))));
+    reader.count();
+    expect([...reader.over(() => reader.count())]).toEqual([0xac, 0x02]);
+    expect([reader.count(), reader.done]).toEqual([7, true]);
+  });
+});

@@ -1,0 +1,9 @@
+import type { Properties, StoredRow } from '../../../src/analytics/rows/row.ts';
+
+/** A row as the table would answer it. */
+export const storedRow = (rowKey: string, properties: Properties): StoredRow => ({
+  partitionKey: '2026-11-21_00',
+  rowKey,
+  etag: 'e',
+  properties,
+});

@@ -1,0 +1,138 @@
+import { HttpRequest, HttpResponse, InvocationContext } from '@azure/functions';
+import { TableClient } from '@azure/data-tables';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { lazily } from '../../src/azure/lazily.ts';
+import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
+import { IdempotencyStore } from '../../src/calls/store/idempotency-store.ts';
+import { CallFlow } from '../../src/calls/call-flow.ts';
+import { CallLedger } from '../../src/calls/store/call-ledger.ts';
+import { CallRequests } from '../../src/calls/store/call-requests.ts';
+import { CallsTable } from '../../src/calls/store/calls-table.ts';
+import { createCallPlacer } from '../../src/calls/place-calls.ts';
+import { sendNotification } from '../../src/http/send-notification.ts';
+import { testCall } from '../../src/http/test-call.ts';
+import { appLog } from '../../src/log.ts';
+
+const problemSchema = z.object({
+  status: z.number(),
+  detail: z.string(),
+  errors: z
+    .array(z.object({ field: z.string().optional(), index: z.number().optional(), detail: z.string() }))
+    .optional(),
+});
+
+// The real classes with addresses that do not answer: a request that is refused never reaches them.
+const nowhere = 'DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:9/a';
+const table = new CallsTable(
+  lazily(() =>
+    TableClient.fromConnectionString(nowhere, 'calls', {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+    }),
+  ),
+);
+const credential = { getToken: () => Promise.resolve(null) };
+const line = new AcsPhoneLine(
+  lazily(() => connectToAcs({ connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==' }, credential)),
+  {
+    sourcePhoneNumber: '+12065550199',
+    cognitiveServicesEndpoint: 'https://speech.invalid/',
+    callbackBaseUrl: 'http://127.0.0.1:9',
+  },
+);
+const flow = new CallFlow({ line, ledger: new CallLedger(table), serviceName: 'Test Watch', log: appLog });
+const placeCalls = createCallPlacer({ line, flow, requests: new CallRequests(table) });
+const handlers = {
+  notifications: sendNotification({ placeCalls, idempotency: new IdempotencyStore(table) }).handler,
+  'test-call': testCall(placeCalls).handler,
+};
+
+const post = async (path: keyof typeof handlers, body: unknown, query = '') => {
+  const request = new HttpRequest({
+    method: 'POST',
+    url: `http://localhost/api/${path}${query}`,
+    body: { string: typeof body === 'string' ? body : JSON.stringify(body) },
+  });
+  const result = await handlers[path](request, new InvocationContext({ logHandler: () => undefined }));
+  const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
+  return { type: response.headers.get('content-type'), ...problemSchema.parse(await response.json()) };
+};
+
+const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
+
+describe('POST /api/notifications refuses, naming it,', () => {
+  it.each<[string, unknown, readonly object[]]>([
+    ['no channel', { ...good, channel: undefined }, [{ field: 'channel' }]],
+    ['another channel', { ...good, channel: 'sms' }, [{ field: 'channel' }]],
+    ['no alert type', { ...good, alert_type: undefined }, [{ field: 'alert_type' }]],
+    ['an unknown alert type', { ...good, alert_type: 'confirmedfire' }, [{ field: 'alert_type' }]],
+    ['an alert type of another kind', { ...good, alert_type: ['Custom'] }, [{ field: 'alert_type' }]],
+    ['no recipients', { ...good, recipients: undefined }, [{ field: 'recipients' }]],
+    ['recipients that are no list', { ...good, recipients: '+12065550100' }, [{ field: 'recipients' }]],
+    ['an empty list', { ...good, recipients: [] }, [{ field: 'recipients' }]],
+    ['a wrong number', { ...good, recipients: ['+12065550100', '2065550100'] }, [{ index: 1 }]],
+    [
+      'several wrong numbers',
+      { ...good, recipients: ['x', '+12065550100', 7, null] },
+      [{ index: 0 }, { index: 2 }, { index: 3 }],
+    ],
+    ['a misspelt field', { ...good, recipient: '+12065550100' }, [{ field: 'recipient' }]],
+    [
+      'several things at once',
+      { recipients: [] },
+      [{ field: 'channel' }, { field: 'alert_type' }, { field: 'recipients' }],
+    ],
+    ['a list', [good], [{ field: 'body' }]],
+    ['null', null, [{ field: 'body' }]],
+    ['a text', '"phone"', [{ field: 'body' }]],
+  ])('%s', async (_, body, errors) => {
+    const problem = await post('notifications', body);
+    expect(problem).toMatchObject({ status: 400, type: 'application/problem+json' });
+    expect(problem.errors).toHaveLength(errors.length);
+    expect(problem.errors).toMatchObject(errors);
+    expect(problem.detail).not.toBe('');
+  });
+
+  it('more than 50 recipients, but counts repeated ones once', async () => {
+    const numbers = Array.from({ length: 51 }, (_, index) => `+1206555${String(1_000 + index)}`);
+    expect(await post('notifications', { ...good, recipients: numbers })).toMatchObject({
+      status: 400,
+      errors: [{ field: 'recipients' }],
+    });
+    // Accepted; then no call can be placed, because ACS does not answer.
+    const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
+    expect(await post('notifications', { ...good, recipients: repeated })).toMatchObject({ status: 502 });
+  });
+
+  it('a query parameter, an empty body, no JSON, too much', async () => {
+    expect(await post('notifications', good, '?alert_type=Custom')).toMatchObject({
+      status: 400,
+      errors: [{ field: 'alert_type' }],
+    });
+    expect(await post('notifications', '')).toMatchObject({ status: 400 });
+    expect(await post('notifications', '{')).toMatchObject({ status: 400 });
+    expect(await post('notifications', `"${'x'.repeat(70_000)}"`)).toMatchObject({ status: 413 });
+  });
+
+  it('without ever repeating a phone number', async () => {
+    for (const recipients of [['+12065550100x'], [{ '+12065550100': 1 }]]) {
+      const problem = await post('notifications', { ...good, recipients, '+12065550100': 1 });
+      expect(JSON.stringify(problem)).not.toContain('2065550100x');
+      expect(problem.status).toBe(400);
+    }
+  });
+});
+
+describe('POST /api/test-call refuses, naming it,', () => {
+  it.each<[string, unknown, string, object]>([
+    ['a wrong number', ['+12065550100', 'x'], '', { index: 1 }],
+    ['no list', { recipients: ['+12065550100'] }, '', { field: 'body' }],
+    ['an empty list', [], '', { field: 'body' }],
+    ['an unknown alert type', ['+12065550100'], '?alert_type=Fire', { field: 'alert_type' }],
+    ['an unknown parameter', ['+12065550100'], '?type=Custom', { field: 'type' }],
+  ])('%s', async (_, body, query, error) => {
+    expect(await post('test-call', body, query)).toMatchObject({ status: 400, errors: [error] });
+  });
+});
