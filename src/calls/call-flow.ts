@@ -77,8 +77,9 @@ export class CallFlow {
         await this.#end(call, {});
         return;
       case 'play failed': {
-        const reason = result.reason ?? 'the message failed';
-        const taken = await this.#end(call, { ...result, reason, playFailed: true });
+        // What its codes would mean for reaching a person they do not mean here: somebody has answered.
+        const { code, subCode, reason = 'the message failed' } = result;
+        const taken = await this.#end(call, { code, subCode, reason, playFailed: true });
         if (taken !== undefined) log.error('message not played', callFields(call, taken));
         return;
       }
@@ -120,7 +121,12 @@ export class CallFlow {
     const taken = await this.#claim(call, (known) => record.connected(known, call.details, Date.now()));
     if (taken.action === 'nothing' || taken.record === undefined) return;
     // At the same time: nothing that the owner does may delay the message.
-    const owner = this.#owners.answered(call.callId, taken.record, Date.now() + this.#timeouts(call.alertType).playingMs, call.log);
+    const owner = this.#owners.answered(
+      call.callId,
+      taken.record,
+      Date.now() + this.#timeouts(call.alertType).playingMs,
+      call.log,
+    );
     await this.#speakTo(call, taken.record);
     await owner;
   }
@@ -154,7 +160,11 @@ export class CallFlow {
   }
 
   async #noteStart(call: Call): Promise<void> {
-    const { record: known } = await this.#ledger.step(call.callId, (latest) => record.playStarted(latest, Date.now()), call.log);
+    const { record: known } = await this.#ledger.step(
+      call.callId,
+      (latest) => record.playStarted(latest, Date.now()),
+      call.log,
+    );
     if (known?.state === 'ended') await this.#owners.ended(call.callId, known, call.log);
   }
 

@@ -29,9 +29,7 @@ const surelyStarted = (record: CallRecord): boolean => {
   if (record.playStartedAt !== undefined) return true;
   const end = record.disconnectedAt ?? record.hangingUpAt ?? record.endedAt;
   // The event was lost, but the callee was there when the speech must have begun.
-  return (
-    record.playAcceptedAt !== undefined && end !== undefined && end - record.playAcceptedAt >= START_OF_SPEECH_MS
-  );
+  return record.playAcceptedAt !== undefined && end !== undefined && end - record.playAcceptedAt >= START_OF_SPEECH_MS;
 };
 
 /** The outcome of a call; undefined while it lasts. */
@@ -43,7 +41,10 @@ export const outcomeOf = (record: CallRecord): CallOutcome | undefined => {
   if (record.playFailedAt === undefined && surelyStarted(record)) {
     return { outcome: 'cut_short', code, subCode, reason: reason ?? 'the callee hung up', endedAt };
   }
-  const fallback = record.playingAt === undefined ? 'the call ended before the message' : 'the call ended before the message surely started';
+  const fallback =
+    record.playingAt === undefined
+      ? 'the call ended before the message'
+      : 'the call ended before the message surely started';
   return { outcome: outcomeOfMeaning(meaning), code, subCode, reason: reason ?? fallback, endedAt };
 };
 

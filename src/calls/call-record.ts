@@ -67,7 +67,8 @@ const NOTHING = { action: 'nothing' } as const;
 const NEVER = { action: 'nothing', never: true } as const;
 
 /** Whether anybody has ever claimed to speak or to hang up: then the call is past every claim before. */
-const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean => playingAt !== undefined || hangingUpAt !== undefined;
+const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean =>
+  playingAt !== undefined || hangingUpAt !== undefined;
 
 /** Whether the line is surely speaking or has spoken the message: nobody may speak it again. */
 export const isSpoken = ({ playAcceptedAt, playStartedAt, playCompletedAt }: CallRecord): boolean =>
@@ -88,7 +89,14 @@ export const placed = (known: CallRecord | undefined, details: CallDetails, now:
  */
 export const connected = (known: CallRecord | undefined, details: CallDetails, now: number): Step<Claim> => {
   if (known === undefined || !wasTaken(known)) {
-    const reportedEnd = { endedAt: undefined, disconnectedAt: undefined, code: undefined, subCode: undefined, reason: undefined, meaning: undefined };
+    const reportedEnd = {
+      endedAt: undefined,
+      disconnectedAt: undefined,
+      code: undefined,
+      subCode: undefined,
+      reason: undefined,
+      meaning: undefined,
+    };
     return { next: { ...details, ...known, ...reportedEnd, state: 'playing', playingAt: now }, action: 'claimed' };
   }
   if (known.state !== 'playing' || isSpoken(known)) return NEVER;
@@ -128,7 +136,10 @@ export const over = (
 ): Step<Claim> => {
   const isNews = completed === true && known?.playCompletedAt === undefined;
   const news = isNews ? { playCompletedAt: now } : {};
-  if (known?.state === 'ended') return isNews ? { next: { ...known, ...news }, action: 'nothing' } : NEVER;
+  if (known?.state === 'ended') {
+    if (isNews) return { next: { ...known, ...news }, action: 'nothing' };
+    return wasTaken(known) ? NEVER : NOTHING;
+  }
   if (known?.state === 'hanging_up') {
     if (!isFresh(known.hangingUpAt, now)) return { next: { ...known, ...news, hangingUpAt: now }, action: 'claimed' };
     return isNews ? { next: { ...known, ...news }, action: 'wait' } : { action: 'wait' };
@@ -187,7 +198,9 @@ export const overdueAt = (record: CallRecord, timeouts: CallTimeouts): number | 
     case 'establishing':
       return (record.placedAt ?? 0) + timeouts.establishingMs;
     case 'playing':
-      return Math.max(record.playStartedAt ?? 0, record.playAcceptedAt ?? 0, record.playingAt ?? 0) + timeouts.playingMs;
+      return (
+        Math.max(record.playStartedAt ?? 0, record.playAcceptedAt ?? 0, record.playingAt ?? 0) + timeouts.playingMs
+      );
     case 'hanging_up':
       return (record.hangingUpAt ?? 0) + CLAIM_LEASE_MS;
     case 'ended':
@@ -204,8 +217,7 @@ export const overdue = (
 ): Step<Claim> => {
   const due = known === undefined ? undefined : overdueAt(known, timeouts);
   if (known === undefined || due === undefined || due > now) return NOTHING;
-  const reason =
-    known.state === 'establishing' ? 'no answer was reported' : 'the end of the message was not reported';
+  const reason = known.state === 'establishing' ? 'no answer was reported' : 'the end of the message was not reported';
   return over(known, details, { reason }, now);
 };
 

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
-import type { Alarm } from './alarm.ts';
 import type { CallFlow } from './call-flow.ts';
 import { errorKind } from './call-log.ts';
 import { type CallOutcome, outcomeOf } from './call-outcome.ts';
@@ -22,7 +21,6 @@ export interface DueWorkParts {
   readonly flow: CallFlow;
   readonly line: PhoneLine;
   readonly pause: LinePause;
-  readonly alarm: Alarm;
 }
 
 const AT_A_TIME = 8;
@@ -96,7 +94,10 @@ export class DueWork {
     };
     // First what ends calls and so frees lines; then who waits for one, in the order of their waiting.
     const dials = due.filter(({ kind }) => kind === 'dial');
-    await pLimit(AT_A_TIME).map(due.filter(({ kind }) => kind !== 'dial'), attend);
+    await pLimit(AT_A_TIME).map(
+      due.filter(({ kind }) => kind !== 'dial'),
+      attend,
+    );
     await pLimit(AT_A_TIME).map(dials, attend);
   }
 
@@ -170,7 +171,10 @@ export class DueWork {
   }
 
   #failed(error: unknown, due: Due | undefined, log: Log): void {
-    const fields = { due: due?.kind, ...(due !== undefined && 'notificationId' in due ? { notification_id: due.notificationId } : {}) };
+    const fields = {
+      due: due?.kind,
+      ...(due !== undefined && 'notificationId' in due ? { notification_id: due.notificationId } : {}),
+    };
     if (error instanceof RowsUnavailable) log.warn('due work unreachable', { ...fields, kind: error.kind });
     else log.error('unexpected error', { ...fields, kind: errorKind(error) });
   }

@@ -68,7 +68,11 @@ export class PhoneLineError extends Error {
   /** How long a throttled line asked to wait, in milliseconds. */
   readonly waitMs: number | undefined;
 
-  constructor(failure: PhoneLineFailure, reason: string, codes: ResultCodes & { readonly waitMs?: number | undefined } = {}) {
+  constructor(
+    failure: PhoneLineFailure,
+    reason: string,
+    codes: ResultCodes & { readonly waitMs?: number | undefined } = {},
+  ) {
     super(reason);
     this.failure = failure;
     this.reason = reason;

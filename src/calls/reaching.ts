@@ -105,7 +105,9 @@ export class Reaching implements CallOwners {
   /** The call of a recipient lasts: it is looked after again at that time, in milliseconds since 1970. */
   async lookAgain(ref: AttemptRef, at: number): Promise<void> {
     const { stores, alarm } = this.#parts;
-    await stores.of(ref.notificationId).update(ref.notificationId, ref.index, (known) => person.stillCalling(known, ref.attemptId, at));
+    await stores
+      .of(ref.notificationId)
+      .update(ref.notificationId, ref.index, (known) => person.stillCalling(known, ref.attemptId, at));
     alarm.ringAt(at);
   }
 
@@ -145,8 +147,9 @@ export class Reaching implements CallOwners {
 
   /** Takes down the ends of calls that could not be written when they came. */
   async settleAgain(log: Log): Promise<void> {
-    for (const [callId, known] of [...this.#unsettled]) {
-      this.#unsettled.delete(callId);
+    const unsettled = [...this.#unsettled];
+    this.#unsettled.clear();
+    for (const [callId, known] of unsettled) {
       await this.ended(callId, known, log);
     }
   }

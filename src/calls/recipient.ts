@@ -148,9 +148,17 @@ const final = (recipient: Recipient, state: RecipientState, attempts: readonly A
 });
 
 /** The day's calls are used up: nothing is dialled before `until`. */
-export const postponed = (recipient: Recipient, until: number, reason: string, now: number): RecipientStep<'nothing'> =>
+export const postponed = (
+  recipient: Recipient,
+  until: number,
+  reason: string,
+  now: number,
+): RecipientStep<'nothing'> =>
   recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= now
-    ? { next: { ...recipient, dueAt: Math.max(now + 1, Math.min(until, recipient.deadlineAt)), reason }, action: 'nothing' }
+    ? {
+        next: { ...recipient, dueAt: Math.max(now + 1, Math.min(until, recipient.deadlineAt)), reason },
+        action: 'nothing',
+      }
     : NOTHING;
 
 /** The line accepted the call. Its events may have come first. */
@@ -162,7 +170,11 @@ export const placed = (
 ): RecipientStep<'nothing'> => {
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined || (attempt.placedAt !== undefined && attempt.callId === callId)) return NOTHING;
-  const attempts = withAttempt(recipient, { ...attempt, callId: attempt.callId ?? callId, placedAt: attempt.placedAt ?? now });
+  const attempts = withAttempt(recipient, {
+    ...attempt,
+    callId: attempt.callId ?? callId,
+    placedAt: attempt.placedAt ?? now,
+  });
   return recipient.state === 'dialling' && currentAttempt(recipient)?.id === attemptId
     ? { next: calling({ ...recipient, attempts }, now + LOOK_AFTER_MS), action: 'nothing' }
     : { next: { ...recipient, attempts }, action: 'nothing' };
@@ -194,8 +206,8 @@ export const answered = (
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return { action: 'unknown attempt' };
   if (recipient.attempts.at(-1)?.id !== attemptId || recipient.state === 'heard') return { action: 'owned' };
-  const { outcome, code, subCode, reason, endedAt, ...lasting } = attempt;
-  const attempts = withAttempt(recipient, { ...lasting, callId: attempt.callId ?? callId });
+  const { id, claimedAt, resent, placedAt } = attempt;
+  const attempts = withAttempt(recipient, { id, claimedAt, resent, placedAt, callId: attempt.callId ?? callId });
   return { next: calling({ ...recipient, attempts }, dueAt), action: 'owned' };
 };
 
@@ -225,7 +237,10 @@ export const notPlaced = (
   const isFirstOrder = attempt.resent === undefined;
   if (kind === 'passing' && isFirstOrder) {
     const attempts = recipient.attempts.filter(({ id }) => id !== attemptId);
-    return { next: { ...recipient, state: 'waiting', attempts, dueAt: queuedAt, reason: why.reason }, action: 'nothing' };
+    return {
+      next: { ...recipient, state: 'waiting', attempts, dueAt: queuedAt, reason: why.reason },
+      action: 'nothing',
+    };
   }
   if (kind === 'refused' && isFirstOrder) {
     const attempts = withAttempt(recipient, { ...attempt, ...why, outcome: 'refused', endedAt: now });
@@ -264,7 +279,10 @@ export const lookAfter = (recipient: Recipient, rules: ReachRules, now: number):
   const until = attempt.claimedAt + UNCLEAR_MS;
   if (now < until) return { next: { ...recipient, dueAt: until }, action: 'nothing' };
   const reason = recipient.reason ?? 'nothing was heard of the call';
-  return { next: afterAttempt(recipient, attempt, { outcome: 'unknown', reason, endedAt: now }, rules, now), action: 'ended' };
+  return {
+    next: afterAttempt(recipient, attempt, { outcome: 'unknown', reason, endedAt: now }, rules, now),
+    action: 'ended',
+  };
 };
 
 /** The call lasts: it is looked after again at `dueAt`. */
@@ -322,5 +340,12 @@ const afterAttempt = (
     return final(recipient, 'not_reached', attempts);
   }
   // Never in the past, or the time of a damaged row would bring up the same recipient again and again.
-  return { ...recipient, state: 'waiting', attempts, dueAt: Math.max(retryAt, now), reserved: false, reason: undefined };
+  return {
+    ...recipient,
+    state: 'waiting',
+    attempts,
+    dueAt: Math.max(retryAt, now),
+    reserved: false,
+    reason: undefined,
+  };
 };

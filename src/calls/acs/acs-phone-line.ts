@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CallAutomationClient, type CallInvite, type TextSource, VoiceKind } from '@azure/communication-call-automation';
+import {
+  CallAutomationClient,
+  type CallInvite,
+  type TextSource,
+  VoiceKind,
+} from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../settings.ts';
 import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
 import { type AttemptRef, formatCallContext } from '../call-context.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
+import { meaningOfResult } from './result-meaning.ts';
 import { type CallOrder, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
@@ -68,8 +74,7 @@ export class AcsPhoneLine implements PhoneLine {
   async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallOrder): Promise<CallId> {
     const { caller, cognitiveServicesEndpoint } = this.#options;
     const requestOptions = repeatable(ref.attemptId, firstSentAt);
-    // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, (abortSignal) =>
+    const ask = (abortSignal: AbortSignal) =>
       this.#client().createCall(
         inviteTo(number, caller),
         `${callbackBaseUrl ?? this.#options.callbackBaseUrl}/api/${alertType.callbackPath}`,
@@ -82,8 +87,9 @@ export class AcsPhoneLine implements PhoneLine {
           abortSignal,
           requestOptions,
         },
-      ),
-    );
+      );
+    // Throttled: whoever asked knows better when to ask again.
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwNoLine);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
@@ -107,6 +113,13 @@ export class AcsPhoneLine implements PhoneLine {
     }
   }
 }
+
+// What ACS answers when all lines of a number are taken is not published. A 403 may be that, and passes; or the app has lost its role.
+const throwNoLine = (error: unknown): never => {
+  const isForbidden = error instanceof PhoneLineError && error.failure === 'refused' && error.code === 403;
+  if (!isForbidden || meaningOfResult({ subCode: error.subCode }).meaning !== undefined) throw error;
+  throw new PhoneLineError('throttled', 'refused (403): no line is free, or this app has no role there', error);
+};
 
 const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({
   targetParticipant: { phoneNumber: number },

@@ -72,6 +72,6 @@ const readEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
   const callId = parseCallId(data?.callConnectionId);
   if (data === undefined || callId === undefined) return undefined;
   const { resultInformation: codes, operationContext } = data;
-  
+
   return { kind, callId, result: { ...codes, ...meaningOfResult(codes) }, attempt: parseCallContext(operationContext) };
 };

@@ -73,7 +73,10 @@ export class CallsTable implements Rows {
         async (abortSignal) => {
           const pages = this.#client()
             .listEntities({ queryOptions: { filter }, abortSignal })
-            .byPage({ maxPageSize: Math.min(ROWS_A_PAGE, mostRows), ...(continuationToken === undefined ? {} : { continuationToken }) });
+            .byPage({
+              maxPageSize: Math.min(ROWS_A_PAGE, mostRows),
+              ...(continuationToken === undefined ? {} : { continuationToken }),
+            });
           for await (const found of pages) return found;
           return undefined;
         },

@@ -19,9 +19,7 @@ export class MemoryRows implements Rows {
 
   async write({ partitionKey, rowKey }: RowAddress, values: RowValues, readEtag?: string): Promise<string | undefined> {
     const change: RowChange =
-      readEtag === undefined
-        ? { kind: 'insert', rowKey, values }
-        : { kind: 'replace', rowKey, values, etag: readEtag };
+      readEtag === undefined ? { kind: 'insert', rowKey, values } : { kind: 'replace', rowKey, values, etag: readEtag };
     await this.commit(partitionKey, [change]);
     const written = this.#partitions.get(partitionKey)?.get(rowKey);
     return written?.values === values ? written.etag : undefined;

@@ -90,7 +90,11 @@ const recipientSchema = z.object({
   reason: z.string().optional(),
 });
 
-const idempotencySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: storedTime });
+const idempotencySchema = z.object({
+  notificationId: notificationIdSchema,
+  fingerprint: z.string(),
+  createdAt: storedTime,
+});
 
 const daySchema = z.object({ calls: z.int() });
 

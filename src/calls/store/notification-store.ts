@@ -240,9 +240,14 @@ export class NotificationStore {
   }
 
   /** Replaces an entry about a call; undefined: its rows are kept until they expire. */
-  async moveCall({ rowKey, callId }: { readonly rowKey: string; readonly callId: CallId }, at: number | undefined): Promise<void> {
+  async moveCall(
+    { rowKey, callId }: { readonly rowKey: string; readonly callId: CallId },
+    at: number | undefined,
+  ): Promise<void> {
     const to =
-      at === undefined ? this.#expiry(Date.now(), { kind: 'expired_call', callId }) : dueKey(at, { kind: 'call', callId });
+      at === undefined
+        ? this.#expiry(Date.now(), { kind: 'expired_call', callId })
+        : dueKey(at, { kind: 'call', callId });
     await this.#rows.commit(NOTIFICATIONS, moveDue(rowKey, to));
   }
 
@@ -274,10 +279,12 @@ export class NotificationStore {
     const rows = await this.#rows.list(NOTIFICATIONS, notificationRange(id));
     const recipients = recipientRows(rows);
     for (const { recipient } of recipients) {
-      for (const { callId } of recipient.attempts) if (callId !== undefined) await this.#rows.delete(callRowAddress(callId));
+      for (const { callId } of recipient.attempts)
+        if (callId !== undefined) await this.#rows.delete(callRowAddress(callId));
     }
     const notification = rows[0] && parseNotificationRow(rows[0]);
-    const keyRow = notification?.keyHash === undefined ? undefined : await this.#read(idempotencyRowKey(notification.keyHash));
+    const keyRow =
+      notification?.keyHash === undefined ? undefined : await this.#read(idempotencyRowKey(notification.keyHash));
     // The key may belong to a later notification by now.
     const ownKey = keyRow && parseIdempotencyRow(keyRow)?.notificationId === id ? keyRow.rowKey : undefined;
     const ownEntry = notification && notificationDue(notification);
@@ -300,7 +307,12 @@ export class NotificationStore {
     const left = Math.max(0, this.#rules.callsPerDay - used);
     if (calls > left) return { callsLeft: left };
     const written = writeOver(dayRowKey(day), dayValues(used + calls), row);
-    return { changes: row === undefined ? [written, ...moveDue(undefined, this.#expiry(now, { kind: 'expired_day', day }))] : [written] };
+    return {
+      changes:
+        row === undefined
+          ? [written, ...moveDue(undefined, this.#expiry(now, { kind: 'expired_day', day }))]
+          : [written],
+    };
   }
 
   #expiry(now: number, subject: DueSubject): string {
@@ -364,9 +376,7 @@ const notificationDue = ({ id, dueAt }: Notification): string | undefined =>
   dueAt === undefined ? undefined : dueKey(dueAt, { kind: 'notification', notificationId: id });
 
 const writeOver = (rowKey: string, values: ReturnType<typeof dayValues>, earlier: StoredRow | undefined): RowChange =>
-  earlier === undefined
-    ? { kind: 'insert', rowKey, values }
-    : { kind: 'replace', rowKey, values, etag: earlier.etag };
+  earlier === undefined ? { kind: 'insert', rowKey, values } : { kind: 'replace', rowKey, values, etag: earlier.etag };
 
 const insertRecipient = (id: NotificationId, index: number, recipient: Recipient): RowChange => ({
   kind: 'insert',
