@@ -133,7 +133,7 @@ export class Reaching implements CallOwners {
     const { pause, alarm } = this.#parts;
     if (outcome.outcome === 'throttled') pause.throttled(undefined, Date.now());
     else pause.lineIsFree();
-    alarm.ringAt(Date.now());
+    alarm.ringAt(Math.max(Date.now(), pause.until));
     if (known.attempt === undefined) return;
     try {
       await this.end(known.attempt, callId, outcome, log);

@@ -287,8 +287,15 @@ export class NotificationStore {
       notification?.keyHash === undefined ? undefined : await this.#read(idempotencyRowKey(notification.keyHash));
     // The key may belong to a later notification by now.
     const ownKey = keyRow && parseIdempotencyRow(keyRow)?.notificationId === id ? keyRow.rowKey : undefined;
-    const ownEntry = notification && notificationDue(notification);
-    const keys = [...rows.map(({ rowKey }) => rowKey), entry, ownKey, ownEntry];
+    // One by one: of what is over, none is there.
+    const dueKeys = [
+      notification && notificationDue(notification),
+      ...recipients.map(({ index, recipient }) => dueKeyOf(id, index, recipient)),
+    ];
+    for (const rowKey of dueKeys) {
+      if (rowKey !== undefined) await this.#rows.delete({ partitionKey: NOTIFICATIONS, rowKey });
+    }
+    const keys = [...rows.map(({ rowKey }) => rowKey), ownKey, entry];
     await this.#rows.commit(
       NOTIFICATIONS,
       keys.flatMap((rowKey) => (rowKey === undefined ? [] : { kind: 'delete', rowKey })),

@@ -56,6 +56,7 @@ export type NotificationState = z.output<typeof notificationAnswer>;
 
 const alertAnswerSchema = z.looseObject({
   notification_id: z.string().optional(),
+  detail: z.string().optional(),
   calls: z
     .array(
       z.object({
