@@ -1,24 +1,16 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { FrontDoor } from './front-door.ts';
+import { LoopbackServer } from './loopback-server.ts';
 
 /** A backend that answers with its own name, or ends the connection instead. */
 const startBackend = async (name: string, answers = true) => {
-  const server = createServer((request, response) => {
+  const server = await LoopbackServer.start((request, response) => {
     if (answers) response.writeHead(200, { 'x-name': name }).end(`${name} ${request.method} ${request.url}`);
     else request.socket.destroy();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return { url: `http://127.0.0.1:${address.port}`, isAlive: true };
+  onTestFinished(() => server.stop());
+  return { url: `http://127.0.0.1:${server.port}`, isAlive: true };
 };
 
 const open = async (seed = 'a seed'): Promise<FrontDoor> => {

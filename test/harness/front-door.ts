@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 
 import { type Random, randomFrom } from '../../infra/local/demo/random.ts';
 import { bodyOf, forward } from './forward.ts';
+import { LoopbackServer } from './loopback-server.ts';
 
 /** An instance of the app, as the front door sees it. */
 export interface Backend {
@@ -41,8 +41,8 @@ export class FrontDoor {
   readonly passages: Passage[] = [];
   /** Any of those alive, at random, unless a test wants it otherwise. */
   choose: Choice;
-  readonly #server = createServer((incoming, answer) => void this.#handle(incoming, answer));
   readonly #agent = new Agent({ keepAlive: true });
+  #server: LoopbackServer | undefined;
 
   private constructor(random: Random) {
     this.choose = (_, living) => living[Math.floor(random() * living.length)];
@@ -51,23 +51,17 @@ export class FrontDoor {
   /** @param seed what is chosen at random is the same in every run with the same seed and order of requests */
   static async start(seed: string): Promise<FrontDoor> {
     const door = new FrontDoor(randomFrom(seed));
-    door.#server.listen(0, '127.0.0.1');
-    await once(door.#server, 'listening');
+    door.#server = await LoopbackServer.start((incoming, answer) => void door.#handle(incoming, answer));
     return door;
   }
 
   /** Without a slash at its end. */
   get url(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the front door does not listen');
-    return `http://127.0.0.1:${address.port}`;
+    return `http://127.0.0.1:${this.#server?.port}`;
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    await closed;
+    await this.#server?.stop();
     this.#agent.destroy();
   }
 

@@ -24,7 +24,7 @@ export interface Speech {
 /** Who ended a call; `network`: nobody was reached. */
 export type EndedBy = 'app' | 'callee' | 'network';
 
-/** What happened in one call. */
+/** One call, told. */
 export interface CallStory {
   readonly id: string;
   /** The whole number: no real person has it. */
@@ -45,7 +45,7 @@ export interface CallStory {
   readonly spoken: readonly string[];
   /** The same, and how far each was spoken. */
   readonly speeches: readonly Speech[];
-  /** The number of requests of each kind, failed ones included. */
+  /** How many requests of each kind came, those that failed included. */
   readonly requests: { readonly createCall: number; readonly play: number; readonly hangUp: number };
   readonly story: readonly StoryLine[];
 }

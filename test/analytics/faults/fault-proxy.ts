@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 
 import type { Random } from '../../../infra/local/demo/random.ts';
 import { bodyOf, forward, type ForwardedAnswer } from '../../harness/forward.ts';
+import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { oneOf } from './chance.ts';
 
 /** What goes wrong with one request. */
@@ -77,37 +77,33 @@ export class FaultProxy {
   readonly chosen = new Map<Fault['kind'], number>();
   /** How often each kind of request (`GET`, `POST $batch`, …) reached the storage. */
   readonly forwarded = new Map<string, number>();
-  readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #delays = new Set<() => void>();
   readonly #underWay = new Set<Promise<void>>();
+  #server: LoopbackServer | undefined;
   #target: URL;
   #connectionString: string;
 
   private constructor(connectionString: string) {
     this.#connectionString = connectionString;
     this.#target = endpointOf(connectionString);
-    this.#server = createServer((incoming, answer) => {
-      const handled = this.#handle(incoming, answer).catch(() => void answer.destroy());
-      this.#underWay.add(handled);
-      void handled.then(() => this.#underWay.delete(handled));
-    });
   }
 
   /** Starts a proxy on a free port in front of the storage, or the ACS, that a connection string names. */
   static async start(connectionString: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(connectionString);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
+    proxy.#server = await LoopbackServer.start((incoming, answer) => {
+      const handled = proxy.#handle(incoming, answer).catch(() => void answer.destroy());
+      proxy.#underWay.add(handled);
+      void handled.then(() => proxy.#underWay.delete(handled));
+    });
     return proxy;
   }
 
   /** Names this proxy. A signature covers the path and not the host, so that it is valid for both. */
   get connectionString(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
     const own = new URL(this.#target);
-    own.port = String(address.port);
+    own.port = String(this.#server?.port);
     return this.#connectionString.replace(ENDPOINT, own.href);
   }
 
@@ -125,10 +121,7 @@ export class FaultProxy {
   /** Ends the proxy. */
   async stop(): Promise<void> {
     for (const end of this.#delays) end();
-    this.#server.closeAllConnections();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    await closed;
+    await this.#server?.stop();
     this.#agent.destroy();
   }
 

@@ -8,6 +8,14 @@ import { until } from './until.ts';
 // One call makes about 20 requests to the tables and to ACS.
 const MOST_REQUESTS = 30;
 
+/** Asks an instance to notify a number, always with the same key. */
+const ask = async (url: string, number: string) => {
+  const headers = { 'idempotency-key': number };
+  const body = JSON.stringify({ channel: 'phone', alert_type: 'ConfirmedFire', recipients: [number] });
+  const answer = await fetch(`${url}/api/notifications`, { method: 'POST', headers, body });
+  return { status: answer.status, id: /"notification_id":"([^"]+)"/.exec(await answer.text())?.[1] };
+};
+
 it.concurrent.for(['before the request', 'before its answer'] as const)(
   'reaches everybody once when the instance that took the request is killed, %s, at each of its requests in turn',
   { timeout: 480_000 },
@@ -17,12 +25,6 @@ it.concurrent.for(['before the request', 'before its answer'] as const)(
     const [victim, survivor] = stage.apps;
     if (victim === undefined || survivor === undefined || stage.frontDoor === undefined) throw new Error('no stage');
     stage.frontDoor.choose = (_, living) => living[0];
-    const ask = async (url: string, number: string) => {
-      const headers = { 'idempotency-key': number };
-      const body = JSON.stringify({ channel: 'phone', alert_type: 'ConfirmedFire', recipients: [number] });
-      const answer = await fetch(`${url}/api/notifications`, { method: 'POST', headers, body });
-      return { status: answer.status, id: /"notification_id":"([^"]+)"/.exec(await answer.text())?.[1] };
-    };
     const asked = new Map<string, string | undefined>();
     for (let request = 1; request <= MOST_REQUESTS; request += 1) {
       const number = `+1206555${String(request).padStart(2, '0')}00`;
@@ -30,7 +32,9 @@ it.concurrent.for(['before the request', 'before its answer'] as const)(
       void victim.diesAt(request, death).then(() => (died = true));
       const first = await ask(victim.url, number).catch(() => undefined);
       await until(
-        async () => died || (first?.id !== undefined && (await stage.notification(first.id)).status === 'completed'),
+        async () =>
+          died ||
+          (first?.id !== undefined && (await stage.notification(first.id, survivor.url)).status === 'completed'),
         `the instance dies at its request ${request}`,
       );
       // Its caller got no answer: it asks again, twice, a second apart, and another instance answers.

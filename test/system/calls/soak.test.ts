@@ -29,13 +29,13 @@ const soak = async (interlude?: {
   });
   const numbers = Array.from({ length: 20 }, (_, index) => `+1206555${String(index + 10)}${ENDINGS[index % 10]}`);
   const { notification_id } = await stage.alert('ConfirmedFire', numbers);
-  let isOver = false;
+  const run = { isOver: false };
   const kills = (async () => {
-    for (let round = 0; !isOver; round += 1) {
+    for (let round = 0; !run.isOver; round += 1) {
       await sleep(4_000);
       if (round === 2) await interlude?.stop();
       if (round === 4) await interlude?.start();
-      if (!isOver) await stage.apps[round % 3]?.restart();
+      if (!run.isOver) await stage.apps[round % 3]?.restart();
     }
   })();
   try {
@@ -43,7 +43,7 @@ const soak = async (interlude?: {
       (await stage.notification(notification_id).catch(() => undefined))?.status === 'completed';
     await until(isCompleted, 'the notification is completed', 400_000);
   } finally {
-    isOver = true;
+    run.isOver = true;
     await kills;
   }
   return { stage, numbers, notification_id };
