@@ -77,6 +77,14 @@ describe('a recipient', () => {
     });
   });
 
+  it('whose call has reported itself is not taken for unplaced because the answer to the order was lost', () => {
+    const claimed = claim(waiting, 'first', NOW).next ?? waiting;
+    const spokenTo = answered(claimed, 'first', callId, NOW + 40_000).next ?? claimed;
+    for (const kind of ['passing', 'refused', 'unclear'] as const) {
+      expect(notPlaced(spokenTo, 'first', { kind, reason: 'no answer in time' }, NOW, NOW + 5).next).toBeUndefined();
+    }
+  });
+
   it('is not dialled a second time because the first claim got no answer', () => {
     const claimed = claim(waiting, 'mine', NOW).next ?? waiting;
     expect(claim(claimed, 'mine', NOW + 1)).toEqual({ action: 'claimed' });
@@ -127,7 +135,7 @@ describe('a recipient', () => {
 /** What the world does to one recipient. The network decides what becomes of a call; instances may die between any two steps. */
 type Happening =
   | { readonly kind: 'time'; readonly ms: number }
-  | { readonly kind: 'dial' | 'send' | 'write answer' | 'look' | 'connected' | 'written end' }
+  | { readonly kind: 'dial' | 'not placed' | 'send' | 'write answer' | 'look' | 'connected' | 'written end' }
   | { readonly kind: 'end'; readonly outcome: (typeof OUTCOMES)[number] | 'throttled' };
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
@@ -137,6 +145,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constantFrom(
         'dial' as const,
+        'not placed' as const,
         'send' as const,
         'write answer' as const,
         'look' as const,
@@ -190,6 +199,11 @@ describe('a recipient, whatever happens, is repeated, is lost, or dies in betwee
             case 'send':
               if (recipient.state === 'dialling' && attempt !== undefined) sent.add(attempt.id);
               break;
+            case 'not placed': {
+              const why = { kind: sent.has(attempt?.id ?? '') ? 'unclear' : 'passing', reason: 'throttled' } as const;
+              if (attempt !== undefined) take(notPlaced(recipient, attempt.id, why, NOW, now).next);
+              break;
+            }
             case 'write answer':
               if (attempt !== undefined && sent.has(attempt.id)) take(placed(recipient, attempt.id, callId, now).next);
               break;
