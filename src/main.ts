@@ -2,7 +2,9 @@ import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
+import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
+import { SeriesReader } from './analytics/read/series.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure/credential.ts';
@@ -16,8 +18,10 @@ import { CallRequests } from './calls/store/call-requests.ts';
 import { createTokenVerifier } from './calls/acs/callback-token.ts';
 import { CallsTable } from './calls/store/calls-table.ts';
 import { createCallPlacer, type PlaceCalls } from './calls/place-calls.ts';
+import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
+import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
 import { health } from './http/health.ts';
@@ -46,7 +50,13 @@ const acs = lazily(() => connectToAcs(settings.acs.connection, credential));
 const now = (): Instant => instantFromMilliseconds(Date.now());
 const dayShards = new DayShards(counters, settings.counterShards);
 const recorder = new Recorder(counters, dayShards, appLog);
-const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
+const analytics = {
+  reader: new Reader(counters, dayShards),
+  series: new SeriesReader(counters, dayShards),
+  cameras: new CamerasReader(counters, dayShards),
+  now,
+  categories: settings.detectionCategories,
+};
 
 // Phone calls
 const line = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.callbackBaseUrl });
@@ -65,6 +75,8 @@ const placeTestCalls = (): PlaceCalls => {
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
   analyticsDay(analytics),
+  analyticsSeries(analytics, settings.windowSeconds),
+  analyticsCameras(analytics),
   recordEvents({ recorder, now }),
   sendNotification({ placeCalls, idempotency: new IdempotencyStore(calls) }),
   ...(DEBUG ? [testCall(placeTestCalls())] : []),

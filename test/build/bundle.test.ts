@@ -21,7 +21,9 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] =>
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
+  'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/day function: AnalyticsDay',
+  'GET analytics/series function: AnalyticsSeries',
   'GET health anonymous: Health',
   'GET openapi.json anonymous: OpenApi',
   'POST AnomalyCallback anonymous: AnomalyCallback',

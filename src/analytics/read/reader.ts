@@ -15,7 +15,8 @@ export interface Activity {
   readonly activeCameras: readonly string[];
 }
 
-const PARALLEL_READS = 24;
+/** Most reads of one question at a time. */
+export const PARALLEL_READS = 24;
 
 /** Answers what happened in a period: the sum over its disjoint pieces and their shards, each event in exactly one of them. */
 export class Reader {

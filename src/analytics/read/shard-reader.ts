@@ -11,7 +11,7 @@ import {
 } from '../rows/camera-row.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
 import { CONTRIBUTION_PROPERTIES, contributionFrom } from '../rows/event-row.ts';
-import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
+import { bucketProperties, bucketsFrom, type Bucket } from '../rows/hour-rows.ts';
 import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, sampleProperties, samplesOf, type StoredSample } from '../rows/minute-row.ts';
 import type { StoredRow } from '../rows/row.ts';
@@ -32,13 +32,13 @@ export type Bounded = <Result>(run: () => Promise<Result>) => Promise<Result>;
 type PartOfDay = Extract<DayPiece, { whole: false }>;
 
 /** A partial minute as it was read: its samples, or its event rows where one of its seconds has overflowed. */
-interface PartialMinuteRows {
+export interface PartialMinuteRows {
   readonly samples: readonly StoredSample[];
   readonly events: ShardActivity;
 }
 
 /** The names for the indexes in a shard's rows. */
-interface Lists {
+export interface Lists {
   readonly categories: readonly string[];
   readonly ids: readonly string[];
 }
@@ -95,19 +95,17 @@ export class ShardReader {
   }
 
   async #partOfDay({ hours, minutes, partialMinutes }: PartOfDay): Promise<ShardActivity> {
-    const readLists = async (): Promise<Lists> => {
-      const total = await this.#read(async () => readTotal(this.#table, this.#partition));
-      return { categories: [...(total?.tally.categories.keys() ?? [])], ids: total?.cameras.ids ?? [] };
-    };
     const sum = new ShardSum();
+    const add = (bucket: Bucket): void => sum.addBucket(bucket);
     const [lists, partial] = await Promise.all([
-      readLists(),
-      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute))),
-      this.#addBuckets(sum, HOURS_KEY, hours),
-      ...Array.from(byHour(minutes), async ([hour, wanted]) => this.#addBuckets(sum, hourKey(hour), wanted)),
+      this.lists(),
+      Promise.all(partialMinutes.map(async (minute) => this.partialMinute(minute))),
+      this.buckets(HOURS_KEY, hours, add),
+      ...Array.from(byHour(minutes), async ([hour, wanted]) => this.buckets(hourKey(hour), wanted, add)),
     ]);
     for (const { samples } of partial) for (const sample of samples) sum.addSample(sample);
-    const counted = await this.#named(lists, readLists, ({ categories, ids }): ShardActivity | undefined => {
+    const readAgain = async (): Promise<Lists> => this.lists();
+    const counted = await this.named(lists, readAgain, ({ categories, ids }): ShardActivity | undefined => {
       const [tally, cameras] = [sum.tally(categories), sum.cameras(ids)];
       return tally && cameras && { tally, cameras };
     });
@@ -116,18 +114,17 @@ export class ShardReader {
   }
 
   async #dayOfCamera(cameraId: string): Promise<ShardActivity> {
-    const row = await this.#get(cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
+    const row = await this.row(cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
     return row === undefined ? NOTHING : { tally: cameraRowFrom(row).tally, cameras: [cameraId] };
   }
 
   async #partOfCamera({ hours, minutes, partialMinutes }: PartOfDay, cameraId: string): Promise<ShardActivity> {
     const wanted = byHour(minutes);
-    const readList = async (): Promise<readonly string[]> =>
-      partialMinutes.length === 0 ? [] : this.#read(async () => readCategories(this.#table, this.#partition));
+    const readList = async (): Promise<readonly string[]> => (partialMinutes.length === 0 ? [] : this.categories());
     const [list, partial, stored] = await Promise.all([
       readList(),
-      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute, cameraId))),
-      this.#get(cameraKey(cameraId), cameraProperties(hours, wanted.keys())),
+      Promise.all(partialMinutes.map(async (minute) => this.partialMinute(minute, cameraId))),
+      this.row(cameraKey(cameraId), cameraProperties(hours, wanted.keys())),
     ]);
     if (stored === undefined) return NOTHING;
     const row = cameraRowFrom(stored);
@@ -137,25 +134,40 @@ export class ShardReader {
     }
     const tally = sumOf([
       decodingRow(stored, () => tallyOf(row, hours, wanted)),
-      await this.#named(list, readList, (categories) => sum.tally(categories)),
+      await this.named(list, readList, (categories) => sum.tally(categories)),
       ...partial.map(({ events }) => events.tally),
     ]);
     return { tally, cameras: tally.events > 0 ? [cameraId] : [] };
   }
 
-  /** Adds some buckets of a row to a sum. */
-  async #addBuckets(sum: ShardSum, rowKey: string, numbers: readonly number[]): Promise<void> {
-    const row = numbers.length === 0 ? undefined : await this.#get(rowKey, bucketProperties(numbers));
+  /** The names for the indexes in the shard's rows. */
+  async lists(): Promise<Lists> {
+    const total = await this.#read(async () => readTotal(this.#table, this.#partition));
+    return { categories: [...(total?.tally.categories.keys() ?? [])], ids: total?.cameras.ids ?? [] };
+  }
+
+  /** The names of the categories alone. */
+  async categories(): Promise<readonly string[]> {
+    return this.#read(async () => readCategories(this.#table, this.#partition));
+  }
+
+  /** Reads some buckets of a row and adds each. */
+  async buckets(
+    rowKey: string,
+    numbers: readonly number[],
+    add: (bucket: Bucket, number: number) => void,
+  ): Promise<void> {
+    const row = numbers.length === 0 ? undefined : await this.row(rowKey, bucketProperties(numbers));
     if (row === undefined) return;
     decodingRow(row, () => {
-      for (const bucket of bucketsFrom(row).values()) sum.addBucket(bucket);
+      for (const [number, bucket] of bucketsFrom(row)) add(bucket, number);
     });
   }
 
   /** Reads a partial minute of all cameras; its event rows, where a second has overflowed, of all cameras or one. */
-  async #partialMinute(minute: PartialMinute, cameraId?: string): Promise<PartialMinuteRows> {
+  async partialMinute(minute: PartialMinute, cameraId?: string): Promise<PartialMinuteRows> {
     const [from, to] = [microsecondOfMinute(minute.start), microsecondOfMinute(minute.end)];
-    const row = await this.#get(minuteKey(minute.minute), sampleProperties(from, to));
+    const row = await this.row(minuteKey(minute.minute), sampleProperties(from, to));
     const samples = row === undefined ? [] : decodingRow(row, () => samplesOf(minuteRowFrom(row), from, to));
     if (samples !== undefined) return { samples, events: NOTHING };
     return { samples: [], events: await this.#events(minute, cameraId) };
@@ -174,7 +186,7 @@ export class ShardReader {
   }
 
   /** Names a sum with lists that were read meanwhile, or with later ones where they are older than the summed rows. */
-  async #named<List, Result>(
+  async named<List, Result>(
     list: List,
     readAgain: () => Promise<List>,
     name: (list: List) => Result | undefined,
@@ -187,7 +199,8 @@ export class ShardReader {
     return result;
   }
 
-  async #get(rowKey: string, select: readonly string[]): Promise<StoredRow | undefined> {
+  /** One row, or some of its properties. */
+  async row(rowKey: string, select: readonly string[]): Promise<StoredRow | undefined> {
     return this.#read(async () => this.#table.get(this.#partition, rowKey, select));
   }
 }
