@@ -1,3 +1,6 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it has to run before uPlot loads
+import './valid-language.ts';
+
 import { render } from 'preact';
 
 import { Rounds } from './asking/rounds.ts';

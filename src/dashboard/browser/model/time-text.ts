@@ -26,6 +26,17 @@ export interface TimeTexts {
 const format = (timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat('en-GB', { timeZone, hourCycle: 'h23', ...options });
 
+/** The reader's own zone; UTC where the browser knows none, or names one that it does not know itself (`Etc/Unknown`). */
+const readerZone = (): string => {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  try {
+    return new Intl.DateTimeFormat('en-GB', { timeZone }).resolvedOptions().timeZone;
+  } catch (error) {
+    if (error instanceof RangeError) return 'UTC';
+    throw error;
+  }
+};
+
 const stepIn = (
   startSeconds: number,
   step: SeriesStep,
@@ -40,7 +51,7 @@ const stepIn = (
  * @param zone an IANA time zone; the reader's own where it is not given
  * @example timeTexts('Europe/Madrid').own('2026-11-21T08:00:00+00:00') // '21 Nov, 09:00:00'
  */
-export const timeTexts = (zone = new Intl.DateTimeFormat().resolvedOptions().timeZone): TimeTexts => {
+export const timeTexts = (zone = readerZone()): TimeTexts => {
   const isUtc = /^(UTC|GMT|Etc\/(UTC|GMT|UCT|Zulu|Universal|Greenwich)|Zulu|UCT)$/i.test(zone);
   const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
   const minute = { hour: '2-digit', minute: '2-digit' } as const;

@@ -36,9 +36,7 @@ export const Page = ({ state, now, actions }: PageProps) => {
   );
   return (
     <>
-      <a class="skip" href="#shown">
-        Skip to the figures
-      </a>
+      {locked && !hasAnswers ? null : <SkipLink />}
       <header class="top">
         <h1>
           <span class="mark" aria-hidden="true" /> Camera activity
@@ -50,8 +48,8 @@ export const Page = ({ state, now, actions }: PageProps) => {
           </button>
         ) : null}
       </header>
-      <FailureBanner refresh={refresh} />
       <main>
+        <FailureBanner refresh={refresh} />
         {locked ? <KeyForm refused={refresh.refused} actions={actions} /> : null}
         {state.addressProblems.length === 0 ? null : (
           <div class="banner" role="alert">
@@ -96,6 +94,20 @@ export const Page = ({ state, now, actions }: PageProps) => {
     </>
   );
 };
+
+/** The first thing that a keyboard meets. It moves the focus only: the address is the view's. */
+const SkipLink = () => (
+  <a
+    class="skip"
+    href="#shown"
+    onClick={(event) => {
+      event.preventDefault();
+      document.querySelector<HTMLElement>('#shown')?.focus();
+    }}
+  >
+    Skip to the figures
+  </a>
+);
 
 /** Cameras to choose from: the active ones of what is shown and the busiest ones of its day. */
 const knownCameraIds = (activity: Activity | undefined, cameras: Cameras | undefined): readonly string[] => [
