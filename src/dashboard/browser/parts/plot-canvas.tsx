@@ -77,9 +77,12 @@ const columnsOf = (data: PlotData): uPlot.AlignedData => {
   const drawn = drawnSteps(data, Date.now());
   const columns = lines.map(({ values }) => values.map((value, index) => (index < drawn ? value : null)));
   if (drawnAsBars(starts.length)) return [[...starts], ...columns];
-  // A stepped line needs an end for its last step.
-  const end = (starts.at(-1) ?? 0) + stepSeconds;
-  return [[...starts, end], ...columns.map((column) => column.concat(column.at(-1) ?? null))];
+  // The last step that is drawn needs an end: its count once more, where the next step begins.
+  for (const column of columns) {
+    column.push(null);
+    if (drawn > 0) column[drawn] = column[drawn - 1] ?? null;
+  }
+  return [[...starts, (starts.at(-1) ?? 0) + stepSeconds], ...columns];
 };
 
 const optionsOf = (
