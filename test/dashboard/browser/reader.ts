@@ -61,7 +61,8 @@ export const openPage = async (browser: Browser, options: ReaderOptions): Promis
     figure: (fact) => page.locator(`[data-fact="${fact}"]`),
     settled: async () => {
       await page.getByText(/^Updated \d\d:\d\d:\d\d UTC/).waitFor();
-      await page.waitForFunction("document.querySelector('[aria-busy=true]') === null");
+      // Not `waitForFunction`: it evaluates text in the page, which the page's policy forbids.
+      await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 10_000 }).toBe(0);
     },
     leave: async () => {
       const violations: unknown = await page.evaluate('violations');
