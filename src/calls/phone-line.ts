@@ -5,7 +5,7 @@ import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
 /**
- * A line to the telephone network. The one implementation, on ACS, must be replaceable: ACS phone numbers retire on 30 September 2028.
+ * A line to the telephone network. The one implementation must be replaceable: the numbers that it calls from retire on 30 September 2028.
  * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
  */
 export interface PhoneLine {

@@ -79,7 +79,7 @@ describe.concurrent('every wait ends', { timeout: 90_000 }, () => {
   });
 
   it('speaks when the instance that had claimed to speak is killed', async ({ expect, onTestFinished }) => {
-    const stage = await setStage({ instances: 2 }, onTestFinished);
+    const stage = await setStage({ instances: 2, delivery: 'all' }, onTestFinished);
     const [first, second] = stage.apps;
     // ACS repeats an event that was not acknowledged, so the second instance gets it after the first was killed.
     stage.acs.mirrors.length = 0;
