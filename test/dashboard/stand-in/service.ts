@@ -5,7 +5,6 @@ import { setTimeout as later } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { freePort } from '../../../infra/local/free-port.ts';
-import { grouped } from '../../../src/analytics/grouped.ts';
 import type { Notification } from '../../../src/dashboard/browser/model/answers.ts';
 import { dashboardAnswer, dashboardPage, type DashboardPage } from '../../../src/dashboard/page-file.ts';
 import { camerasOf, countsOf, type Frame } from './frames.ts';
@@ -212,7 +211,7 @@ export class StandIn {
     const length = STEPS[step];
     const [first, last] = [Math.floor(Date.parse(start) / length), Math.floor(Date.parse(end) / length)];
     if (last - first + 1 > 1_500) return problem(400, 'More than 1500 steps.');
-    const inStep = grouped(this.#between(start, end, query.get('camera_id')), ({ ts_utc: time }) =>
+    const inStep = Map.groupBy(this.#between(start, end, query.get('camera_id')), ({ ts_utc: time }) =>
       Math.floor(Date.parse(time) / length),
     );
     const steps = Array.from({ length: last - first + 1 }, (_, index) => {
@@ -233,7 +232,7 @@ export class StandIn {
     const date = query.get('date') ?? new Date().toISOString().slice(0, 10);
     const order = query.get('order_by') ?? 'total_events';
     const limit = Number(query.get('limit') ?? 50);
-    const byCamera = grouped(
+    const byCamera = Map.groupBy(
       this.#between(`${date}T00:00:00Z`, `${date}T23:59:59.999Z`, null),
       ({ camera_id: id }) => id,
     );
