@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 
-import { DASHBOARD_FILES, type DashboardPolicy } from '../src/dashboard/page-file.ts';
+import { DASHBOARD_FILE, policyComment } from '../src/dashboard/page-file.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const BROWSER = fileURLToPath(new URL('../src/dashboard/browser/', import.meta.url));
@@ -14,7 +14,7 @@ const BROWSER = fileURLToPath(new URL('../src/dashboard/browser/', import.meta.u
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 /**
- * Makes the dashboard: one HTML file with its script and its style inside, and beside it the Content-Security-Policy that allows
+ * Makes the dashboard: one HTML file with its script and its style inside, and in a comment the Content-Security-Policy that allows
  * exactly these. Debug and release bundles have the same page.
  *
  * @param directory where the bundle is
@@ -26,14 +26,15 @@ export const buildDashboard = async (directory: string): Promise<void> => {
     bundled('main.tsx'),
     bundled('page.css'),
   ]);
-  const policy: DashboardPolicy = { content_security_policy: contentSecurityPolicy(script.text, style.text) };
   const page = filled(filled(template, 'style', style.text), 'script', script.text);
-  const html = page.replace('\n', `\n${await licenceComment([...style.sources, ...script.sources])}\n`);
+  const comments = [
+    policyComment(contentSecurityPolicy(script.text, style.text)),
+    await licenceComment([...style.sources, ...script.sources]),
+  ].join('\n');
+  // A function: a licence may have a $ in it.
+  const html = page.replace('\n', () => `\n${comments}\n`);
   await mkdir(directory, { recursive: true });
-  await Promise.all([
-    writeFile(join(directory, DASHBOARD_FILES.page), html),
-    writeFile(join(directory, DASHBOARD_FILES.policy), `${JSON.stringify(policy, null, 2)}\n`),
-  ]);
+  await writeFile(join(directory, DASHBOARD_FILE), html);
 };
 
 interface Bundled {

@@ -24,6 +24,7 @@ import { analyticsRange } from './http/analytics-range.ts';
 import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
+import { dashboard } from './http/dashboard.ts';
 import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
@@ -31,6 +32,7 @@ import { sendNotification } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog } from './log.ts';
+import { dashboardPage } from './dashboard/page-file.ts';
 import { readSettings } from './settings.ts';
 import { tableClient } from './azure/table-client.ts';
 
@@ -81,6 +83,7 @@ const routes: readonly Route[] = [
   sendNotification({ placeCalls, idempotency: new IdempotencyStore(calls) }),
   ...(DEBUG ? [testCall(placeTestCalls())] : []),
   ...ALERT_TYPES.map((alertType) => callback(alertType, { flow, parseEvents: parseCallEvents, verifyToken })),
+  dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),
 ];

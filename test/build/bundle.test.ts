@@ -24,6 +24,7 @@ const RELEASE_ROUTES = [
   'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/day function: AnalyticsDay',
   'GET analytics/series function: AnalyticsSeries',
+  'GET dashboard anonymous: Dashboard',
   'GET health anonymous: Health',
   'GET openapi.json anonymous: OpenApi',
   'POST AnomalyCallback anonymous: AnomalyCallback',

@@ -28,8 +28,8 @@ type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown ex
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The body as text; its media type is the declared one. */
-  readonly body?: string;
+  /** The body as text or bytes; its media type is the declared one. */
+  readonly body?: string | Uint8Array;
   readonly jsonBody?: unknown;
 }
 

@@ -1,8 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 
-import { launchBrowser } from './chromium.ts';
-import { FIRST_REFUSAL, openPage, type Reader } from './reader.ts';
+import { activitySchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
+import { FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
 import { startTarget, type Target, TODAY, YESTERDAY } from './target.ts';
 
 let browser: Browser;
@@ -31,14 +33,14 @@ const shown = (): Promise<string> => reader.page.locator('#shown').innerText();
 
 describe('the address', () => {
   it('says what is shown, and shows it to whoever opens it', async () => {
-    await open(`?date=${YESTERDAY}&camera_id=ridge-03&order_by=smoke`);
+    await open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
     const { page } = reader;
 
     expect(await page.getByLabel('Day (UTC)').inputValue()).toBe(YESTERDAY);
-    expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe('ridge-03');
+    expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe('bear-creek');
     expect(await page.getByLabel('Order by').inputValue()).toBe('smoke');
     expect(await reader.figure('active_cameras').innerText()).toBe('1');
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=ridge-03&order_by=smoke`);
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
   });
 
   it('leads back and forward through what was shown', async () => {
@@ -46,13 +48,17 @@ describe('the address', () => {
     const { page } = reader;
     const today = await reader.figure('total_events').innerText();
     await page.getByRole('link', { name: 'Earlier day' }).click();
-    await page.getByRole('link', { name: 'ridge-01' }).first().click();
+    const { total_events } = z.parse(activitySchema, await target.ask(`analytics/day?date=${YESTERDAY}`));
+    const yesterday = grouped(total_events);
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByRole('link', { name: 'hawk-hill' }).first().click();
     await expect.poll(() => reader.figure('active_cameras').innerText()).toBe('1');
     const alone = await reader.figure('total_events').innerText();
 
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=ridge-01`);
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=hawk-hill`);
     await page.goBack();
-    await expect.poll(() => reader.figure('total_events').innerText()).toBe('1,500');
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
     expect(search()).toBe(`?date=${YESTERDAY}`);
     await page.goBack();
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(today);
@@ -61,14 +67,14 @@ describe('the address', () => {
     await page.goForward();
     await page.goForward();
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(alone);
-    expect(await shown()).toContain('ridge-01');
+    expect(await shown()).toContain('hawk-hill');
   });
 
   it('of a link is the one of what it leads to, for another tab', async () => {
-    await open('?camera_id=ridge-01');
+    await open('?camera_id=hawk-hill');
     const address = await reader.page.getByRole('link', { name: 'Earlier day' }).getAttribute('href');
 
-    expect(address).toBe(`/api/dashboard?date=${YESTERDAY}&camera_id=ridge-01`);
+    expect(address).toBe(`/api/dashboard?date=${YESTERDAY}&camera_id=hawk-hill`);
   });
 
   it('that asks for a day that does not exist is told, and today is shown', async () => {

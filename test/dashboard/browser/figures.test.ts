@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { activitySchema, camerasSchema, seriesSchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
 import type { CameraCounts } from '../../../src/dashboard/browser/model/answers.ts';
 import { categoryRows, countOf, orderedCategories } from '../../../src/dashboard/browser/model/category-rows.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { cellsOf, FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
 import { startTarget, type Target, TODAY, YESTERDAY } from './target.ts';
 
@@ -233,10 +233,10 @@ describe('the busiest cameras', () => {
 
   it('can be typed', async () => {
     await open(`?date=${YESTERDAY}`);
-    await reader.page.getByLabel('Camera', { exact: true }).fill('ridge-02');
+    await reader.page.getByLabel('Camera', { exact: true }).fill('bear-creek');
     await reader.page.getByRole('button', { name: 'Show', exact: true }).click();
-    await expectFigures(`analytics/day?date=${YESTERDAY}&camera_id=ridge-02`);
+    await expectFigures(`analytics/day?date=${YESTERDAY}&camera_id=bear-creek`);
 
-    expect(await reader.page.getByRole('heading', { level: 2, name: 'ridge-02' }).count()).toBe(1);
+    expect(await reader.page.getByRole('heading', { level: 2, name: 'bear-creek' }).count()).toBe(1);
   });
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { believableDay, HOSTILE_IDS } from '../stand-in/believable-day.ts';
 import type { StandIn } from '../stand-in/service.ts';
 import { believableStories } from '../stand-in/stories.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader, type ReaderOptions } from './reader.ts';
 import { startStandIn, TODAY, YESTERDAY } from './target.ts';
 

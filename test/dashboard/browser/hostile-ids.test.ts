@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { HOSTILE_IDS } from '../stand-in/believable-day.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { FIRST_REFUSAL, openPage } from './reader.ts';
 import { startTarget, type Target, TODAY } from './target.ts';
 

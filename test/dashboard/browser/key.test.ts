@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { FIRST_REFUSAL, openPage } from './reader.ts';
 import { startStandIn, startTarget, type Target } from './target.ts';
 

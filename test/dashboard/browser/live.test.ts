@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader } from './reader.ts';
 import { startTarget, type Target } from './target.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { StandIn } from '../stand-in/service.ts';
 import { believableStories } from '../stand-in/stories.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader } from './reader.ts';
 import { startStandIn } from './target.ts';
 

@@ -3,16 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { buildDashboard } from '../../../infra/dashboard.ts';
-import { believableDay, HOSTILE_IDS } from '../stand-in/believable-day.ts';
+import { believableDay } from '../../../infra/local/demo/day.ts';
+import { type App, startApp, testEnvironment } from '../../harness/app.ts';
+import { HOSTILE_IDS } from '../stand-in/believable-day.ts';
 import type { Frame } from '../stand-in/frames.ts';
 import { StandIn } from '../stand-in/service.ts';
 
-/** The service whose page is tested. */
+/** The running service whose page is tested. */
 export interface Target {
   /** Without a slash at its end. */
   readonly url: string;
   /** What the endpoints ask for. */
   readonly key: string;
+  /** Sends CloudEvents. */
+  send(messages: readonly unknown[]): Promise<void>;
   /** Records frames as a producer does. */
   record(frames: readonly Frame[]): Promise<void>;
   /** What an endpoint answers now: `ask('analytics/day?date=2026-11-21')`. */
@@ -30,21 +34,38 @@ export const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0
 
 const KEY = 'dashboard-test-key';
 
-/** The page of a service with two days of activity, of usual cameras and of cameras with hostile ids. */
+/**
+ * The real service, on Azurite, with two days of the demo: each camera with a frame every 20 minutes, where the demo has one a minute.
+ *
+ * @param key undefined: the service asks for none
+ */
+export const startService = async (key: string | undefined): Promise<Target> => {
+  const environment = testEnvironment();
+  const start = async (port?: number): Promise<App> =>
+    startApp({
+      environment,
+      bundle: 'release',
+      ...(key === undefined ? {} : { functionKey: key }),
+      ...(port === undefined ? {} : { port }),
+    });
+  let app = await start();
+  const { url } = app;
+  const target = targetOf(url, key ?? '', {
+    stop: () => app.stop(),
+    start: async () => {
+      app = await start(Number(new URL(url).port));
+    },
+    close: () => app.stop(),
+  });
+  const messages = [YESTERDAY, TODAY].flatMap((date) => believableDay(date, Date.now()));
+  await target.send(messages.filter(({ data }) => new Date(data.ts_utc).getUTCMinutes() % 20 === 0));
+  return target;
+};
+
+/** The same with a key, and with frames of cameras with hostile ids. */
 export const startTarget = async (): Promise<Target> => {
-  const { service, close } = await startStandIn(KEY);
-  const target = targetOf(
-    service.url,
-    KEY,
-    () => service.stop(),
-    () => service.start(),
-    close,
-  );
-  await target.record([
-    ...believableDay(YESTERDAY, { cameras: 20, frames: 1_500, until: Number.POSITIVE_INFINITY, seed: 1 }),
-    ...believableDay(TODAY, { cameras: 20, frames: 1_500, until: Date.now(), seed: 2 }),
-    ...HOSTILE_IDS.map((id, index) => hostileFrame(id, index)),
-  ]);
+  const target = await startService(KEY);
+  await target.record(HOSTILE_IDS.map((id, index) => hostileFrame(id, index)));
   return target;
 };
 
@@ -58,40 +79,42 @@ const hostileFrame = (id: string, index: number): Frame => ({
   annotations: { constructor: 1 },
 });
 
-const targetOf = (
-  url: string,
-  key: string,
-  stop: () => Promise<void>,
-  start: () => Promise<void>,
-  close: () => Promise<void>,
-): Target => ({
-  url,
-  key,
-  stop,
-  start,
-  close,
-  record: async (frames) => {
-    const events = frames.map((data) => ({
-      specversion: '1.0',
-      id: data.event_id,
-      source: '/test/dashboard',
-      type: 'CameraEvent.Changed',
-      time: data.ts_utc,
-      data,
-    }));
-    const response = await fetch(`${url}/api/events`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/cloudevents-batch+json', 'x-functions-key': key },
-      body: JSON.stringify(events),
-    });
-    if (response.status !== 200) throw new Error(`Recording answered ${response.status}: ${await response.text()}`);
-  },
-  ask: async (path) => {
-    const response = await fetch(`${url}/api/${path}`, { headers: { 'x-functions-key': key } });
-    if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return response.json();
-  },
-});
+const targetOf = (url: string, key: string, life: Pick<Target, 'stop' | 'start' | 'close'>): Target => {
+  const send = async (messages: readonly unknown[]): Promise<void> => {
+    for (let from = 0; from < messages.length; from += MOST_A_REQUEST) {
+      const response = await fetch(`${url}/api/events`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/cloudevents-batch+json', 'x-functions-key': key },
+        body: JSON.stringify(messages.slice(from, from + MOST_A_REQUEST)),
+      });
+      if (response.status !== 200) throw new Error(`Recording answered ${response.status}: ${await response.text()}`);
+    }
+  };
+  return {
+    url,
+    key,
+    ...life,
+    send,
+    record: async (frames) =>
+      send(
+        frames.map((data) => ({
+          specversion: '1.0',
+          id: data.event_id,
+          source: '/test/dashboard',
+          type: 'CameraEvent.Changed',
+          time: data.ts_utc,
+          data,
+        })),
+      ),
+    ask: async (path) => {
+      const response = await fetch(`${url}/api/${path}`, { headers: { 'x-functions-key': key } });
+      if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+      return response.json();
+    },
+  };
+};
+
+const MOST_A_REQUEST = 5_000;
 
 /** The stand-in itself, for what cannot be made to happen in the service on demand. */
 export const startStandIn = async (

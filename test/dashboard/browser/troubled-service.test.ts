@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { believableDay } from '../stand-in/believable-day.ts';
 import type { StandIn } from '../stand-in/service.ts';
-import { launchBrowser } from './chromium.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader } from './reader.ts';
 import { startStandIn, TODAY, YESTERDAY } from './target.ts';
 

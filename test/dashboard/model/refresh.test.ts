@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import {
   afterRound,
   answeredAtOf,
+  isPhoneOff,
   PACE,
   type Refresh,
   type RoundOutcome,
+  type Trouble,
   troubleText,
 } from '../../../src/dashboard/browser/model/refresh.ts';
 
@@ -101,4 +103,17 @@ it('says what is wrong in words', () => {
   expect(troubleText({ kind: 'refused', status: 400, detail: 'camera_id is empty' })).toBe(
     'The service did not accept this question (400). camera_id is empty',
   );
+});
+
+describe('a service that places no phone calls', () => {
+  it.each<[boolean, Trouble]>([
+    [true, { kind: 'unavailable', status: 503, detail: 'The phone is off.', retryAfterSeconds: undefined }],
+    [true, { kind: 'refused', status: 404, detail: '' }],
+    [false, { kind: 'unavailable', status: 503, detail: 'Not now.', retryAfterSeconds: 5 }],
+    [false, { kind: 'refused', status: 400, detail: '' }],
+    [false, { kind: 'unreachable' }],
+    [false, { kind: 'unreadable' }],
+  ])('is told from others: %s, %o', (isOff, trouble) => {
+    expect(isPhoneOff(trouble)).toBe(isOff);
+  });
 });

@@ -6,7 +6,8 @@ import { z } from 'zod';
 
 import { freePort } from '../../../infra/local/free-port.ts';
 import type { Notification } from '../../../src/dashboard/browser/model/answers.ts';
-import { dashboardAnswer, dashboardPage, type DashboardPage } from '../../../src/dashboard/page-file.ts';
+import { dashboardPage, type DashboardPage } from '../../../src/dashboard/page-file.ts';
+import { pageAnswer } from '../../../src/http/dashboard.ts';
 import { camerasOf, countsOf, type Frame } from './frames.ts';
 
 const counts = z.record(z.string(), z.number());
@@ -134,12 +135,14 @@ export class StandIn {
   }
 
   async #servePage(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, headers, body } = dashboardAnswer(await this.#page(), {
-      acceptEncoding: request.headers['accept-encoding'],
+    const answer = pageAnswer(await this.#page(), {
+      acceptEncoding: String(request.headers['accept-encoding']),
       ifNoneMatch: request.headers['if-none-match'],
     });
-    response.writeHead(status, headers);
-    response.end(body);
+    response.statusCode = answer.status;
+    for (const [name, value] of Object.entries(answer.headers))
+      if (value !== undefined) response.setHeader(name, value);
+    response.end('body' in answer ? answer.body : undefined);
   }
 
   async #answer(request: IncomingMessage, url: URL): Promise<Answer> {

@@ -8,7 +8,7 @@ import {
   seriesQuestion,
   storyQuestion,
 } from '../model/questions.ts';
-import type { RoundOutcome } from '../model/refresh.ts';
+import { isPhoneOff, type RoundOutcome } from '../model/refresh.ts';
 import {
   activitySchema,
   camerasSchema,
@@ -154,9 +154,8 @@ export class Rounds {
   async #notifications(now: number, signal: AbortSignal): Promise<Reply<unknown>> {
     if (now < this.#phoneAskedAgainAt) return NOTHING_ASKED;
     const reply = await askFor(this.#feeds.notifications, notificationsQuestion(), signal);
-    if (reply.kind !== 'trouble' || reply.trouble.kind !== 'unavailable') return reply;
-    if (reply.trouble.retryAfterSeconds !== undefined) return reply;
-    // A 503 that names no time to ask again: there is no phone. The panel says so; nothing is wrong with the rest.
+    if (reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return reply;
+    // The panel says so; nothing is wrong with the rest.
     this.#phoneAskedAgainAt = now + PHONE_OFF_PAUSE;
     return NOTHING_ASKED;
   }

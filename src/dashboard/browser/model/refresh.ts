@@ -80,6 +80,14 @@ const retryDelay = (trouble: Trouble, failures: number, chance: number): number 
   return Math.min(Math.max(doubled * (0.75 + chance / 2), asked), 5 * PACE.slowestRetry);
 };
 
+/**
+ * Whether the service places no phone calls, by its answer about notifications: a 503 that names no time to ask again, or a 404,
+ * which is no endpoint at all.
+ */
+export const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly status: number }> =>
+  (trouble.kind === 'unavailable' && trouble.retryAfterSeconds === undefined) ||
+  (trouble.kind === 'refused' && trouble.status === 404);
+
 /** A trouble in words, as a sentence. */
 export const troubleText = (trouble: Trouble): string => {
   switch (trouble.kind) {

@@ -1,6 +1,7 @@
 import type { Notification, Notifications as NotificationList } from '../model/answers.ts';
 import { alertTypeText, recipientsText } from '../model/call-words.ts';
 import type { Panel } from '../model/page-state.ts';
+import { isPhoneOff } from '../model/refresh.ts';
 import type { Actions } from './actions.ts';
 import { NotificationStory } from './notification-story.tsx';
 import { StatusMark } from './status-mark.tsx';
@@ -17,7 +18,7 @@ export interface NotificationsProps {
 
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
 export const Notifications = ({ panel: { answer, trouble }, story, open, actions }: NotificationsProps) => {
-  const off = trouble?.kind === 'unavailable' && trouble.retryAfterSeconds === undefined;
+  const off = trouble !== undefined && isPhoneOff(trouble);
   return (
     <section
       class="card"

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { z } from 'zod';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PACKAGE = join(ROOT, 'node_modules/@sparticuz/chromium');
 
 /**
@@ -22,7 +22,7 @@ export const launchBrowser = async (): Promise<Browser> => {
     return await chromium.launch({ channel: 'chrome' });
   } catch (error) {
     throw new Error(
-      'The page is tested in a real browser. On this platform none comes with npm: install Google Chrome, then run the tests again.',
+      'A real browser is needed, to test the page and to take its picture. On this platform none comes with npm: install Google Chrome.',
       { cause: error },
     );
   }
