@@ -103,7 +103,8 @@ const CategoryTable = ({ answer, theme }: { readonly answer: Activity | undefine
         {(answer === undefined ? [] : categoryRows(answer)).map(({ category, detections, reviewed, annotations }) => (
           <tr key={category}>
             <th scope="row">
-              <Swatch colour={colourOf(colours.get(category) ?? SHARED_COLOUR, theme)} /> {category}
+              <Swatch colour={colourOf(colours.get(category) ?? SHARED_COLOUR, theme)} />
+              <span class="name">{category}</span>
             </th>
             <td class="number">{numbers.count(detections)}</td>
             <td class="number">{numbers.count(reviewed)}</td>

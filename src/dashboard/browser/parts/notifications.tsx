@@ -29,7 +29,7 @@ export const Notifications = ({ panel: { answer, trouble }, story, open, actions
         <h2 id="notifications-title">Recent notifications</h2>
       </div>
       {off ? (
-        <p class="note">{trouble.detail || 'This service places no phone calls.'}</p>
+        <p class="note">{trouble.detail || 'This service lists no notifications.'}</p>
       ) : (
         <TroubleNote trouble={trouble} />
       )}
