@@ -6,6 +6,9 @@ import { STEPS, type Step } from '../../../src/analytics/model/steps.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { SeriesReader } from '../../../src/analytics/read/series.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { CountingStorage, plainAnswer } from '../counting.ts';
 import { damage, damagedRowOf } from '../damage.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
@@ -146,4 +149,46 @@ describe('a series', () => {
       expect([damagedPartition, damagedRow]).toEqual([partition, row]);
     },
   );
+});
+
+/** Answers the first read of the total with an earlier version of it. */
+class LaggingTable extends CounterTable {
+  before: StoredRow | undefined;
+
+  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const { before } = this;
+    if (rowKey !== TOTAL_KEY || before === undefined) return super.get(partition, rowKey, select);
+    this.before = undefined;
+    return before;
+  }
+}
+
+describe('a total that was read before a camera or a category was added, and other rows after', () => {
+  it.each<[string, Pick<Question, 'cameraId'>]>([
+    ['all cameras', {}],
+    ['one camera', { cameraId: 'ridge-2' }],
+  ])('is read again for the steps of %s', async (_, whose) => {
+    const storage = new CountingStorage();
+    const process = storage.process();
+    const table = new LaggingTable(() => storage.client());
+    const at = (into: bigint, cameraId: string, category: string): PlainMessage => {
+      const ts = START + 8n * HOUR + into;
+      return { cameraId, eventId: `f-${into}`, ts, time: ts, detections: { [category]: 1 } };
+    };
+    const first = [at(0n, 'ridge-1', 'smoke'), at(1n, 'ridge-2', 'smoke')];
+    const later = [5n, MINUTE, HOUR].flatMap((into) => [at(into, 'ridge-2', 'fog'), at(into + 1n, 'ridge-3', 'fog')]);
+    const oracle = told(new Oracle(), [...first, ...later]);
+    await process.record(first);
+    const before = await table.get(`${dayOf(instantFrom(START))}_00`, TOTAL_KEY);
+    await process.record(later);
+    for (const step of STEPS) {
+      for (const length of [0n, 10n, MINUTE, HOUR, 3n * HOUR]) {
+        table.before = before;
+        const start = START + 8n * HOUR + 5n;
+        const series = new SeriesReader(table, new DayShards(table, 1));
+        const { answered, expected } = await compared(series, oracle, { start, end: start + length, ...whose }, step);
+        expect(answered).toEqual(expected);
+      }
+    }
+  });
 });
