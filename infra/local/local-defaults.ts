@@ -36,6 +36,8 @@ export const localDefaults = (
     : {
         ACS_CONNECTION_STRING: acs.connectionString,
         ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        // Nobody wants to watch a simulated phone for a minute.
+        CALL_RETRY_SECONDS: '5',
         ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
       }),
   ...(acs === undefined || !verifiesCallbacks

@@ -3,6 +3,7 @@ import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 import { RecorderUnavailable } from '../analytics/record/recorder.ts';
 import { DamagedRow } from '../analytics/rows/damaged-row.ts';
 import { StorageTrouble } from '../analytics/rows/table.ts';
+import { RowsUnavailable } from '../calls/store/rows.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { Problem, problemResponse } from './problem.ts';
 
@@ -28,7 +29,7 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof RowsUnavailable) {
     return new Problem(503, {
       detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
       headers: { 'retry-after': RETRY_AFTER_SECONDS },

@@ -110,7 +110,8 @@ describe('GET /api/openapi.json', () => {
         const response = await fetch(`${app.url}${path}`, { method, headers: { 'x-functions-key': KEY } });
         const { status, headers } = response;
         const body = await response.text();
-        expect(`${method} ${path} ${status}`).not.toContain('404');
+        // The host's own 404 has no body.
+        expect(status !== 404 || body !== '', `${method} ${path} ${status}`).toBe(true);
         expect(contract.objectionsTo({ method, path, status, headers, body })).toEqual([]);
       }
     }

@@ -82,6 +82,9 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       expect(demo.stdout).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
       expect(demo.stdout).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
       expect(demo.stdout).toContain('CallDisconnected');
+      const state = demo.stdout.slice(demo.stdout.lastIndexOf('GET /api/notifications/'));
+      const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
+      expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer no_answer');
       expect(npm.output()).toContain('[phone] ');
 
       // The audit finds the run's storage by its port, and ends with 0 only where every counter is right.

@@ -59,7 +59,7 @@ export interface Operation<
    *
    * @throws {Problem} where the token is not believed
    */
-  readonly callbackToken?: (authorization: string | null) => Promise<void>;
+  readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
   readonly answers: Of;
   /** Besides those that the description derives: 401 for a function key, 413 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
@@ -131,13 +131,14 @@ const respond = async (
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
-  await callbackToken?.(request.headers.get('authorization'));
+  const log = invocationLog(context);
+  await callbackToken?.(request.headers.get('authorization'), log);
   const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
     body: body?.parse(await readJson(request, body.maxBytes)),
-    log: invocationLog(context),
+    log,
   });
   if (conditional === true && reply.status === 200) {
     return conditionalAnswer(reply.jsonBody, request.headers.get('if-none-match'));

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { setStage } from './stage.ts';
+import { until } from './until.ts';
 
 it.each([
   ['verified', true],
@@ -13,6 +14,7 @@ it.each([
     const answer = await stage.alert('ConfirmedFire', ['+12065550100']);
     expect(answer).toEqual({
       status: 202,
+      notification_id: expect.any(String),
       calls: [{ recipient: '+12065550100', status: 'placed', call_connection_id: expect.any(String) }],
     });
 
@@ -38,19 +40,35 @@ it.each([
     expect(call.story.filter((line) => line.kind === 'event').map((line) => line.answer)).toEqual(Array(5).fill('200'));
 
     expect(await stage.record(call.id)).toMatchObject({
-      state: 'hung_up',
+      state: 'ended',
+      outcome: 'heard',
       alertType: 'ConfirmedFire',
-      recipient: '+*******0100',
+      recipient: '+1206•••••00',
       placedAt: expect.any(Date),
       playingAt: expect.any(Date),
-      playConfirmedAt: expect.any(Date),
+      playAcceptedAt: expect.any(Date),
+      playStartedAt: expect.any(Date),
+      playCompletedAt: expect.any(Date),
       hangingUpAt: expect.any(Date),
       endedAt: expect.any(Date),
       disconnectedAt: expect.any(Date),
     });
-    expect(await stage.requestRecords()).toMatchObject([
-      { state: 'placed', callId: call.id, recipient: '+*******0100' },
-    ]);
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(await stage.completed(answer.notification_id)).toEqual({
+      notification_id: answer.notification_id,
+      alert_type: 'ConfirmedFire',
+      created_at: time,
+      status: 'completed',
+      recipients: [
+        {
+          recipient: '+1206•••••00',
+          status: 'heard',
+          attempts: [{ call_connection_id: call.id, placed_at: time, ended_at: time, outcome: 'heard' }],
+        },
+      ],
+    });
+    // The whole number is kept no longer.
+    await until(async () => !(await stage.tableText()).includes('+12065550100'), 'the number is masked in the table');
     stage.endsWell();
   },
 );

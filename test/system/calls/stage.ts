@@ -13,6 +13,7 @@ import type { Pace } from '../../../infra/local/acs-simulator/simulated-call.ts'
 import type { CallStory } from '../../../infra/local/acs-simulator/story.ts';
 import { findAlertType } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
+import { notificationAnswer } from '../../../src/http/notification-answer.ts';
 import { type AppOptions, ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
 import { FrontDoor } from '../../harness/front-door.ts';
 import { Instance } from '../../harness/instances.ts';
@@ -50,12 +51,17 @@ export interface StageOptions {
 
 const SERVICE_NAME = 'Test Watch';
 
+/** What `GET /api/notifications/{id}` answers. */
+export type NotificationState = z.output<typeof notificationAnswer>;
+
 const alertAnswerSchema = z.looseObject({
+  notification_id: z.string().optional(),
+  detail: z.string().optional(),
   calls: z
     .array(
       z.object({
         recipient: z.string(),
-        status: z.enum(['placed', 'failed']),
+        status: z.enum(['placed', 'waiting', 'failed']),
         call_connection_id: z.string().optional(),
         reason: z.string().optional(),
       }),
@@ -159,12 +165,28 @@ export class Stage {
     return undefined;
   }
 
-  /** The rows of requests to place a call. */
-  async requestRecords(): Promise<readonly Record<string, unknown>[]> {
-    const rows: Record<string, unknown>[] = [];
-    const filter = "RowKey ge 'request|' and RowKey lt 'request}'";
-    for await (const row of this.#calls.listEntities({ queryOptions: { filter } })) rows.push(row);
-    return rows;
+  /** What `GET /api/notifications/{id}` answers, by any instance. */
+  async notification(id = '', url = this.url): Promise<NotificationState> {
+    const response = await fetch(`${url}/api/notifications/${id}`);
+    assert.equal(response.status, 200);
+    return notificationAnswer.parse(await response.json());
+  }
+
+  /** A notification that nothing more will be done about. */
+  async completed(id = '', withinMs?: number): Promise<NotificationState> {
+    await until(
+      async () => (await this.notification(id)).status === 'completed',
+      'the notification is completed',
+      withinMs,
+    );
+    return this.notification(id);
+  }
+
+  /** Every row of the table, as text. */
+  async tableText(): Promise<string> {
+    const rows: unknown[] = [];
+    for await (const row of this.#calls.listEntities()) rows.push(row);
+    return JSON.stringify(rows);
   }
 
   /** The log lines of all instances about an event. */
