@@ -47,7 +47,7 @@ export const openPage = async (browser: Browser, options: ReaderOptions): Promis
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     const text = `${message.text()} ${message.location().url}`;
-    if (options.expectedErrors?.test(text) !== true && !NO_NOTIFICATIONS.test(text)) errors.push(text);
+    if (options.expectedErrors?.test(text) !== true) errors.push(text);
   });
   if (options.ownClock === true) await page.clock.install();
   await page.addInitScript(WATCH);
@@ -74,9 +74,6 @@ export const openPage = async (browser: Browser, options: ReaderOptions): Promis
     },
   };
 };
-
-/** The browser's line about a service that has no notifications to list. */
-const NO_NOTIFICATIONS = /404 .*\/api\/notifications/;
 
 /** The first question of a page without a key is refused: that is how it finds out that it needs one. */
 export const FIRST_REFUSAL = /401 \(Unauthorized\)/;
