@@ -2,6 +2,7 @@ import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
+import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CounterTable } from './analytics/rows/table.ts';
@@ -12,10 +13,13 @@ import { createTokenVerifier } from './calls/acs/callback-token.ts';
 import { ALERT_TYPES } from './calls/alert-types.ts';
 import { createPhone } from './calls/phone.ts';
 import { CallsTable } from './calls/store/calls-table.ts';
+import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
+import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
+import { dashboard } from './http/dashboard.ts';
 import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
@@ -25,6 +29,7 @@ import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog } from './log.ts';
+import { dashboardPage } from './dashboard/page-file.ts';
 import { readSettings } from './settings.ts';
 import type { PhoneSettings } from './settings/phone.ts';
 import { tableClient } from './azure/table-client.ts';
@@ -44,7 +49,12 @@ const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', 
 const now = (): Instant => instantFromMilliseconds(Date.now());
 const dayShards = new DayShards(counters, settings.counterShards);
 const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
-const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
+const analytics = {
+  reader: new Reader(counters, dayShards),
+  cameras: new CamerasReader(counters, dayShards),
+  now,
+  categories: settings.detectionCategories,
+};
 
 // Phone calls
 const startPhone = (own: PhoneSettings) => {
@@ -67,6 +77,8 @@ const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
   analyticsDay(analytics),
+  analyticsSeries(analytics, settings.windowSeconds),
+  analyticsCameras(analytics),
   recordEvents({ recorder, now }),
   notifications(phone),
   readNotification(phone),
@@ -74,6 +86,7 @@ const routes: readonly Route[] = [
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),
   ...ALERT_TYPES.map((alertType) => callback(alertType, phone)),
+  dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),
 ];

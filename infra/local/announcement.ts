@@ -19,6 +19,8 @@ export const announcement = (run: LocalRun, options: StartOptions, seconds: numb
   });
   return [
     '',
+    `Open ${url}/api/dashboard in a browser.`,
+    '',
     `The service runs on ${url} (ready after ${seconds.toFixed(1)} s).`,
     '',
     `  tables  ${describeTables(run, options)}`,

@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: sends a believable day of 20 cameras to the running service, has three people phoned, and prints what the service
- * makes of both. Sending a day again changes nothing.
+ * makes of both, and where to look at it. Sending a day again changes nothing.
  */
 import { CommandError, runCommand } from '../command-line.ts';
 import { callStory } from './demo/call-story.ts';
@@ -62,6 +62,7 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
   if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
   else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
+  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}`);
 };
 
 await runCommand(demoCommand(Date.now()), demo);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { bundle } from '../bundle.ts';
+import { buildApp } from '../build-app.ts';
 import { CommandError } from '../command-line.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
@@ -62,7 +62,7 @@ export const startLocalRun = async (
   const parts = new Parts();
   try {
     const bundlePath = join(runDirectory(port), 'main.cjs');
-    await bundle({ outfile: bundlePath, debug: true });
+    await buildApp({ outfile: bundlePath, debug: true });
     parts.add({ stop: () => removeRunDirectory(port) });
 
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')

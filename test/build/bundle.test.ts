@@ -22,7 +22,10 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] =>
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
+  'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/day function: AnalyticsDay',
+  'GET analytics/series function: AnalyticsSeries',
+  'GET dashboard anonymous: Dashboard',
   'GET health anonymous: Health',
   'GET notifications/{id} function: Notification',
   'GET openapi.json anonymous: OpenApi',

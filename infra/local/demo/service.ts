@@ -51,18 +51,18 @@ const OVER = new Set(['heard', 'not_reached', 'failed']);
 
 /** The running service as the demo sees it: the same HTTP requests that anybody would send. */
 export class Service {
-  readonly #url: string;
+  /** Of the service, without `/api` and a slash at its end. */
+  readonly url: string;
 
   /** @param url of the service, without `/api` */
   constructor(url: string) {
-    this.#url = url.replace(/\/+$/, '');
+    this.url = url.replace(/\/+$/, '');
   }
 
   /** @throws {CommandError} where the service does not run or its storage does not answer */
   async mustBeHealthy(): Promise<void> {
     const response = await this.#request('/api/health');
-    if (!response.ok)
-      throw new CommandError(`${this.#url}/api/health answers ${response.status}: its storage is away.`);
+    if (!response.ok) throw new CommandError(`${this.url}/api/health answers ${response.status}: its storage is away.`);
   }
 
   /** Sends messages as one CloudEvents batch, again where the service asks for that. */
@@ -111,7 +111,7 @@ export class Service {
 
   async #request(path: string, contentType?: string, body?: unknown): Promise<Response> {
     try {
-      return await fetch(`${this.#url}${path}`, {
+      return await fetch(`${this.url}${path}`, {
         signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
         ...(contentType === undefined
           ? {}
@@ -119,7 +119,7 @@ export class Service {
       });
     } catch (error) {
       throw new CommandError(
-        `Nothing answers at ${this.#url}. Start the service with "npm start", or name another one with --url.`,
+        `Nothing answers at ${this.url}. Start the service with "npm start", or name another one with --url.`,
         { cause: error },
       );
     }
