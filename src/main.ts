@@ -45,7 +45,7 @@ const acs = lazily(() => connectToAcs(settings.acs.connection, credential));
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
 const dayShards = new DayShards(counters, settings.counterShards);
-const recorder = new Recorder(counters, dayShards, appLog);
+const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
 const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
 
 // Phone calls
