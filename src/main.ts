@@ -43,7 +43,7 @@ const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
 const dayShards = new DayShards(counters, settings.counterShards);
-const recorder = new Recorder(counters, dayShards, appLog);
+const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
 const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
 
 // Phone calls

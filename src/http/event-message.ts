@@ -44,7 +44,9 @@ export const cameraEventSchema = z
       id: identifier.describe(`1 to ${MAX_ID_LENGTH} characters.`),
       source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
       type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
-      time: asOfTime.describe('As of when the facets are the truth; of each facet the newest wins.'),
+      time: asOfTime.describe(
+        'As of when the facets are the truth; of each facet the newest wins. At most one day ahead of now.',
+      ),
       data: z.object(
         {
           event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
@@ -76,7 +78,7 @@ const MOST_ISSUES = 5;
 /**
  * One element of a request → a message.
  *
- * @param now the current time: an event may be at most a day ahead of it
+ * @param now the current time: an event, and the `time` of a message, may be at most a day ahead of it
  */
 export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
   const parsed = cameraEventSchema.safeParse(element);
@@ -88,7 +90,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   }
   if (hasPrototypeKey(element)) return { detail: 'data has the category __proto__, which is no category' };
   const { time: asOf, data } = parsed.data;
-  const detail = rangeProblem(data, now);
+  const detail = rangeProblem(asOf, data, now);
   if (detail !== undefined) return { detail };
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
@@ -112,7 +114,13 @@ const hasPrototypeKey = (element: unknown): boolean => {
   );
 };
 
-const rangeProblem = (data: z.infer<typeof cameraEventSchema>['data'], now: Instant): string | undefined => {
+const rangeProblem = (
+  asOf: Instant,
+  data: z.infer<typeof cameraEventSchema>['data'],
+  now: Instant,
+): string | undefined => {
+  // A clock that is wrong must not freeze a facet for ever.
+  if (asOf > now + MICROSECONDS.day) return 'time is more than one day ahead of now';
   if (EARLIEST !== undefined && data.ts_utc < EARLIEST) return 'data.ts_utc is before 2000-01-01';
   if (data.ts_utc > now + MICROSECONDS.day) return 'data.ts_utc is more than one day ahead of now';
   const categories = new Set([...Object.keys(data.detections ?? {}), ...Object.keys(data.annotations ?? {})]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { RecorderUnavailable } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/analytics/rows/damaged-row.ts';
-import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/rows/table.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/rows/storage-errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { ask, problemOf } from './asking.ts';
@@ -88,7 +88,7 @@ describe('an error', () => {
   it.each<[string, unknown]>([
     ['an Error', new Error(SECRET)],
     ['a TypeError with a cause', new TypeError(SECRET, { cause: SECRET })],
-    ['a conflict that nobody handled', new WriteConflict(SECRET)],
+    ['a conflict that nobody handled', new WriteConflict(0, { cause: SECRET })],
     ['a refusal that nobody handled', new RequestRefused(400)],
     ['a text', SECRET],
     ['nothing', undefined],

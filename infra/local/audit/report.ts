@@ -1,7 +1,8 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/table.ts';
+import { UnknownFormat } from '../../../src/analytics/rows/format.ts';
+import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
 import { AuditError } from './options.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');
@@ -53,7 +54,9 @@ const statusOf = ({ cause }: Error): number | undefined => (cause instanceof Res
  * @returns undefined for an error that nobody expected
  */
 export const failureText = (error: unknown, table: string): string | undefined => {
-  if (error instanceof AuditError || error instanceof AuditUnsettled) return sentence(error.message);
+  if (error instanceof AuditError || error instanceof AuditUnsettled || error instanceof UnknownFormat) {
+    return sentence(error.message);
+  }
   if (error instanceof TableMissing) {
     return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
   }

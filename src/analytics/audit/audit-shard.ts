@@ -1,12 +1,11 @@
 import type { Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { shardPartition, twoDigits } from '../rows/keys.ts';
-import type { MinuteRow } from '../rows/minute-row.ts';
 import type { CounterTable } from '../rows/table.ts';
-import { readVersion } from '../rows/total-row.ts';
-import type { Difference, Stored } from './findings.ts';
+import type { Difference } from './findings.ts';
 import { ShardComparison } from './shard-comparison.ts';
-import { readCounterRows, readEvents, readMinuteRows, type CountedEvent } from './stored-rows.ts';
+import { readShardVersion } from './shard-version.ts';
+import { readCounterRows, readEvents, readMinuteRows, type CountedEvent, type MinuteRows } from './stored-rows.ts';
 
 /** What an audit of one shard of a day found. */
 export interface ShardReport {
@@ -34,18 +33,17 @@ export const auditShard = async (
   shards: number | undefined,
 ): Promise<ShardReport | undefined> => {
   const partition = shardPartition(day, shard);
-  const before = await readVersion(table, partition);
-  const comparison = new ShardComparison(shard, await readCounterRows(table, partition));
+  const before = await readShardVersion(table, partition);
+  const comparison = new ShardComparison(shard, await readCounterRows(table, partition, before.stripes));
   const { findings } = comparison;
   const stream = readEvents(table, partition, day);
   let next = await stream.next();
   let events = 0;
-  let minuteRows: ReadonlyMap<number, Stored<MinuteRow>> = new Map();
+  let minuteRows: MinuteRows = { byStripe: new Map(), strays: [] };
   for (let minute = 0; minute < MINUTES_OF_DAY; minute += 1) {
     if (minute % 60 === 0) {
-      const { rows, strays } = await readMinuteRows(table, partition, minute / 60);
-      minuteRows = rows;
-      comparison.strays(strays);
+      minuteRows = await readMinuteRows(table, partition, minute / 60);
+      comparison.strays(minuteRows.strays);
     }
     const ofMinute: CountedEvent[] = [];
     for (; next.done !== true; next = await stream.next()) {
@@ -55,13 +53,13 @@ export const auditShard = async (
       else break;
       events += 1;
     }
-    comparison.minute(minute, ofMinute, minuteRows.get(minute));
+    comparison.minute(minute, ofMinute, minuteRows);
     if (minute % 60 === 59) comparison.hour((minute - 59) / 60);
   }
   if (next.done !== true) throw new RangeError('event rows did not come in the order of their keys');
   const name = twoDigits(shard);
   comparison.day((cameraId) => (shards === undefined ? name : twoDigits(shardOf(cameraId, shards))), name);
   // While the version stays the same, all pages belong together.
-  if ((await readVersion(table, partition)) !== before) return undefined;
+  if ((await readShardVersion(table, partition)).version !== before.version) return undefined;
   return { shard, events, counters: findings.compared, differences: findings.differences };
 };

@@ -5,9 +5,9 @@ import { MAX_SHARDS } from '../model/shard.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { CounterTable } from '../rows/table.ts';
-import { readVersion } from '../rows/total-row.ts';
 import { auditShard, type ShardReport } from './audit-shard.ts';
 import { DAMAGED, damageOf, type Difference } from './findings.ts';
+import { readShardVersion } from './shard-version.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {
@@ -37,7 +37,7 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
   const shards = await dayShards.find(day).catch(damageOf);
   const own = typeof shards === 'number' ? ALL_SHARDS.slice(0, shards) : [];
   const others = await pLimit(PARALLEL_READS).map(ALL_SHARDS.slice(own.length), async (shard) =>
-    (await readVersion(table, shardPartition(day, shard))) === undefined ? [] : [shard],
+    (await readShardVersion(table, shardPartition(day, shard))).stripes === 0 ? [] : [shard],
   );
   const byShard: ShardReport[] = [];
   for (const shard of [...own, ...others.flat()]) {

@@ -1,13 +1,11 @@
 import { addTo, sumOf, type Tally } from '../model/tally.ts';
-import { indexesIn } from '../rows/bitset.ts';
-import { minutesOf } from '../rows/camera-row.ts';
-import { bucketTally, type Bucket } from '../rows/hour-rows.ts';
+import type { CameraRow } from '../rows/camera-row.ts';
 import { twoDigits } from '../rows/keys.ts';
-import { NO_SAMPLES, type MinuteRow } from '../rows/minute-row.ts';
-import { EMPTY_TOTAL } from '../rows/total-row.ts';
-import { DAMAGED, decodedOr, Findings, type Stored } from './findings.ts';
-import { compareSamples, nameIn } from './sample-comparison.ts';
-import type { CountedEvent, CounterRows } from './stored-rows.ts';
+import { DAMAGED, Findings, type Stored } from './findings.ts';
+import { compareSamples, type NamedMinuteRow } from './sample-comparison.ts';
+import { compareStripe } from './stripe-comparison.ts';
+import type { CountedEvent, CounterRows, MinuteRows } from './stored-rows.ts';
+import { namesOf, sumOfBuckets, sumOfMinutes, sumOfStored, type StoredBucket } from './stored-sums.ts';
 
 /** What the events of one camera and minute of the day count. */
 interface CameraMinute {
@@ -33,7 +31,7 @@ const bucketOf = (counted: readonly CameraMinute[]): ExpectedBucket => ({
 });
 
 /**
- * Compares the counters of one shard with its events, minute by minute. Only the events of one minute and the minutes of one hour
+ * Compares the counters of one shard, each summed over its stripes, with its events, minute by minute. Only the events of one minute and the minutes of one hour
  * are decoded in memory at a time, so that a day of any size fits.
  */
 export class ShardComparison {
@@ -55,13 +53,17 @@ export class ShardComparison {
   }
 
   /** Compares the samples of a minute of the day. */
-  minute(minute: number, events: readonly CountedEvent[], stored: Stored<MinuteRow>): void {
+  minute(minute: number, events: readonly CountedEvent[], stored: MinuteRows): void {
     for (const [cameraId, own] of Map.groupBy(events, (event) => event.cameraId)) {
       this.#ofHour.push({ cameraId, minute, tally: sumOf(own.map(({ contribution }) => contribution)) });
     }
-    const { total } = this.#rows;
-    if (total === DAMAGED) return;
-    compareSamples(this.findings, clock(minute), events, stored ?? NO_SAMPLES, total ?? EMPTY_TOTAL);
+    if (this.#lacksNames) return;
+    const rows = this.#rows.stripes.flatMap((counters) =>
+      (stored.byStripe.get(counters.stripe)?.get(minute) ?? []).map((row): NamedMinuteRow | typeof DAMAGED =>
+        row === undefined || row === DAMAGED ? DAMAGED : { names: namesOf(counters), row: row.value },
+      ),
+    );
+    compareSamples(this.findings, clock(minute), events, rows);
   }
 
   /** Compares the other counters of an hour, after all its minutes. */
@@ -72,76 +74,88 @@ export class ShardComparison {
     const byMinute = Map.groupBy(counted, ({ minute }) => minute);
     for (const { cameraId, tally } of counted) addTo(this.#cameraDays, cameraId, tally);
     if (counted.length > 0) this.#hours.set(hour, bucketOf(counted));
-    const stored = [...this.#rows.cameras].flatMap(([cameraId, row]) =>
-      row !== DAMAGED && row?.hours.has(hour) === true ? [cameraId] : [],
+    const stored = this.#rows.stripes.flatMap(({ cameras }) =>
+      [...cameras].flatMap(([cameraId, row]) =>
+        row !== DAMAGED && row?.value.hours.has(hour) === true ? [cameraId] : [],
+      ),
     );
     for (const cameraId of unionOf(byCamera.keys(), stored)) {
       this.#cameraHour(cameraId, hour, byCamera.get(cameraId) ?? []);
     }
-    const row = this.#rows.hourRows.get(hour);
-    if (row === DAMAGED) this.findings.add(`minutes of hour ${twoDigits(hour)}`, 'minutes', DAMAGED);
-    else {
-      const buckets = new Map([...(row ?? [])].map(([minute, bucket]) => [hour * 60 + minute, bucket]));
-      for (const minute of unionOf(byMinute.keys(), buckets.keys())) {
-        const expected = byMinute.get(minute);
-        this.#bucket(`minute ${clock(minute)}`, expected && bucketOf(expected), buckets.get(minute));
-      }
+    const rows = this.#rows.stripes.map((counters) => ({
+      names: namesOf(counters),
+      row: counters.hourRows.get(hour),
+    }));
+    if (rows.some(({ row }) => row === DAMAGED)) {
+      this.findings.add(`minutes of hour ${twoDigits(hour)}`, 'minutes', DAMAGED);
+      return;
+    }
+    const minutes = rows.flatMap(({ row }) =>
+      row === undefined || row === DAMAGED ? [] : Array.from(row.value.keys(), (minute) => hour * 60 + minute),
+    );
+    for (const minute of unionOf(byMinute.keys(), minutes)) {
+      const expected = byMinute.get(minute);
+      this.#bucket(`minute ${clock(minute)}`, expected && bucketOf(expected), sumOfBuckets(rows, minute - hour * 60));
     }
   }
 
   /** Compares the counters of the whole day, after all hours. */
   day(shardOfCamera: (cameraId: string) => string, shard: string): void {
-    const { total, activeCameras, hours, cameras } = this.#rows;
-    if (hours === DAMAGED) this.findings.add('hours', 'hours', DAMAGED);
+    const { stripes } = this.#rows;
+    const rows = stripes.map((counters) => ({ names: namesOf(counters), row: counters.hours }));
+    if (rows.some(({ row }) => row === DAMAGED)) this.findings.add('hours', 'hours', DAMAGED);
     else {
-      for (const hour of unionOf(this.#hours.keys(), hours?.keys() ?? [])) {
-        this.#bucket(`hour ${twoDigits(hour)}`, this.#hours.get(hour), hours?.get(hour));
+      const hours = rows.flatMap(({ row }) => (row === undefined || row === DAMAGED ? [] : [...row.value.keys()]));
+      for (const hour of unionOf(this.#hours.keys(), hours)) {
+        this.#bucket(`hour ${twoDigits(hour)}`, this.#hours.get(hour), sumOfBuckets(rows, hour));
       }
     }
-    for (const cameraId of unionOf(this.#cameraDays.keys(), cameras.keys())) {
-      const row = cameras.get(cameraId);
-      const name = `camera ${cameraId}`;
-      this.findings.tally(name, this.#cameraDays.get(cameraId), row === DAMAGED ? row : row?.tally);
-      this.findings.text(`shard of ${name}`, shardOfCamera(cameraId), shard);
-      if (total === DAMAGED || row === DAMAGED) continue;
-      this.findings.text(`index of ${name}`, String(total?.cameras.indexes.get(cameraId)), String(row?.index));
+    const cameras = stripes.flatMap((counters) => [...counters.cameras.keys()]);
+    for (const cameraId of unionOf(this.#cameraDays.keys(), cameras)) {
+      const stored = stripes.map((counters) => {
+        const row = counters.cameras.get(cameraId);
+        return row === DAMAGED ? row : row?.value.tally;
+      });
+      this.findings.tally(`camera ${cameraId}`, this.#cameraDays.get(cameraId), sumOfStored(stored));
+      this.findings.text(`shard of camera ${cameraId}`, shardOfCamera(cameraId), shard);
     }
     const sum = this.#hours.size === 0 ? undefined : sumOf(talliesOf([...this.#hours.values()]));
-    this.findings.tally('total', sum, total === DAMAGED ? total : total?.tally);
-    if (total === DAMAGED) return;
-    const expected = new Set(this.#cameraDays.keys());
-    this.findings.names('active cameras of total', expected, new Set(total?.cameras.ids));
-    const count = expected.size === 0 ? undefined : expected.size;
-    this.findings.text('number of active cameras of total', String(count), String(activeCameras));
+    const totals = stripes.map(({ total }) => (total === DAMAGED ? total : total?.tally));
+    this.findings.tally('total', sum, sumOfStored(totals));
+    if (!this.#lacksNames) {
+      const listed = new Set(stripes.flatMap((counters) => namesOf(counters).ids));
+      this.findings.names('active cameras of total', new Set(this.#cameraDays.keys()), listed);
+    }
+    for (const counters of stripes) compareStripe(this.findings, counters);
+  }
+
+  /** Whether a total is damaged: without its lists the indexes have no names. It is reported itself. */
+  get #lacksNames(): boolean {
+    return this.#rows.stripes.some(({ total }) => total === DAMAGED);
   }
 
   #cameraHour(cameraId: string, hour: number, counted: readonly CameraMinute[]): void {
-    const row = this.#rows.cameras.get(cameraId);
+    const stored = this.#rows.stripes.map(({ cameras }) => cameras.get(cameraId));
     // A damaged row is reported once, with the camera's day.
-    if (row === DAMAGED) return;
+    if (stored.includes(DAMAGED)) return;
+    const rows = stored.flatMap((row): CameraRow[] => (row === undefined || row === DAMAGED ? [] : [row.value]));
     const name = `camera ${cameraId}`;
     const sum = counted.length === 0 ? undefined : sumOf(talliesOf(counted));
-    this.findings.tally(`${name} hour ${twoDigits(hour)}`, sum, row?.hours.get(hour)?.tally);
-    const minutes = row === undefined ? new Map<number, Tally>() : decodedOr(() => minutesOf(row, hour));
+    const ofHour = rows.map((row): Stored<Tally> => row.hours.get(hour)?.tally);
+    this.findings.tally(`${name} hour ${twoDigits(hour)}`, sum, sumOfStored(ofHour));
+    const minutes = sumOfMinutes(rows, hour);
     if (minutes === DAMAGED) this.findings.add(`${name} minutes of hour ${twoDigits(hour)}`, 'minutes', DAMAGED);
     else {
       const expected = new Map(counted.map(({ minute, tally }) => [minute, tally]));
-      const stored = new Map([...minutes].map(([minute, tally]) => [hour * 60 + minute, tally]));
-      for (const minute of unionOf(expected.keys(), stored.keys())) {
-        this.findings.tally(`${name} minute ${clock(minute)}`, expected.get(minute), stored.get(minute));
+      for (const minute of unionOf(expected.keys(), minutes.keys())) {
+        this.findings.tally(`${name} minute ${clock(minute)}`, expected.get(minute), minutes.get(minute));
       }
     }
   }
 
-  #bucket(name: string, expected: ExpectedBucket | undefined, stored: Bucket | undefined): void {
-    const { total } = this.#rows;
-    // Without the lists of the total the indexes have no names. The damaged total is reported itself.
-    if (total === DAMAGED) return;
-    const categories = [...(total?.tally.categories.keys() ?? [])];
-    const tally = stored && decodedOr(() => bucketTally(stored, categories) ?? DAMAGED);
-    this.findings.tally(name, expected?.tally, tally);
-    const active = indexesIn(stored?.active ?? new Uint8Array());
-    const cameras = new Set(active.map((index) => nameIn(total?.cameras.ids, index)));
-    this.findings.names(`active cameras of ${name}`, expected?.cameras ?? new Set(), cameras);
+  #bucket(name: string, expected: ExpectedBucket | undefined, stored: StoredBucket): void {
+    if (this.#lacksNames) return;
+    this.findings.tally(name, expected?.tally, stored.tally);
+    this.findings.names(`active cameras of ${name}`, expected?.cameras ?? new Set(), stored.cameras);
   }
 }

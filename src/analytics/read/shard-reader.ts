@@ -2,21 +2,15 @@ import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { sortableInstant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
-import {
-  CAMERA_DAY_PROPERTIES,
-  cameraProperties,
-  cameraRowFrom,
-  minutesOf,
-  type CameraRow,
-} from '../rows/camera-row.ts';
+import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
 import { CONTRIBUTION_PROPERTIES, contributionFrom } from '../rows/event-row.ts';
 import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
-import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, minuteKey, parseEventKey } from '../rows/keys.ts';
-import { minuteRowFrom, sampleProperties, samplesOf, type StoredSample } from '../rows/minute-row.ts';
+import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
+import { minuteRowFrom, sampleRows, samplesOf, type StoredSample } from '../rows/minute-row.ts';
 import type { StoredRow } from '../rows/row.ts';
-import type { CounterTable } from '../rows/table.ts';
-import { listsTooShort, readCategories, readTotal } from '../rows/total-row.ts';
+import { listsTooShort } from '../rows/total-row.ts';
+import { readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
 import { ShardSum } from './shard-sum.ts';
 
 /** What happened in a piece of a period, in one shard. */
@@ -26,25 +20,14 @@ export interface ShardActivity {
   readonly cameras: readonly string[];
 }
 
-/** Runs reads, so many at a time. */
-export type Bounded = <Result>(run: () => Promise<Result>) => Promise<Result>;
-
 type PartOfDay = Extract<DayPiece, { whole: false }>;
 
-/** A partial minute as it was read: its samples, or its event rows where one of its seconds has overflowed. */
-interface PartialMinuteRows {
-  readonly samples: readonly StoredSample[];
-  readonly events: ShardActivity;
-}
-
-/** The names for the indexes in a shard's rows. */
-interface Lists {
-  readonly categories: readonly string[];
-  readonly ids: readonly string[];
-}
-
 const NOTHING: ShardActivity = { tally: EMPTY_TALLY, cameras: [] };
-const LIST_TRIES = 5;
+
+const sumOfActivities = (activities: readonly ShardActivity[]): ShardActivity => ({
+  tally: sumOf(activities.map(({ tally }) => tally)),
+  cameras: activities.flatMap(({ cameras }) => cameras),
+});
 
 /** Minutes of the day by their hour, there as minutes of the hour. */
 const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number[]> =>
@@ -52,31 +35,28 @@ const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number
     Array.from(Map.groupBy(minutes, hourOfMinute), ([hour, ofHour]) => [hour, ofHour.map((minute) => minute % 60)]),
   );
 
-/** The sum of some hours and minutes of a camera. */
-const tallyOf = (row: CameraRow, hours: readonly number[], minutes: ReadonlyMap<number, readonly number[]>): Tally =>
-  sumOf([
-    ...hours.map((hour) => row.hours.get(hour)?.tally ?? EMPTY_TALLY),
-    ...[...minutes].flatMap(([hour, wanted]) => {
-      const ofHour = minutesOf(row, hour);
-      return wanted.map((minute) => ofHour.get(minute) ?? EMPTY_TALLY);
-    }),
-  ]);
+const secondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
+  microsecondOfMinute(start),
+  microsecondOfMinute(end),
+];
+
+const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly RowRequest[] =>
+  partialMinutes.flatMap((partial) =>
+    Array.from(sampleRows(partial.minute, ...secondsOf(partial)), ([key, select]) => ({ key, select })),
+  );
 
 /**
- * Reads pieces of periods from the rows of one shard of a day: a whole day from its `total` row (or a camera's row), whole hours
- * and minutes from the `hours` and `hour` rows (or the camera's row), and partial minutes from the `minute` rows. Each row is read
- * whole, so no event is ever half visible, and by its key, so that the number of reads depends on neither the events nor the
- * cameras. Event rows are read only for seconds that have overflowed.
+ * Reads pieces of periods from the rows of one shard of a day: a whole day from its `total` rows (or a camera's rows), whole hours
+ * and minutes from the `hours` and `hour` rows (or the camera's rows), and partial minutes from the `minute` rows: the sums over
+ * the shard's stripes. All of one event is in one row of a piece, and each row is read as of one moment over all stripes, so no
+ * event is ever half visible. All is read by key, so that the number of reads depends on neither the events nor the cameras.
+ * Event rows are read only for seconds that have overflowed.
  */
 export class ShardReader {
-  readonly #table: CounterTable;
-  readonly #partition: string;
-  readonly #read: Bounded;
+  readonly #source: ReadingSource;
 
-  constructor(table: CounterTable, partition: string, read: Bounded) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#read = read;
+  constructor(source: ReadingSource) {
+    this.#source = source;
   }
 
   /** What all cameras of the shard did in a piece of the day. */
@@ -90,104 +70,146 @@ export class ShardReader {
   }
 
   async #day(): Promise<ShardActivity> {
-    const total = await this.#read(async () => readTotal(this.#table, this.#partition));
-    return total === undefined ? NOTHING : { tally: total.tally, cameras: total.cameras.ids };
+    const stripes = await readShard(this.#source, [], 'cameras');
+    return sumOfActivities(
+      stripes.map(({ total }) => ({ tally: total?.tally ?? EMPTY_TALLY, cameras: total?.cameras?.ids ?? [] })),
+    );
   }
 
   async #partOfDay({ hours, minutes, partialMinutes }: PartOfDay): Promise<ShardActivity> {
-    const readLists = async (): Promise<Lists> => {
-      const total = await this.#read(async () => readTotal(this.#table, this.#partition));
-      return { categories: [...(total?.tally.categories.keys() ?? [])], ids: total?.cameras.ids ?? [] };
-    };
-    const sum = new ShardSum();
-    const [lists, partial] = await Promise.all([
-      readLists(),
-      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute))),
-      this.#addBuckets(sum, HOURS_KEY, hours),
-      ...Array.from(byHour(minutes), async ([hour, wanted]) => this.#addBuckets(sum, hourKey(hour), wanted)),
+    const buckets: readonly RowRequest[] = [
+      ...(hours.length === 0 ? [] : [{ key: HOURS_KEY, select: bucketProperties(hours) }]),
+      ...Array.from(byHour(minutes), ([hour, wanted]) => ({ key: hourKey(hour), select: bucketProperties(wanted) })),
+    ];
+    const stripes = await readShard(this.#source, [...buckets, ...samplesRequests(partialMinutes)], 'cameras');
+    const { samples, events } = await this.#samples(stripes, partialMinutes);
+    return sumOfActivities([
+      events,
+      ...stripes.map((reading): ShardActivity => {
+        const sum = new ShardSum();
+        for (const { key } of buckets) addBuckets(sum, reading.rows.get(key));
+        for (const sample of samples.get(reading.stripe) ?? []) sum.addSample(sample);
+        const tally = sum.tally([...(reading.total?.tally?.categories.keys() ?? [])]);
+        const cameras = sum.cameras(reading.total?.cameras?.ids ?? []);
+        if (tally === undefined || cameras === undefined) throw listsTooShort(this.#source.partition, reading.stripe);
+        return { tally, cameras };
+      }),
     ]);
-    for (const { samples } of partial) for (const sample of samples) sum.addSample(sample);
-    const counted = await this.#named(lists, readLists, ({ categories, ids }): ShardActivity | undefined => {
-      const [tally, cameras] = [sum.tally(categories), sum.cameras(ids)];
-      return tally && cameras && { tally, cameras };
-    });
-    const all = [counted, ...partial.map(({ events }) => events)];
-    return { tally: sumOf(all.map(({ tally }) => tally)), cameras: all.flatMap(({ cameras }) => cameras) };
   }
 
   async #dayOfCamera(cameraId: string): Promise<ShardActivity> {
-    const row = await this.#get(cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
-    return row === undefined ? NOTHING : { tally: cameraRowFrom(row).tally, cameras: [cameraId] };
+    const key = cameraKey(cameraId);
+    const stripes = await readShard(this.#source, [{ key, select: CAMERA_DAY_PROPERTIES }], 'state');
+    return sumOfActivities(
+      stripes.map(({ rows }) => {
+        const row = rows.get(key);
+        return row === undefined ? NOTHING : { tally: cameraRowFrom(row).tally, cameras: [cameraId] };
+      }),
+    );
   }
 
   async #partOfCamera({ hours, minutes, partialMinutes }: PartOfDay, cameraId: string): Promise<ShardActivity> {
     const wanted = byHour(minutes);
-    const readList = async (): Promise<readonly string[]> =>
-      partialMinutes.length === 0 ? [] : this.#read(async () => readCategories(this.#table, this.#partition));
-    const [list, partial, stored] = await Promise.all([
-      readList(),
-      Promise.all(partialMinutes.map(async (minute) => this.#partialMinute(minute, cameraId))),
-      this.#get(cameraKey(cameraId), cameraProperties(hours, wanted.keys())),
-    ]);
-    if (stored === undefined) return NOTHING;
-    const row = cameraRowFrom(stored);
-    const sum = new ShardSum();
-    for (const { samples } of partial) {
-      for (const sample of samples) if (sample.cameraIndex === row.index) sum.addSample(sample);
-    }
-    const tally = sumOf([
-      decodingRow(stored, () => tallyOf(row, hours, wanted)),
-      await this.#named(list, readList, (categories) => sum.tally(categories)),
-      ...partial.map(({ events }) => events.tally),
-    ]);
+    const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, wanted.keys()) };
+    const sampled = samplesRequests(partialMinutes);
+    const stripes = await readShard(this.#source, [request, ...sampled], sampled.length === 0 ? 'state' : 'tally');
+    const cameras = await this.#camerasOf(stripes, request, sampled);
+    const { samples, events } = await this.#samples(stripes, partialMinutes, cameraId);
+    const tallies = stripes.map(({ stripe, total }): Tally => {
+      const stored = cameras.get(stripe);
+      if (stored === undefined) return EMPTY_TALLY;
+      const row = cameraRowFrom(stored);
+      const sum = new ShardSum();
+      for (const sample of samples.get(stripe) ?? []) if (sample.cameraIndex === row.index) sum.addSample(sample);
+      const tally = sum.tally([...(total?.tally?.categories.keys() ?? [])]);
+      if (tally === undefined) throw listsTooShort(this.#source.partition, stripe);
+      const whole = decodingRow(stored, () => [
+        ...hours.map((hour) => row.hours.get(hour)?.tally ?? EMPTY_TALLY),
+        ...[...wanted].flatMap(([hour, own]) => {
+          const ofHour = minutesOf(row, hour);
+          return own.map((minute) => ofHour.get(minute) ?? EMPTY_TALLY);
+        }),
+      ]);
+      return sumOf([tally, ...whole]);
+    });
+    const tally = sumOf([...tallies, events.tally]);
     return { tally, cameras: tally.events > 0 ? [cameraId] : [] };
   }
 
-  /** Adds some buckets of a row to a sum. */
-  async #addBuckets(sum: ShardSum, rowKey: string, numbers: readonly number[]): Promise<void> {
-    const row = numbers.length === 0 ? undefined : await this.#get(rowKey, bucketProperties(numbers));
-    if (row === undefined) return;
-    decodingRow(row, () => {
-      for (const bucket of bucketsFrom(row).values()) sum.addBucket(bucket);
-    });
+  /**
+   * The camera's row in each stripe. A row that was not there when it was read, beside the samples of its stripe, may have come
+   * before these: without the camera's index its samples cannot be told. Then the rows are read again, after the samples.
+   */
+  async #camerasOf(
+    stripes: readonly StripeReading[],
+    request: RowRequest,
+    sampled: readonly RowRequest[],
+  ): Promise<ReadonlyMap<number, StoredRow>> {
+    const found = (readings: readonly StripeReading[]): ReadonlyMap<number, StoredRow> =>
+      new Map(
+        readings.flatMap(({ stripe, rows }): [number, StoredRow][] => {
+          const row = rows.get(request.key);
+          return row === undefined ? [] : [[stripe, row]];
+        }),
+      );
+    const isUncertain = stripes.some(({ rows }) => !rows.has(request.key) && sampled.some(({ key }) => rows.has(key)));
+    if (!isUncertain || this.#source.striped.get(this.#source.partition) === 1) return found(stripes);
+    return found(await readShard(this.#source, [request], 'state'));
   }
 
-  /** Reads a partial minute of all cameras; its event rows, where a second has overflowed, of all cameras or one. */
-  async #partialMinute(minute: PartialMinute, cameraId?: string): Promise<PartialMinuteRows> {
-    const [from, to] = [microsecondOfMinute(minute.start), microsecondOfMinute(minute.end)];
-    const row = await this.#get(minuteKey(minute.minute), sampleProperties(from, to));
-    const samples = row === undefined ? [] : decodingRow(row, () => samplesOf(minuteRowFrom(row), from, to));
-    if (samples !== undefined) return { samples, events: NOTHING };
-    return { samples: [], events: await this.#events(minute, cameraId) };
+  /**
+   * The samples of partial minutes, by stripe. A partial minute of which a second has overflowed in any stripe is read from its event
+   * rows, of all cameras or one, for all stripes.
+   */
+  async #samples(
+    stripes: readonly StripeReading[],
+    partialMinutes: readonly PartialMinute[],
+    cameraId?: string,
+  ): Promise<{ samples: ReadonlyMap<number, readonly StoredSample[]>; events: ShardActivity }> {
+    const samples = new Map<number, StoredSample[]>();
+    const overflowed: PartialMinute[] = [];
+    for (const partial of partialMinutes) {
+      const byStripe = stripes.map(({ stripe, rows }) => ({ stripe, own: samplesIn(rows, partial) }));
+      if (byStripe.some(({ own }) => own === undefined)) overflowed.push(partial);
+      else
+        for (const { stripe, own } of byStripe) samples.set(stripe, [...(samples.get(stripe) ?? []), ...(own ?? [])]);
+    }
+    const events = await Promise.all(overflowed.map(async (partial) => this.#events(partial, cameraId)));
+    return { samples, events: sumOfActivities(events) };
   }
 
   async #events({ minute, start, end }: PartialMinute, cameraId: string | undefined): Promise<ShardActivity> {
+    const { table, partition, read } = this.#source;
     const range = eventsOfMinute(minute, cameraId);
     const filter = `ts_utc ge '${sortableInstant(start)}' and ts_utc le '${sortableInstant(end)}'`;
-    const rows = await this.#read(async () =>
-      this.#table.all(this.#partition, range, { select: CONTRIBUTION_PROPERTIES, filter }),
-    );
+    const rows = await read(async () => table.all(partition, range, { select: CONTRIBUTION_PROPERTIES, filter }));
     return {
       tally: sumOf(rows.map(contributionFrom)),
       cameras: rows.map((row) => decodingRow(row, () => parseEventKey(row.rowKey).cameraId)),
     };
   }
-
-  /** Names a sum with lists that were read meanwhile, or with later ones where they are older than the summed rows. */
-  async #named<List, Result>(
-    list: List,
-    readAgain: () => Promise<List>,
-    name: (list: List) => Result | undefined,
-  ): Promise<Result> {
-    let result = name(list);
-    for (let tries = 1; result === undefined; tries += 1) {
-      if (tries > LIST_TRIES) throw listsTooShort(this.#partition);
-      result = name(await readAgain());
-    }
-    return result;
-  }
-
-  async #get(rowKey: string, select: readonly string[]): Promise<StoredRow | undefined> {
-    return this.#read(async () => this.#table.get(this.#partition, rowKey, select));
-  }
 }
+
+/** Adds the buckets that were read of a row to a sum. */
+const addBuckets = (sum: ShardSum, row: StoredRow | undefined): void => {
+  if (row === undefined) return;
+  decodingRow(row, () => {
+    for (const bucket of bucketsFrom(row).values()) sum.addBucket(bucket);
+  });
+};
+
+/** The samples of a partial minute in one stripe; undefined where a second has overflowed. */
+const samplesIn = (
+  rows: ReadonlyMap<string, StoredRow>,
+  partial: PartialMinute,
+): readonly StoredSample[] | undefined => {
+  const [from, to] = secondsOf(partial);
+  const samples: StoredSample[] = [];
+  for (const key of sampleRows(partial.minute, from, to).keys()) {
+    const row = rows.get(key);
+    const own = row === undefined ? [] : decodingRow(row, () => samplesOf(minuteRowFrom(row), from, to));
+    if (own === undefined) return undefined;
+    samples.push(...own);
+  }
+  return samples;
+};

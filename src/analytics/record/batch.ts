@@ -1,8 +1,8 @@
 import type { CommitPlan } from './commit-plan.ts';
 import type { Outcome } from './commit-draft.ts';
-import { hourKey, minuteKey } from '../rows/keys.ts';
+import { hourKey } from '../rows/keys.ts';
 import type { RowWrite } from '../rows/row.ts';
-import type { Candidate } from './shard-rows.ts';
+import type { Candidate } from './wanted-rows.ts';
 
 /** A message that waits for its commit. */
 export interface Pending extends Candidate {
@@ -13,18 +13,19 @@ export interface Pending extends Candidate {
   uncertain: boolean;
 }
 
-// An entity group transaction takes 100 operations and 4 MiB. Reserve 5 operations: total, hours and up to 3 camera-list rows
-// (the ids of 100 new cameras of 128 characters fill one text). Reserve 0.6 MiB for what the SDK adds to the body.
+// An entity group transaction takes 100 operations and 4 MiB. Reserve 7 operations: total, hours, up to 3 camera-list rows (the ids
+// of 100 new cameras of 128 characters fill one text), and the announcement and the fence of a new stripe. Reserve 0.6 MiB for
+// what the SDK adds to the body.
 const MAX_OPERATIONS = 100;
-const RESERVED_OPERATIONS = 5;
+const RESERVED_OPERATIONS = 7;
 const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;
 
 /** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
 export const fittingInFront = (queue: readonly Candidate[]): number => {
   const rows = new Set<string>();
-  for (const [index, { eventKey, cameraKey, minute, hour }] of queue.entries()) {
-    const added = [eventKey, cameraKey, minuteKey(minute), hourKey(hour)].filter((row) => !rows.has(row));
+  for (const [index, { eventKey, cameraKey, minuteKey, hour }] of queue.entries()) {
+    const added = [eventKey, cameraKey, minuteKey, hourKey(hour)].filter((row) => !rows.has(row));
     if (rows.size + added.length > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
     for (const row of added) rows.add(row);
   }

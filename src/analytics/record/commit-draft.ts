@@ -8,9 +8,11 @@ import {
 import { EMPTY_TALLY, minus, type Tally } from '../model/tally.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
 import type { EventRow } from '../rows/event-row.ts';
+import { cameraKey, TOTAL_KEY } from '../rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
+import type { TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage } from './keyed-message.ts';
-import type { ShardSnapshot } from './shard-snapshot.ts';
+import { counterRow, ofKind, type ShardSnapshot } from './shard-snapshot.ts';
 
 /** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
 export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
@@ -29,14 +31,19 @@ export class Draft {
   readonly events = new Map<string, EventRow>();
   readonly changes: Change[] = [];
   readonly #snapshot: ShardSnapshot;
+  readonly #knownCategories: ReadonlySet<string>;
+  readonly #total: TotalRow | undefined;
   readonly #categories: Set<string>;
   /** The categories of each camera whose events changed. */
   readonly #cameraCategories = new Map<string, Set<string>>();
   #newCameras = 0;
 
-  constructor(snapshot: ShardSnapshot) {
+  /** @param knownCategories the categories that always find room */
+  constructor(snapshot: ShardSnapshot, knownCategories: ReadonlySet<string>) {
     this.#snapshot = snapshot;
-    this.#categories = new Set(snapshot.total?.tally.categories.keys());
+    this.#knownCategories = knownCategories;
+    this.#total = counterRow(snapshot, TOTAL_KEY, 'total')?.value;
+    this.#categories = new Set(this.#total?.tally.categories.keys());
   }
 
   /** Applies one more message. */
@@ -46,7 +53,7 @@ export class Draft {
 
   #outcomeOf(keyed: KeyedMessage): Outcome {
     const { message, eventKey } = keyed;
-    const before = this.events.get(eventKey) ?? this.#snapshot.events.get(eventKey)?.value;
+    const before = this.events.get(eventKey) ?? ofKind(this.#snapshot.rows.get(eventKey), 'event')?.value;
     if (before !== undefined && before.ts !== message.ts) {
       return { refused: 'data.ts_utc is not the one that this event of this camera was first reported with' };
     }
@@ -63,18 +70,17 @@ export class Draft {
 
   /** Reserves room for the camera and its categories. Where there is none, reserves nothing and returns the reason. */
   #reserve(cameraId: string, facets: Facets): string | undefined {
-    const known = this.#snapshot.cameras.get(cameraId)?.value.tally.categories.keys() ?? [];
-    const ofCamera = this.#cameraCategories.get(cameraId) ?? new Set(known);
+    const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId);
     const categories = [...categoriesOf(facets)];
     const newOfCamera = categories.filter((category) => !ofCamera.has(category));
-    if (ofCamera.size + newOfCamera.length > MAX_CAMERA_CATEGORIES) {
+    if (!this.#hasRoom(ofCamera, newOfCamera, MAX_CAMERA_CATEGORIES)) {
       return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
     }
     const newOfShard = categories.filter((category) => !this.#categories.has(category));
-    if (this.#categories.size + newOfShard.length > MAX_TALLY_CATEGORIES) {
+    if (!this.#hasRoom(this.#categories, newOfShard, MAX_TALLY_CATEGORIES)) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
-    const list = this.#snapshot.total?.cameras;
+    const list = this.#total?.cameras;
     const isNew = list?.indexes.has(cameraId) !== true && !this.#cameraCategories.has(cameraId);
     if (isNew && (list?.ids.length ?? 0) + this.#newCameras >= MAX_CAMERAS_PER_SHARD) {
       return `more than ${MAX_CAMERAS_PER_SHARD} cameras would be active in one shard of the day`;
@@ -84,5 +90,18 @@ export class Draft {
     for (const category of newOfShard) this.#categories.add(category);
     this.#cameraCategories.set(cameraId, ofCamera);
     return undefined;
+  }
+
+  #storedCategories(cameraId: string): Set<string> {
+    const own = counterRow(this.#snapshot, cameraKey(cameraId), 'camera')?.value.tally.categories.keys() ?? [];
+    return new Set([...own, ...(this.#snapshot.elsewhere.get(cameraId) ?? [])]);
+  }
+
+  /** Whether categories can be added. Room for the known ones is reserved, so that these always can. */
+  #hasRoom(present: ReadonlySet<string>, added: readonly string[], most: number): boolean {
+    const unknown = added.filter((category) => !this.#knownCategories.has(category)).length;
+    return (
+      unknown === 0 || present.difference(this.#knownCategories).size + unknown + this.#knownCategories.size <= most
+    );
   }
 }

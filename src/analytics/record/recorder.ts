@@ -4,13 +4,15 @@ import type { Log } from '../../log.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
-import type { DayShards } from '../rows/day-shards.ts';
+import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import { StorageTrouble, WriteConflict, type CounterTable } from '../rows/table.ts';
+import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
+import { type CounterTable } from '../rows/table.ts';
 import type { Outcome } from './commit-draft.ts';
-import { RowCache } from './row-cache.ts';
-import { ShardCommitter } from './shard-committer.ts';
-import { ShardRows } from './shard-rows.ts';
+import { CommitSlots } from './commit-slots.ts';
+import { KnownRows } from './known-rows.ts';
+import { CLOSED_DAY, ShardCommitter, type CommitterOptions } from './shard-committer.ts';
+import { ShardRows, type LastStripe } from './shard-rows.ts';
 import { StaleSnapshot } from './shard-snapshot.ts';
 
 /** Storage cannot take all of the messages now. What was committed stays, and sending all of them again is safe. */
@@ -20,8 +22,13 @@ export class RecorderUnavailable extends Error {
 
 const MAX_WAITING = 50_000;
 const IDLE_COMMITTERS = 64;
-const PARALLEL_COMMITS = 16;
 const PARALLEL_CLAIMS = 16;
+
+/** How a recorder works. */
+export interface RecorderOptions extends Pick<CommitterOptions, 'pause'> {
+  /** The categories that always find room, whatever others are counted. */
+  readonly knownCategories?: Iterable<string>;
+}
 
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
@@ -34,15 +41,24 @@ export class Recorder {
   readonly #table: CounterTable;
   readonly #shards: DayShards;
   readonly #log: Log;
-  readonly #cache = new RowCache();
+  readonly #known = new KnownRows();
+  readonly #lastStripe: LastStripe = { stripe: 0 };
+  readonly #options: CommitterOptions;
   readonly #committers = new Map<string, ShardCommitter>();
-  readonly #commits = pLimit(PARALLEL_COMMITS);
+  /** Messages that were taken and are not answered yet. */
+  #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
 
-  constructor(table: CounterTable, shards: DayShards, log: Log) {
+  constructor(
+    table: CounterTable,
+    shards: DayShards,
+    log: Log,
+    { knownCategories = [], ...options }: RecorderOptions = {},
+  ) {
     this.#table = table;
     this.#shards = shards;
     this.#log = log;
+    this.#options = { ...options, slots: new CommitSlots(), knownCategories: new Set(knownCategories) };
   }
 
   /**
@@ -53,16 +69,18 @@ export class Recorder {
    * @throws {RecorderUnavailable} where all errors come from storage that could not take some of them now
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    if (this.#waiting() + messages.length > MAX_WAITING) {
-      this.#log.warn('too many messages wait to be recorded', { waiting: this.#waiting() });
+    if (this.#waiting + messages.length > MAX_WAITING) {
+      this.#log.warn('too many messages wait to be recorded', { waiting: this.#waiting });
       throw new RecorderUnavailable('too many messages wait to be recorded');
     }
+    this.#waiting += messages.length;
     const recording = this.#record(messages);
     this.#recordings.add(recording);
     try {
       return await recording;
     } finally {
       this.#recordings.delete(recording);
+      this.#waiting -= messages.length;
     }
   }
 
@@ -72,14 +90,15 @@ export class Recorder {
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const claims = new Map<Day, Promise<number>>();
+    const claims = new Map<Day, Promise<number | 'closed'>>();
     const limit = pLimit(PARALLEL_CLAIMS);
     const settled = await Promise.allSettled(
-      messages.map(async (message) => {
+      messages.map(async (message): Promise<Outcome> => {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
-        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
+        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#claim(day))));
         const shards = await claim;
+        if (shards === 'closed') return { refused: CLOSED_DAY };
         return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
       }),
     );
@@ -88,17 +107,24 @@ export class Recorder {
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
 
+  async #claim(day: Day): Promise<number | 'closed'> {
+    try {
+      return await this.#shards.claim(day);
+    } catch (error) {
+      if (error instanceof DayClosed) return 'closed';
+      throw error;
+    }
+  }
+
   #committer(day: Day, shards: number, shard: number): ShardCommitter {
     const partition = shardPartition(day, shard);
     let committer = this.#committers.get(partition);
     if (committer === undefined) {
-      const confirm = async (): Promise<void> => this.#shards.confirm(day, shards);
-      committer = new ShardCommitter(
-        this.#table,
-        partition,
-        new ShardRows(this.#table, partition, this.#cache, confirm),
-        this.#commits,
-      );
+      const rows = new ShardRows(this.#table, partition, this.#known.ofShard(partition), this.#lastStripe, {
+        knownCategories: this.#options.knownCategories,
+        onEmpty: async () => this.#shards.confirm(day, shards),
+      });
+      committer = new ShardCommitter(this.#table, partition, rows, this.#options);
     }
     // Moved behind all others, so that the least recently used one is dropped first.
     this.#committers.delete(partition);
@@ -112,12 +138,6 @@ export class Recorder {
       if (this.#committers.size <= IDLE_COMMITTERS) return;
       if (committer.idle) this.#committers.delete(partition);
     }
-  }
-
-  #waiting(): number {
-    let waiting = 0;
-    for (const committer of this.#committers.values()) waiting += committer.waiting;
-    return waiting;
   }
 
   /** The error to throw for the errors of messages: one that sending again cannot mend comes first. */

@@ -1,21 +1,12 @@
 import pLimit from 'p-limit';
 
-import { cameraProperties, cameraRowFrom } from '../rows/camera-row.ts';
-import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
-import { cameraKey, type KeyRange } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
-import type { KnownCamera, Versioned } from './shard-snapshot.ts';
+import { hasKnownOrder, rangeOver } from '../rows/keys.ts';
+import type { StoredRow } from '../rows/row.ts';
+import { EmptyPages, type CounterTable } from '../rows/table.ts';
 
 const PARALLEL_READS = 16;
 // From this many keys close together one range is cheaper than a read for each.
 const KEYS_FOR_RANGE = 3;
-const CAMERAS_A_KEY_FOR_RANGE = 8;
-const ROWS_A_KEY_FOR_RANGE = 20;
-
-const rangeOver = (keys: Iterable<string>): KeyRange => {
-  const sorted = [...keys].sort();
-  return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''}\u0000` };
-};
 
 /** Reads rows of one shard, each by its key, or many that are close together by a range. A row that is not stored is left out. */
 export class RowReads {
@@ -33,50 +24,39 @@ export class RowReads {
     await this.#limit.map(items, read);
   }
 
-  /** Reads the wanted hours of camera rows, by camera id. `cameras`: how many the shard has in all. */
-  async cameras(
-    wanted: ReadonlyMap<string, ReadonlySet<number>>,
-    cameras: number,
-  ): Promise<ReadonlyMap<string, KnownCamera>> {
-    const found = new Map<string, KnownCamera>();
-    if (wanted.size >= KEYS_FOR_RANGE && cameras <= CAMERAS_A_KEY_FOR_RANGE * wanted.size) {
-      const ids = new Map(Array.from(wanted.keys(), (id) => [cameraKey(id), id]));
-      const known = new Set(Array.from(wanted.values(), (hours) => [...hours]).flat());
-      const select = cameraProperties(known, known);
-      for (const row of await this.#table.all(this.#partition, rangeOver(ids.keys()), { select })) {
-        const cameraId = ids.get(row.rowKey);
-        if (cameraId !== undefined) found.set(cameraId, { etag: row.etag, value: cameraRowFrom(row), known });
-      }
-    } else {
-      await this.each(wanted, async ([cameraId, known]) => {
-        const row = await this.#table.get(this.#partition, cameraKey(cameraId), cameraProperties(known, known));
-        if (row !== undefined) found.set(cameraId, { etag: row.etag, value: cameraRowFrom(row), known });
-      });
-    }
-    return found;
+  /** Reads a row. */
+  async one(key: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+    return this.#table.get(this.#partition, key, select);
   }
 
-  /** Reads event rows, by minute of the day and row key. `eventsIn`: how many events a minute has. */
-  async events(
-    wanted: ReadonlyMap<number, ReadonlySet<string>>,
-    eventsIn: (minute: number) => number,
-  ): Promise<ReadonlyMap<string, Versioned<EventRow>>> {
-    const found = new Map<string, Versioned<EventRow>>();
-    const readOne = async (key: string): Promise<void> => {
-      const row = await this.#table.get(this.#partition, key);
-      if (row !== undefined) found.set(key, { etag: row.etag, value: eventRowFrom(row) });
-    };
-    const readRange = async (keys: ReadonlySet<string>): Promise<void> => {
-      for (const row of await this.#table.all(this.#partition, rangeOver(keys))) {
-        if (keys.has(row.rowKey)) found.set(row.rowKey, { etag: row.etag, value: eventRowFrom(row) });
+  /**
+   * Reads rows, by row key.
+   *
+   * @param mostForRange how many rows a range over the keys may have at most to be cheaper than a read for each key
+   * @param inRange about how many it has
+   */
+  async many(
+    keys: readonly string[],
+    inRange: number,
+    mostForRange: number,
+    select?: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredRow>> {
+    const found = new Map<string, StoredRow>();
+    let single = keys;
+    if (keys.length >= KEYS_FOR_RANGE && inRange <= mostForRange) {
+      const ordered = new Set(keys.filter(hasKnownOrder));
+      try {
+        const rows = await this.#table.all(this.#partition, rangeOver(ordered), select && { select });
+        for (const row of rows) if (ordered.has(row.rowKey)) found.set(row.rowKey, row);
+        single = keys.filter((key) => !ordered.has(key));
+      } catch (error) {
+        if (!(error instanceof EmptyPages)) throw error;
       }
-    };
-    const isCheapRange = (minute: number, { size }: ReadonlySet<string>): boolean =>
-      size >= KEYS_FOR_RANGE && eventsIn(minute) <= ROWS_A_KEY_FOR_RANGE * size;
-    const reads = [...wanted].flatMap(([minute, keys]) =>
-      isCheapRange(minute, keys) ? [async () => readRange(keys)] : Array.from(keys, (key) => async () => readOne(key)),
-    );
-    await this.each(reads, async (read) => read());
+    }
+    await this.each(single, async (key) => {
+      const row = await this.one(key, select);
+      if (row !== undefined) found.set(key, row);
+    });
     return found;
   }
 }

@@ -1,25 +1,33 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
-import type { LimitFunction } from 'p-limit';
-
 import { applyFacets, type EventMessage } from '../model/camera-event.ts';
-import { backoffMs, RequestRefused, StorageTrouble, WriteConflict, type CounterTable } from '../rows/table.ts';
-import { listsTooShort, readVersion } from '../rows/total-row.ts';
+import { DayClosed } from '../rows/day-shards.ts';
+import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
+import { inStripe } from '../rows/stripe-keys.ts';
+import { backoffMs, RequestRefused, StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { listsTooShort } from '../rows/total-row.ts';
 import { fittingInFront, isTooLarge, type Pending } from './batch.ts';
+import type { CommitSlots } from './commit-slots.ts';
 import type { Outcome } from './commit-draft.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
-import { Contention } from './contention.ts';
 import { keyed } from './keyed-message.ts';
-import { PENDING, type ShardRows } from './shard-rows.ts';
+import { answeredVersion, type ShardRows } from './shard-rows.ts';
 import { StaleSnapshot, type ShardSnapshot } from './shard-snapshot.ts';
+import { wantedByMessages } from './wanted-rows.ts';
 
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-const CONFLICT_BASE_MS = 10;
-const CONFLICT_MAX_MS = 100;
+const CONFLICT_BASE_MS = 5;
+const CONFLICT_MAX_MS = 60;
 // Another process must add a category between the reads of each of these tries: after so many the rows are damaged.
 const STALE_TRIES = 5;
+/** Most messages that wait for one shard, so that one in trouble does not use up what may wait in all. */
+const MAX_WAITING = 20_000;
+
+/** The reason why a closed day takes no event. */
+export const CLOSED_DAY = 'the day of data.ts_utc is closed: its counts are final';
 
 /** A batch with its plan. It is written once the ETags from the answer to the transaction before it are known. */
 interface Prepared {
@@ -28,20 +36,31 @@ interface Prepared {
   readonly plan: CommitPlan;
 }
 
+/** What a committer works with, besides the rows of its shard. */
+export interface CommitterOptions {
+  readonly slots: CommitSlots;
+  /** The categories that always find room. */
+  readonly knownCategories: ReadonlySet<string>;
+  /** Waits before the next try. */
+  readonly pause?: (milliseconds: number) => Promise<void>;
+}
+
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
 const isFrame = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
 /**
  * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next one takes as many as
- * fit. After a conflict, or an answer that never came, the rows are read and the differences computed again: a message that
- * was applied already then makes no difference.
+ * fit. Instances do not wait for one another: after a conflict with another writer in its stripe this one moves to another stripe,
+ * and an event that another instance changed is read again, as after an answer that never came. The differences are computed
+ * again: a message that was applied already then makes none.
  */
 export class ShardCommitter {
   readonly #table: CounterTable;
   readonly #partition: string;
   readonly #rows: ShardRows;
-  readonly #limit: LimitFunction;
-  readonly #contention: Contention;
+  readonly #slots: CommitSlots;
+  readonly #knownCategories: ReadonlySet<string>;
+  readonly #pause: (milliseconds: number) => Promise<void>;
   #queue: Pending[] = [];
   /** The ETags that the last transaction answered, by row key. */
   #answered: ReadonlyMap<string, string> = new Map();
@@ -53,18 +72,18 @@ export class ShardCommitter {
   /** After the first batch that stayed stale, one try of its halves tells. */
   #staleTries = STALE_TRIES;
 
-  /** @param limit bounds how many committers of the process write at the same time */
-  constructor(table: CounterTable, partition: string, rows: ShardRows, limit: LimitFunction) {
+  constructor(
+    table: CounterTable,
+    partition: string,
+    rows: ShardRows,
+    { slots, knownCategories, pause = async (milliseconds) => setTimeout(milliseconds) }: CommitterOptions,
+  ) {
     this.#table = table;
     this.#partition = partition;
     this.#rows = rows;
-    this.#limit = limit;
-    this.#contention = new Contention(async () => readVersion(table, partition));
-  }
-
-  /** Messages that wait. */
-  get waiting(): number {
-    return this.#queue.length;
+    this.#slots = slots;
+    this.#knownCategories = knownCategories;
+    this.#pause = pause;
   }
 
   /** Whether no commit is running. */
@@ -75,7 +94,7 @@ export class ShardCommitter {
   /**
    * Commits a message together with others.
    *
-   * @throws {StorageTrouble} where storage did not take it after bounded tries
+   * @throws {StorageTrouble} where storage did not take it after bounded tries, or too much waits for it
    * @throws {WriteConflict | StaleSnapshot} where other processes always committed first
    * @throws {DamagedRow} where a row that it changes is damaged
    */
@@ -84,6 +103,7 @@ export class ShardCommitter {
     const known = this.#rows.committedEvent(keys.eventKey);
     // Times of facets only grow, so a message that is older than a committed state stays older.
     if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
+    if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0);
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...keys, resolve, reject, readFirst: !isFrame(message), uncertain: false });
       this.#running ??= this.#run();
@@ -92,21 +112,16 @@ export class ShardCommitter {
 
   async #run(): Promise<void> {
     let next: Prepared | undefined;
-    this.#contention.startTurn();
     while (next !== undefined || this.#queue.length > 0) {
       // Lets every caller that was just answered queue its next messages.
       if (next === undefined) await setImmediate();
-      await this.#contention.pauseAfterTurn();
-      const prepared = next;
-      next = await this.#limit(async () => {
-        const batch = prepared?.batch ?? this.#take().batch;
-        try {
-          return await this.#commit(batch, prepared, true);
-        } catch (error) {
-          reject(batch, error);
-          return undefined;
-        }
-      });
+      const batch: readonly Pending[] = next?.batch ?? this.#take().batch;
+      try {
+        next = await this.#commit(batch, next, true);
+      } catch (error) {
+        reject(batch, error);
+        next = undefined;
+      }
     }
     this.#running = undefined;
     this.#doubtful = false;
@@ -130,29 +145,31 @@ export class ShardCommitter {
     const started = Date.now();
     let first = prepared;
     for (let conflicts = 0, stale = 0, troubles = 0; ;) {
+      let ready = first;
+      first = undefined;
       try {
-        const ready = first ?? (await this.#prepare(batch));
-        first = undefined;
-        if (ready.plan.writes.length === 0) this.#settle(ready);
-        else if (batch.length > 1 && isTooLarge(ready.plan)) await this.#commitHalves(batch);
-        else return await this.#write(ready, ahead);
+        const result = await this.#slots.run(async () => {
+          ready ??= await this.#prepare(batch);
+          if (ready.plan.writes.length === 0) this.#settle(ready);
+          else if (batch.length > 1 && isTooLarge(ready.plan)) return 'too large';
+          else return this.#write(ready, ahead);
+          return undefined;
+        });
+        if (result !== 'too large') return result;
+        await this.#commitHalves(batch);
         return undefined;
-      } catch (error) {
-        first = undefined;
-        this.#rows.forget(batch);
-        for (const pending of batch) pending.readFirst = true;
+      } catch (thrown) {
+        const error = await this.#recover(batch, thrown, ready);
         const elapsed = Date.now() - started;
         stale = error instanceof StaleSnapshot ? stale + 1 : 0;
         if (stale === this.#staleTries) {
           this.#staleTries = 1;
-          await this.#giveUp(batch, listsTooShort(this.#partition));
+          await this.#giveUp(batch, listsTooShort(this.#partition, ready?.snapshot.stripe ?? 0));
           return undefined;
         }
         if (isConflict(error) && elapsed < CONFLICT_BUDGET_MS) {
           conflicts += 1;
-          this.#contention.lost();
-          await setTimeout(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MAX_MS));
-          await this.#contention.untilQuiet();
+          await this.#pause(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MAX_MS));
         } else if (
           error instanceof StorageTrouble &&
           !this.#doubtful &&
@@ -160,7 +177,7 @@ export class ShardCommitter {
           elapsed < TROUBLE_BUDGET_MS
         ) {
           troubles += 1;
-          await setTimeout(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
+          await this.#pause(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
         } else {
           await this.#giveUp(batch, error);
           return undefined;
@@ -171,19 +188,17 @@ export class ShardCommitter {
 
   async #prepare(batch: readonly Pending[]): Promise<Prepared> {
     const readAll = this.#expectsKnown;
-    const snapshot = await this.#rows.snapshot(batch, readAll);
+    const snapshot = await this.#rows.snapshot(wantedByMessages(batch, readAll));
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
-    if (read.length > 0) this.#expectsKnown = read.some(({ eventKey }) => snapshot.events.has(eventKey));
-    return { batch, snapshot, plan: planCommit(snapshot, batch) };
+    if (read.length > 0) this.#expectsKnown = read.some(({ eventKey }) => snapshot.rows.has(eventKey));
+    return { batch, snapshot, plan: planCommit(snapshot, batch, this.#knownCategories) };
   }
 
   /** Writes one transaction. While it is in flight, prepares the next one if enough messages wait to fill it. */
   async #write(prepared: Prepared, ahead: boolean): Promise<Prepared | undefined> {
     const { batch, snapshot, plan } = prepared;
     const writes = plan.writes.map((write) =>
-      write.kind !== 'insert' && write.etag === PENDING
-        ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
-        : write,
+      write.kind === 'insert' ? write : { ...write, etag: answeredVersion(this.#answered, write.rowKey, write.etag) },
     );
     const answer = Promise.allSettled([this.#table.transact(this.#partition, writes)]);
     // The request is sent before anything else is computed.
@@ -193,12 +208,10 @@ export class ShardCommitter {
       const [result] = await answer;
       if (result.status === 'rejected') throw result.reason;
       this.#answered = new Map(writes.map((write, index) => [write.rowKey, result.value[index] ?? '']));
-      this.#rows.apply(plan, snapshot, (rowKey) => this.#answered.get(rowKey) ?? '');
+      this.#rows.apply(plan, (rowKey) => this.#answered.get(rowKey) ?? '');
     } catch (error) {
-      if (next !== undefined) {
-        this.#rows.forget(next.batch);
-        this.#queue.unshift(...next.batch);
-      }
+      if (next !== undefined) this.#queue.unshift(...next.batch);
+      this.#rows.restore(plan, snapshot);
       if (error instanceof StorageTrouble) for (const pending of batch) pending.uncertain = true;
       throw error;
     }
@@ -207,11 +220,11 @@ export class ShardCommitter {
     return next;
   }
 
-  async #prepareNext({ plan, snapshot }: Prepared): Promise<Prepared | undefined> {
+  async #prepareNext({ plan }: Prepared): Promise<Prepared | undefined> {
     const { batch, full } = this.#take();
     if (full) {
       try {
-        this.#rows.apply(plan, snapshot);
+        this.#rows.apply(plan);
         const next = await this.#prepare(batch);
         if (next.plan.writes.length > 0 && !isTooLarge(next.plan)) return next;
       } catch {
@@ -220,6 +233,45 @@ export class ShardCommitter {
     }
     this.#queue.unshift(...batch);
     return undefined;
+  }
+
+  /**
+   * After a failed try: finds out what was wrong, and forgets what must be read again.
+   *
+   * @param ready what was planned; undefined: not even the rows could be read
+   * @returns the error, or the one that finding out met
+   */
+  async #recover(batch: readonly Pending[], error: unknown, ready: Prepared | undefined): Promise<unknown> {
+    const failed =
+      error instanceof WriteConflict && error.index !== undefined ? ready?.plan.writes[error.index] : undefined;
+    if (failed !== undefined && ready !== undefined) {
+      const { snapshot } = ready;
+      try {
+        if (failed.rowKey === inStripe(TOTAL_KEY, snapshot.stripe)) {
+          if (!(await this.#rows.isStillAlone(snapshot))) await this.#rows.move();
+          return error;
+        }
+        if (failed.rowKey === FENCE_KEY) {
+          await this.#rows.move();
+          return error;
+        }
+      } catch (met) {
+        this.#readAgain(batch);
+        return met;
+      }
+      if (batch.some(({ eventKey }) => eventKey === failed.rowKey)) {
+        this.#rows.forgetEvents(batch.map(({ eventKey }) => eventKey));
+        for (const pending of batch) pending.readFirst = true;
+        return error;
+      }
+    }
+    this.#readAgain(batch);
+    return error;
+  }
+
+  #readAgain(batch: readonly Pending[]): void {
+    this.#rows.forget(batch.map(({ eventKey }) => eventKey));
+    for (const pending of batch) pending.readFirst = true;
   }
 
   #settle({ batch, plan }: Prepared): void {
@@ -241,6 +293,8 @@ export class ShardCommitter {
       const waiting = this.#doubtful ? this.#queue.splice(0) : [];
       this.#doubtful = true;
       reject([...batch, ...waiting], error);
+    } else if (error instanceof DayClosed) {
+      for (const pending of batch) pending.resolve({ refused: CLOSED_DAY });
     } else if (isConflict(error)) {
       reject(batch, error);
     } else if (batch.length > 1) {
@@ -263,11 +317,13 @@ export class ShardCommitter {
     const failed: { half: readonly Pending[]; error: unknown }[] = [];
     for (const half of halvesOf(batch)) {
       try {
-        const ready = await this.#prepare(half);
-        if (ready.plan.writes.length === 0) this.#settle(ready);
-        else await this.#write(ready, false);
+        await this.#slots.run(async () => {
+          const ready = await this.#prepare(half);
+          if (ready.plan.writes.length === 0) this.#settle(ready);
+          else await this.#write(ready, false);
+        });
       } catch (error) {
-        this.#rows.forget(half);
+        this.#readAgain(half);
         failed.push({ half, error });
       }
     }

@@ -3,12 +3,16 @@ import { DecodeError } from './damaged-row.ts';
 // The compact form of counters in binary properties: counts are varints, seven bits a byte, the low ones first. A day of minutes
 // at the limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
 
+/** Greatest size of a signed count: its zigzag form is still a safe integer. */
+const MAX_SIGNED = 2 ** 52 - 1;
+
 /** Encodes counts and bytes. */
 export class ByteWriter {
   readonly #bytes: number[] = [];
 
-  /** Adds a count: a whole number from 0 to 2^53 - 1. */
+  /** Adds a count. @throws {RangeError} where it is not a whole number from 0 to 2^53 - 1 */
   count(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
     let rest = value;
     while (rest >= 0x80) {
       this.#bytes.push((rest % 0x80) | 0x80);
@@ -17,15 +21,21 @@ export class ByteWriter {
     this.#bytes.push(rest);
   }
 
+  /**
+   * Adds a count that may be negative, in zigzag form: 0, -1, 1, -2, … are 0, 1, 2, 3, …
+   *
+   * @throws {RangeError} where it is not a whole number between -2^52 and 2^52
+   */
+  signed(value: number): void {
+    if (!Number.isSafeInteger(value) || Math.abs(value) > MAX_SIGNED) {
+      throw new RangeError('a signed count cannot be encoded');
+    }
+    this.count(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
   /** Adds bytes as they are. */
   raw(bytes: Iterable<number>): void {
     for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  /** Adds bytes after their number. */
-  block(bytes: Uint8Array): void {
-    this.count(bytes.length);
-    this.raw(bytes);
   }
 
   /** Bytes added so far. */
@@ -46,7 +56,7 @@ export const encoded = (write: (writer: ByteWriter) => void): Uint8Array => {
   return writer.bytes();
 };
 
-/** Decodes what a {@link ByteWriter} encoded. Every read throws a {@link DecodeError} where the bytes end too early. */
+/** Decodes what a {@link ByteWriter} encoded. Every read throws a {@link DecodeError} where the bytes are anything else. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   #next = 0;
@@ -67,8 +77,15 @@ export class ByteReader {
       const byte = this.#bytes[this.#next++];
       if (byte === undefined) throw new DecodeError('its bytes end too early');
       value += (byte & 0x7f) * scale;
+      if (value > Number.MAX_SAFE_INTEGER) throw new DecodeError('a count is too large');
       if (byte < 0x80) return value;
     }
+  }
+
+  /** Reads a count that may be negative. */
+  signed(): number {
+    const zigzag = this.count();
+    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
   }
 
   /** Reads so many bytes. */
@@ -78,11 +95,6 @@ export class ByteReader {
     const bytes = this.#bytes.subarray(this.#next, end);
     this.#next = end;
     return bytes;
-  }
-
-  /** Reads bytes after their number. */
-  block(): Uint8Array {
-    return this.raw(this.count());
   }
 
   /** The bytes that a function reads. */

@@ -1,19 +1,20 @@
 import { indexesOf } from './bitset.ts';
+import { decodingRow } from './damaged-row.ts';
 import { escapeId, unescapeId } from './keys.ts';
-import { textName } from './properties.ts';
+import { readTexts, textName } from './properties.ts';
+import type { NewProperties, StoredRow } from './row.ts';
 
 // A string property holds 32K UTF-16 units.
 const PROPERTY_UNITS = 32_000;
 
-/** How many texts of the list the `total` row holds, and each row that continues the list. Each row stays below 1 MiB. */
-export const TOTAL_ROW_TEXTS = 9;
-const FURTHER_ROW_TEXTS = 14;
+/** How many texts a row of the list holds: it stays below 1 MiB. */
+const TEXTS_A_ROW = 14;
 
 /** Most cameras of one shard and day: the bitsets of an hour's row stay below its 1 MiB. */
 export const MAX_CAMERAS_PER_SHARD = 32_000;
 
 /** The property, or the first of the properties, that a row keeps texts of the list in. */
-export const CAMERAS = 'cameras';
+const CAMERAS = 'cameras';
 
 /**
  * The active cameras of a shard's day, in the order of their first events. The list is only appended to, so a reader who knows how
@@ -63,12 +64,21 @@ export const cameraListFrom = (texts: readonly string[]): CameraList => {
   };
 };
 
-/** The row and the property of a text of the list: row 0 is `total`, rows 1 to n continue the list. */
-export const locationOfText = (index: number): { row: number; property: string } => {
-  const further = index - TOTAL_ROW_TEXTS;
-  if (further < 0) return { row: 0, property: textName(CAMERAS, index) };
-  return {
-    row: Math.floor(further / FURTHER_ROW_TEXTS) + 1,
-    property: textName(CAMERAS, further % FURTHER_ROW_TEXTS),
-  };
+/** The texts that a row of the list holds. @throws {DamagedRow} */
+export const listTextsFrom = (row: StoredRow): readonly string[] =>
+  decodingRow(row, () => readTexts(CAMERAS, row.properties));
+
+/**
+ * The rows of a list that differ from those of the list that it grew from.
+ *
+ * @returns by their numbers, from 1: the properties to write
+ */
+export const changedListRows = (before: CameraList, list: CameraList): ReadonlyMap<number, NewProperties> => {
+  const rows = new Map<number, NewProperties>();
+  for (const [index, text] of list.texts.entries()) {
+    if (before.texts[index] === text) continue;
+    const number = Math.floor(index / TEXTS_A_ROW) + 1;
+    rows.set(number, { ...rows.get(number), [textName(CAMERAS, index % TEXTS_A_ROW)]: text });
+  }
+  return rows;
 };

@@ -1,5 +1,5 @@
 import { hourOfMinute } from '../model/day.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { DecodeError, decodingRow } from './damaged-row.ts';
@@ -82,35 +82,58 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     return { index, tally, hours };
   });
 
-/**
- * A camera's row with a difference added.
- *
- * @param minute minute of the day, 0 to 1439
- * @throws {DecodeError}
- */
-export const addToCamera = (row: CameraRow, minute: number, difference: Tally): CameraRow => {
-  const hour = hourOfMinute(minute);
-  const before = row.hours.get(hour);
-  const tally = plus(row.tally, difference);
-  const bytes = before?.minutes ?? new Uint8Array();
-  // Minutes before the changed one keep their bytes.
-  const kept = before?.last !== undefined && minute % 60 >= before.last.minute ? before.last.start : 0;
-  const minutes = new Map(readMinutes(bytes.subarray(kept), row.tally));
-  minutes.set(minute % 60, plus(minutes.get(minute % 60) ?? EMPTY_TALLY, difference));
+/** Differences to the counters of a camera. */
+export interface CameraDifference {
+  readonly day: Tally;
+  /** By hour of the day, 0 to 23. */
+  readonly hours: ReadonlyMap<number, Tally>;
+  /** By minute of the day, 0 to 1439. */
+  readonly minutes: ReadonlyMap<number, Tally>;
+}
+
+/** The hours of the day that a difference changes. */
+export const hoursOf = ({ hours, minutes }: CameraDifference): ReadonlySet<number> =>
+  new Set([...hours.keys(), ...Array.from(minutes.keys(), hourOfMinute)]);
+
+/** A camera's row with a difference added. @throws {DecodeError} */
+export const addToCamera = (row: CameraRow, difference: CameraDifference): CameraRow => {
+  const tally = plus(row.tally, difference.day);
   const indexes = indexesOf(tally.categories.keys());
+  const hours = new Map(row.hours);
+  const byHour = Map.groupBy(difference.minutes, ([minute]) => hourOfMinute(minute));
+  for (const hour of hoursOf(difference)) {
+    const before = row.hours.get(hour) ?? EMPTY_HOUR;
+    const changed = (byHour.get(hour) ?? []).map(([minute, added]) => [minute % 60, added] as const);
+    hours.set(hour, {
+      tally: plus(before.tally, difference.hours.get(hour) ?? EMPTY_TALLY),
+      ...addToMinutes(before, new Map(changed), row.tally, indexes),
+    });
+  }
+  return { index: row.index, tally, hours };
+};
+
+const EMPTY_HOUR: CameraHour = { tally: EMPTY_TALLY, minutes: new Uint8Array() };
+
+/** The minutes of an hour with differences added, by minute of the hour. */
+const addToMinutes = (
+  { minutes: bytes, last: lastBefore }: CameraHour,
+  differences: ReadonlyMap<number, Tally>,
+  ofDay: Tally,
+  indexes: ReadonlyMap<string, number>,
+): Omit<CameraHour, 'tally'> => {
+  if (differences.size === 0) return { minutes: bytes, ...(lastBefore && { last: lastBefore }) };
+  // Minutes before the changed ones keep their bytes.
+  const kept = lastBefore !== undefined && Math.min(...differences.keys()) >= lastBefore.minute ? lastBefore.start : 0;
+  const minutes = new Map(readMinutes(bytes.subarray(kept), ofDay));
+  for (const [minute, difference] of differences) addTo(minutes, minute, difference);
   const writer = new ByteWriter();
   let last = { minute: 0, start: 0 };
-  for (const [ofHour, ofMinute] of [...minutes].sort(([left], [right]) => left - right)) {
-    last = { minute: ofHour, start: kept + writer.length };
-    writer.count(ofHour);
+  for (const [minute, ofMinute] of [...minutes].sort(([left], [right]) => left - right)) {
+    last = { minute, start: kept + writer.length };
+    writer.count(minute);
     writeTally(writer, ofMinute, indexes);
   }
-  const changed: CameraHour = {
-    tally: plus(before?.tally ?? EMPTY_TALLY, difference),
-    minutes: Buffer.concat([bytes.subarray(0, kept), writer.bytes()]),
-    last,
-  };
-  return { index: row.index, tally, hours: new Map(row.hours).set(hour, changed) };
+  return { minutes: Buffer.concat([bytes.subarray(0, kept), writer.bytes()]), last };
 };
 
 /** Writes the day's tally, the index and some hours of a camera's row; `etag` undefined: the row is not stored yet. */

@@ -3,17 +3,28 @@ import { LRUCache } from 'lru-cache';
 import type { Day } from '../model/day.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
 import { DamagedRow } from './damaged-row.ts';
-import { dayPartition, SHARDS_KEY } from './keys.ts';
-import { StorageTrouble, type CounterTable } from './table.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from './keys.ts';
+import { StorageTrouble } from './storage-errors.ts';
+import type { CounterTable } from './table.ts';
+
+/** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
+export class DayClosed extends Error {
+  override readonly name = 'DayClosed';
+}
+
+interface Manifest {
+  readonly shards: number;
+  readonly closed: boolean;
+}
 
 /**
- * How many shards each day has, from the day's manifest: its `shards` row, which the day's first event writes and nothing changes.
- * So the number for new days may be changed at any time.
+ * How many shards each day has, from the day's manifest: its `shards` row, which the day's first event writes and nothing changes
+ * but the closing of the day. So the number for new days may be changed at any time.
  */
 export class DayShards {
   readonly #table: CounterTable;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, number>({ max: 5_000 });
+  readonly #known = new LRUCache<Day, Manifest>({ max: 5_000 });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
   constructor(table: CounterTable, forNewDays: number) {
@@ -23,13 +34,38 @@ export class DayShards {
 
   /** How many shards a day has; undefined where it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    return this.#known.get(day) ?? this.#read(day);
+    return (this.#known.get(day) ?? (await this.#read(day)))?.shards;
   }
 
-  /** How many shards a day has. Writes the manifest of a day that has no events yet. @throws {StorageTrouble | DamagedRow} */
+  /**
+   * How many shards a day has. Writes the manifest of a day that has no events yet, after a row for the day in the index of open
+   * days: so the timer that closes old days finds every day.
+   *
+   * @throws {StorageTrouble | DamagedRow}
+   * @throws {DayClosed} where this process has seen that the day is closed. One that it remembers as open may be closed meanwhile:
+   *   then the fence of the shard refuses the commit
+   */
   async claim(day: Day): Promise<number> {
-    const known = await this.find(day);
-    if (known !== undefined) return known;
+    const known = this.#known.get(day) ?? (await this.#read(day)) ?? (await this.#write(day));
+    if (known.closed) throw new DayClosed();
+    return known.shards;
+  }
+
+  /**
+   * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
+   * only where storage was emptied while the app runs.
+   *
+   * @throws {StorageTrouble} where it has another number, or storage does not answer
+   * @throws {DamagedRow}
+   * @throws {DayClosed}
+   */
+  async confirm(day: Day, shards: number): Promise<void> {
+    this.#known.delete(day);
+    if ((await this.claim(day)) !== shards) throw new StorageTrouble(0);
+  }
+
+  async #write(day: Day): Promise<Manifest> {
+    await this.#table.insert(OPEN_DAYS_PARTITION, { kind: 'insert', rowKey: day, properties: {} });
     await this.#table.insert(dayPartition(day), {
       kind: 'insert',
       rowKey: SHARDS_KEY,
@@ -40,26 +76,18 @@ export class DayShards {
     return stored;
   }
 
-  /**
-   * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
-   * only where storage was emptied while the app runs.
-   *
-   * @throws {StorageTrouble} where it has another number, or storage does not answer
-   * @throws {DamagedRow}
-   */
-  async confirm(day: Day, shards: number): Promise<void> {
-    this.#known.delete(day);
-    if ((await this.claim(day)) !== shards) throw new StorageTrouble(0);
-  }
-
-  async #read(day: Day): Promise<number | undefined> {
+  async #read(day: Day): Promise<Manifest | undefined> {
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
     if (row === undefined) return undefined;
-    const { shards } = row.properties;
+    const { shards, closed = false } = row.properties;
     if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
       throw new DamagedRow(row.partitionKey, row.rowKey, `shards is not a number from 1 to ${MAX_SHARDS}`);
     }
-    this.#known.set(day, shards);
-    return shards;
+    if (typeof closed !== 'boolean') {
+      throw new DamagedRow(row.partitionKey, row.rowKey, 'closed is not true or false');
+    }
+    const manifest = { shards, closed };
+    this.#known.set(day, manifest);
+    return manifest;
   }
 }

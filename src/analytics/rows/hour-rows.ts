@@ -4,7 +4,8 @@ import { ByteReader, encoded } from './bytes.ts';
 import { DecodeError, decodingRow } from './damaged-row.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
 import { writeOf, type RowWrite, type StoredRow } from './row.ts';
-import { readTally, writeTally } from './tally-bytes.ts';
+import { packBitset, unpackBitset } from './packed-bitset.ts';
+import { readEventCount, readTally, writeTally } from './tally-bytes.ts';
 
 /** An hour or a minute of a shard, over all its cameras. */
 export interface Bucket {
@@ -40,7 +41,7 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
     for (const number of new Set([...tallies.keys(), ...cameras.keys()])) {
       const [tally, active] = [tallies.get(number), cameras.get(number)];
       if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
-      buckets.set(number, { tally, active });
+      buckets.set(number, { tally, active: unpackBitset(active) });
     }
     return buckets;
   });
@@ -55,8 +56,8 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
 
-/** How many events a bucket has: the first count of its tally. Throws a {@link DecodeError} where it has none. */
-export const eventsOf = ({ tally }: Bucket): number => new ByteReader(tally).count();
+/** How many events a bucket has; in one stripe of several perhaps fewer than none. @throws {DecodeError} */
+export const eventsOf = ({ tally }: Bucket): number => readEventCount(new ByteReader(tally));
 
 /**
  * A row with a difference added to one of its buckets.
@@ -91,5 +92,8 @@ export const bucketsWrite = (
 ): RowWrite =>
   writeOf(rowKey, etag, {
     ...numberedBytes(TALLY, numbers, (number) => row.get(number)?.tally),
-    ...numberedBytes(ACTIVE, numbers, (number) => row.get(number)?.active),
+    ...numberedBytes(ACTIVE, numbers, (number) => {
+      const active = row.get(number)?.active;
+      return active && packBitset(active);
+    }),
   });

@@ -4,21 +4,22 @@ import { DecodeError } from './damaged-row.ts';
 /** A number from 0 to 99 as keys and property names have it: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-// Table Storage forbids / \ # ? in keys, % causes trouble with encodings, and | separates the parts of a key. Each is replaced
-// by its full-width twin, which looks alike; a twin in an id is replaced by a noncharacter, which no id has. One character
-// replaces one, so a key with two ids of 128 characters stays far below its limit of 512.
-const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
-const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
+// Table Storage forbids / \ # ? in keys, % causes trouble with encodings, | separates the parts of a key, and a space starts the
+// suffix of a stripe. Each is replaced by its full-width twin, which looks alike, or by a noncharacter, which no id has; a twin in
+// an id is replaced by a noncharacter as well. One character replaces one, so a key with two ids of 128 characters stays far below
+// its limit of 512.
+const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029 ';
+const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7\uFDD8';
 
 /** An id as keys and camera lists have it. */
 export const escapeId = (id: string): string =>
-  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
+  id.replace(/[ /\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
   );
 
 /** Reverses {@link escapeId}. */
 export const unescapeId = (text: string): string =>
-  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) =>
+  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD8]/g, (escaped) =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
 
@@ -27,6 +28,19 @@ export interface KeyRange {
   readonly from: string;
   readonly before: string;
 }
+
+/**
+ * The range from the first to the last of some keys. Only for keys of which no character is above U+FFFF: whether storage sorts
+ * those by their code point or by their UTF-16 units is not known.
+ */
+export const rangeOver = (keys: Iterable<string>): KeyRange => {
+  const sorted = [...keys].sort();
+  // No key is between one and the same with a space: keys have no character below the space.
+  return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''} ` };
+};
+
+/** Whether {@link rangeOver} takes a key. */
+export const hasKnownOrder = (key: string): boolean => !/[\uD800-\uDFFF]/.test(key);
 
 /** All keys with a prefix that ends with the separator. */
 const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
@@ -40,10 +54,18 @@ export const shardPartition = (day: Day, shard: number): string => `${day}_${two
 /** The day's manifest: how many shards it has. */
 export const SHARDS_KEY = 'shards';
 
-/** The row of the shard's tally for the day and its active cameras. */
+/** The partition of the days that are not closed: a row a day, whose key is the day. */
+export const OPEN_DAYS_PARTITION = 'open-days';
+
+/** The row that only new stripes and the closing of the day change. */
+export const FENCE_KEY = 'stripes';
+
+// The rows below are counter rows: they exist once per stripe. The functions and constants name those of stripe 0.
+
+/** The row of the shard's tally for the day. */
 export const TOTAL_KEY = 'total';
 
-/** A row that continues the list of active cameras; they are numbered from 1. */
+/** A row of the list of active cameras; they are numbered from 1. */
 export const camerasKey = (number: number): string => `cameras|${String(number).padStart(4, '0')}`;
 
 /** The row of the shard's day, hour by hour. */
@@ -55,8 +77,12 @@ export const hourKey = (hour: number): string => `hour|${twoDigits(hour)}`;
 /** A minute of the day, 0 to 1439 → `0815`. */
 const clockOf = (minute: number): string => twoDigits(Math.floor(minute / 60)) + twoDigits(minute % 60);
 
-/** The row of a minute of the shard (0 to 1439), sample by sample. */
-export const minuteKey = (minute: number): string => `minute|${clockOf(minute)}`;
+/** Seconds of a minute in one row. Half a minute of the top of the field, 210 frames a second, takes about 35 KB. */
+export const SECONDS_A_ROW = 30;
+
+/** The row of half a minute of the shard, sample by sample: the one that a second (0 to 59) of the minute (0 to 1439) is in. */
+export const minuteKey = (minute: number, second: number): string =>
+  `minute|${clockOf(minute)}|${twoDigits(second - (second % SECONDS_A_ROW))}`;
 
 /** The row of a camera's day. */
 export const cameraKey = (cameraId: string): string => `camera|${escapeId(cameraId)}`;
@@ -77,8 +103,8 @@ const ALL_MINUTES: KeyRange = keysUnder('minute|');
 
 /** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
 export const minutesOfHour = (hour: number): KeyRange => ({
-  from: hour === 0 ? ALL_MINUTES.from : minuteKey(hour * 60),
-  before: hour === 23 ? ALL_MINUTES.before : minuteKey((hour + 1) * 60),
+  from: hour === 0 ? ALL_MINUTES.from : `minute|${clockOf(hour * 60)}`,
+  before: hour === 23 ? ALL_MINUTES.before : `minute|${clockOf((hour + 1) * 60)}`,
 });
 
 /** All event rows. */
@@ -110,11 +136,12 @@ export const parseHourKey = (key: string): number => {
   return minute / 60;
 };
 
-/** The minute of the day (0 to 1439) in the key of a minute row. */
-export const parseMinuteKey = (key: string): number => {
-  const minute = minuteOfClock(partsOf(key, 'minute', 1).join(''));
-  if (minute === undefined) throw notKeyOf('minute');
-  return minute;
+/** The minute of the day (0 to 1439) and the first second (0 or 30) in the key of a minute row. */
+export const parseMinuteKey = (key: string): { minute: number; second: number } => {
+  const [clock = '', text = ''] = partsOf(key, 'minute', 2);
+  const [minute, second] = [minuteOfClock(clock), Number(text)];
+  if (minute === undefined || second >= 60 || minuteKey(minute, second) !== key) throw notKeyOf('minute');
+  return { minute, second };
 };
 
 /** The camera in the key of a camera row. */
@@ -126,4 +153,11 @@ export const parseEventKey = (key: string): { minute: number; cameraId: string; 
   const minute = minuteOfClock(clock);
   if (minute === undefined) throw notKeyOf('event');
   return { minute, cameraId: unescapeId(camera), eventId: unescapeId(event) };
+};
+
+/** The number in the key of a row of the camera list. */
+export const parseCamerasKey = (key: string): number => {
+  const number = Number(partsOf(key, 'cameras', 1).join(''));
+  if (camerasKey(number) !== key) throw notKeyOf('cameras');
+  return number;
 };

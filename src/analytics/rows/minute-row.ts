@@ -20,7 +20,7 @@ export interface Sample<Counts = Tally> {
 /** A sample with its tally as `readTally` reads it. */
 export type StoredSample = Sample<Uint8Array>;
 
-/** A `minute|0815` row: the samples of each second (0 to 59) that has events, as {@link samplesOf} reads them. */
+/** A `minute|0815|30` row: the samples of each second of half a minute that has events, as {@link samplesOf} reads them. */
 export type MinuteRow = ReadonlyMap<number, Uint8Array>;
 
 /** A row without samples. */
@@ -32,11 +32,11 @@ const SECONDS = 60;
 const SAMPLES = 's';
 
 /**
- * Most bytes of a second: 60 seconds stay within a row's 1 MiB. A frame takes about 10 bytes in a shard with few categories, so
- * a second holds more than 1,000 frames, or about 150 with 750 categories. A second with more has overflowed: its samples are
- * dropped, and readers use its event rows.
+ * Most bytes of a second: the 30 seconds of a row stay within a third of its 1 MiB. A frame takes 5 to 8 bytes in a shard with few
+ * categories, so a second holds more than 1,200 frames, six times the top of the field. A second with more has overflowed: its samples are dropped, and readers
+ * use its event rows.
  */
-const MAX_SECOND_BYTES = 16_000;
+const MAX_SECOND_BYTES = 10_000;
 // Shorter than any sample.
 const OVERFLOWED = Uint8Array.of(0);
 const isOverflowed = (bytes: Uint8Array): boolean => bytes.length === 1 && bytes[0] === 0;
@@ -47,9 +47,14 @@ export const secondOf = (microsecond: number): number => Math.floor(microsecond 
 const secondsBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: secondOf(to) - secondOf(from) + 1 }, (_, index) => secondOf(from) + index);
 
-/** The properties that hold the samples between two microseconds of the minute, both included. */
-export const sampleProperties = (from: number, to: number): readonly string[] =>
-  secondsBetween(from, to).map((second) => numberedName(SAMPLES, second));
+/** The rows that hold the samples between two microseconds of a minute of the day, both included: keys, and properties to read. */
+export const sampleRows = (minute: number, from: number, to: number): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Array.from(
+      Map.groupBy(secondsBetween(from, to), (second) => minuteKey(minute, second)),
+      ([key, seconds]) => [key, seconds.map((second) => numberedName(SAMPLES, second))],
+    ),
+  );
 
 /** The samples of a row, or those of them that were read. @throws {DamagedRow} */
 export const minuteRowFrom = (row: StoredRow): MinuteRow =>
@@ -138,20 +143,16 @@ export const addSamples = (
   return after;
 };
 
-/**
- * Writes the seconds of a row that differences were added to; `etag` undefined: the row is not stored yet.
- *
- * @param minute minute of the day, 0 to 1439
- */
+/** Writes the seconds of a row that differences were added to; `etag` undefined: the row is not stored yet. */
 export const minuteRowWrite = (
-  minute: number,
+  rowKey: string,
   etag: string | undefined,
   row: MinuteRow,
-  differences: readonly Sample[],
+  differences: readonly Pick<Sample, 'microsecond'>[],
 ): RowWrite => {
   const seconds = new Set(differences.map(({ microsecond }) => secondOf(microsecond)));
   return writeOf(
-    minuteKey(minute),
+    rowKey,
     etag,
     numberedBytes(SAMPLES, seconds, (second) => row.get(second)),
   );

@@ -1,4 +1,5 @@
 import type { RowKeys } from './damaged-row.ts';
+import { FORMAT, FORMAT_PROPERTY } from './format.ts';
 
 /** The properties of a stored row, or those of them that were read, by name. */
 export type Properties = Readonly<Record<string, unknown>>;
@@ -15,6 +16,9 @@ export type PropertyValue = string | number | boolean | Uint8Array;
 /** Properties to write. */
 export type NewProperties = Readonly<Record<string, PropertyValue>>;
 
+/** The version of a row that exists, whatever its version. */
+export const ANY_VERSION = '*';
+
 /** One write of a transaction. An insert requires that the row does not exist, the others that it has not changed. */
 export type RowWrite =
   | { readonly kind: 'insert'; readonly rowKey: string; readonly properties: NewProperties }
@@ -22,6 +26,7 @@ export type RowWrite =
       /** `merge` keeps the properties that it does not name; `replace` removes them. */
       readonly kind: 'merge' | 'replace';
       readonly rowKey: string;
+      /** {@link ANY_VERSION} passes every fence: only for a merge of properties that nothing else writes. */
       readonly etag: string;
       readonly properties: NewProperties;
     };
@@ -33,3 +38,7 @@ export const writeOf = (
   properties: NewProperties,
   kind: 'merge' | 'replace' = 'merge',
 ): RowWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
+
+/** The properties that a write sends: with the format, unless it keeps what the row has. */
+export const sentProperties = ({ kind, properties }: RowWrite): NewProperties =>
+  kind === 'merge' ? properties : { ...properties, [FORMAT_PROPERTY]: FORMAT };

@@ -1,41 +1,10 @@
 import { odata, type TableClient, type TransactionAction } from '@azure/data-tables';
 
 import { readSdkError } from '../../azure/sdk-error.ts';
+import { checkFormat, FORMAT_PROPERTY } from './format.ts';
 import type { KeyRange } from './keys.ts';
-import type { RowWrite, StoredRow } from './row.ts';
-
-/** A row was not as a write expected: another writer, or this one by a request whose answer was lost, had changed it. */
-export class WriteConflict extends Error {
-  override readonly name = 'WriteConflict';
-}
-
-/** Storage did not take a request, or did not answer: a write may have been applied or not. Trying again may help. */
-export class StorageTrouble extends Error {
-  override readonly name = 'StorageTrouble';
-  /** How long storage asked to wait, in milliseconds; 0 where it did not. */
-  readonly retryAfterMs: number;
-
-  constructor(retryAfterMs: number, options?: ErrorOptions) {
-    super('table storage did not take the request', options);
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-/** Storage refuses this request, and would refuse it again. */
-export class RequestRefused extends Error {
-  override readonly name = 'RequestRefused';
-  readonly status: number;
-
-  constructor(status: number, options?: ErrorOptions) {
-    super(`table storage refused the request with status ${status}`, options);
-    this.status = status;
-  }
-}
-
-/** The table does not exist, and this client does not create it. */
-export class TableMissing extends Error {
-  override readonly name = 'TableMissing';
-}
+import { sentProperties, type RowWrite, type StoredRow } from './row.ts';
+import { backoffMs, isMissingTable, kindOf, StorageTrouble, TableMissing, WriteConflict } from './storage-errors.ts';
 
 /** How a table is used. */
 export interface CounterTableOptions {
@@ -48,28 +17,20 @@ export interface CounterTableOptions {
 const REQUEST_DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const PAGE_ROWS = 1_000;
-
-/** How long to wait after try `n` (1, 2, …) failed: exponential, with full jitter, in milliseconds. */
-export const backoffMs = (tries: number, baseMs: number, mostMs: number): number =>
-  Math.random() * Math.min(mostMs, baseMs * 2 ** (tries - 1));
+const MOST_EMPTY_PAGES = 20;
 
 const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
-const isMissingTable = (error: unknown): boolean => {
-  const { status, code } = readSdkError(error);
-  return status === 404 && code === 'TableNotFound';
-};
+/** A page of rows. */
+export interface Page {
+  /** Read together, in the order of their keys. */
+  readonly rows: readonly StoredRow[];
+  /** undefined: the range has no more rows. Else it may have, also where this page is empty. */
+  readonly continuation: string | undefined;
+}
 
-/** An error of the SDK → one of the three kinds that matter here. */
-const kindOf = (error: unknown): Error => {
-  const { status, retryAfterMs = 0 } = readSdkError(error);
-  // Below 400: success, in an answer that cannot be read. The write may have been applied.
-  if (status === undefined || status < 400) return new StorageTrouble(0, { cause: error });
-  if (status === 409 || status === 412 || status === 404) return new WriteConflict('a row changed', { cause: error });
-  // 401 and 403: the app's own access is wrong. That is no fault of what is written, and it can be mended.
-  if (status >= 500 || [401, 403, 408, 429].includes(status)) return new StorageTrouble(retryAfterMs, { cause: error });
-  return new RequestRefused(status, { cause: error });
-};
+/** Storage answered one empty page after another. Reading the rows by their keys may help. */
+export class EmptyPages extends StorageTrouble {}
 
 /** Options of a read. */
 export interface ReadOptions {
@@ -85,8 +46,12 @@ const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown
   if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0);
   // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
   const properties = Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== null));
+  checkFormat({ partitionKey, rowKey }, properties);
   return { partitionKey, rowKey, etag, properties };
 };
+
+/** The names to select for some properties. */
+const selectOf = (select: readonly string[]): string[] => ['RowKey', FORMAT_PROPERTY, ...select];
 
 /**
  * The table of the counters, over the SDK: every request has a deadline and every update an ETag. Failed reads are repeated.
@@ -119,7 +84,7 @@ export class CounterTable {
       try {
         const entity = await this.#client().getEntity(partitionKey, rowKey, {
           abortSignal: AbortSignal.timeout(this.#deadlineMs),
-          ...(select && { queryOptions: { select: ['RowKey', ...select] } }),
+          ...(select && { queryOptions: { select: selectOf(select) } }),
         });
         return storedRow(partitionKey, { ...entity, rowKey });
       } catch (error) {
@@ -133,28 +98,47 @@ export class CounterTable {
    * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
    * page were read together, those of two pages were not.
    *
+   * @throws {EmptyPages} where storage only answers empty pages
    * @throws {StorageTrouble} after bounded tries of one page
    * @throws {TableMissing} where there is no table and this client creates none
    */
   async *pages(partitionKey: string, range: KeyRange, options: ReadOptions = {}): AsyncGenerator<readonly StoredRow[]> {
+    let next: string | undefined;
+    let empty = 0;
+    do {
+      const { rows, continuation } = await this.page(partitionKey, range, options, next);
+      empty = rows.length === 0 ? empty + 1 : 0;
+      if (empty > MOST_EMPTY_PAGES) throw new EmptyPages(0);
+      next = continuation;
+      yield rows;
+    } while (next !== undefined);
+  }
+
+  /**
+   * One page of the rows of a key range, which were read together.
+   *
+   * @param from the continuation of the page before; undefined: the first page
+   * @throws {StorageTrouble} after bounded tries
+   * @throws {TableMissing} where there is no table and this client creates none
+   */
+  async page(partitionKey: string, range: KeyRange, options: ReadOptions = {}, from?: string): Promise<Page> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
     const filter = options.filter === undefined ? keys : `${keys} and ${options.filter}`;
-    let continuation: string | undefined;
-    do {
-      const page = await this.#reading(async () => {
-        const pages = this.#client()
-          .listEntities({
-            queryOptions: { filter, ...(options.select && { select: ['RowKey', ...options.select] }) },
-            abortSignal: AbortSignal.timeout(this.#deadlineMs),
-          })
-          .byPage({ maxPageSize: PAGE_ROWS, ...(continuation !== undefined && { continuationToken: continuation }) });
-        const { value, done } = await pages.next();
-        return done === true ? undefined : value;
-      });
-      if (page === undefined) return;
-      continuation = page.continuationToken;
-      yield page.map((entity) => storedRow(partitionKey, entity));
-    } while (continuation !== undefined && continuation !== '');
+    const page = await this.#reading(async () => {
+      const pages = this.#client()
+        .listEntities({
+          queryOptions: { filter, ...(options.select && { select: selectOf(options.select) }) },
+          abortSignal: AbortSignal.timeout(this.#deadlineMs),
+        })
+        .byPage({ maxPageSize: PAGE_ROWS, ...(from !== undefined && { continuationToken: from }) });
+      const { value, done } = await pages.next();
+      return done === true ? undefined : value;
+    });
+    const continuation = page?.continuationToken;
+    return {
+      rows: (page ?? []).map((entity) => storedRow(partitionKey, entity)),
+      continuation: continuation === '' ? undefined : continuation,
+    };
   }
 
   /** All rows of a key range; see {@link pages}. */
@@ -175,7 +159,7 @@ export class CounterTable {
    */
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const actions = writes.map((write): TransactionAction => {
-      const entity = { partitionKey, rowKey: write.rowKey, ...write.properties };
+      const entity = { partitionKey, rowKey: write.rowKey, ...sentProperties(write) };
       if (write.kind === 'insert') return ['create', entity];
       // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
       return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];

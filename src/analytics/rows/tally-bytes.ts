@@ -1,35 +1,69 @@
 import type { CategoryTally, Tally } from '../model/tally.ts';
-import { indexesIn, withIndexes } from './bitset.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
+import { DecodeError } from './damaged-row.ts';
 
-// A tally in bytes: events, reviewed, annotated; a bitset of its categories, by their indexes in a list that is kept elsewhere;
-// and the three counts of each category. Reading throws a DecodeError where the bytes are anything else.
+// A tally in bytes. A header: twice the number of its categories, plus 1 where its three counts of events follow; without them it
+// is of one event, neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that
+// is kept elsewhere: eight times the number of indexes left out since the one before, plus a bit for each of its counts that is
+// not 0; and those counts. Counts may be negative: a stripe may hold the correction of an event that another one counted.
+// A frame without detections takes one byte. Reading throws a DecodeError where the bytes are anything else.
 const COUNTS_OF_CATEGORY = 3;
+const BITS = [1, 2, 4] as const;
 
-/** Writes a tally; `indexes` has the index of each category in the list. */
+const isOneFrame = ({ events, reviewed, annotated }: Tally): boolean =>
+  events === 1 && reviewed === 0 && annotated === 0;
+
+const countsOf = ({ detections, reviewed, annotations }: CategoryTally): readonly number[] => [
+  detections,
+  reviewed,
+  annotations,
+];
+
+/** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} where a count is too large */
 export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
-  writer.count(tally.events);
-  writer.count(tally.reviewed);
-  writer.count(tally.annotated);
+  const oneFrame = isOneFrame(tally);
+  writer.count(2 * tally.categories.size + (oneFrame ? 0 : 1));
+  if (!oneFrame) for (const count of [tally.events, tally.reviewed, tally.annotated]) writer.signed(count);
   const categories = [...tally.categories]
-    .map(([category, counts]): [number, CategoryTally] => {
+    .map(([category, counts]): readonly [number, readonly number[]] => {
       const index = indexes.get(category);
       if (index === undefined) throw new RangeError('a category is not in the list of categories');
-      return [index, counts];
+      return [index, countsOf(counts)];
     })
     .sort(([left], [right]) => left - right);
-  writer.block(
-    withIndexes(
-      new Uint8Array(),
-      categories.map(([index]) => index),
-    ),
-  );
-  for (const [, counts] of categories) {
-    writer.count(counts.detections);
-    writer.count(counts.reviewed);
-    writer.count(counts.annotations);
+  let next = 0;
+  for (const [index, counts] of categories) {
+    const present = BITS.filter((_, position) => counts[position] !== 0);
+    writer.count(8 * (index - next) + present.reduce<number>((bits, bit) => bits + bit, 0));
+    for (const count of counts) if (count !== 0) writer.signed(count);
+    next = index + 1;
   }
 };
+
+/** What reading a tally calls for each count. */
+interface TallyVisitor {
+  readonly events: (events: number, reviewed: number, annotated: number) => void;
+  readonly category: (index: number, counts: readonly number[]) => void;
+}
+
+const visitTally = (reader: ByteReader, { events, category }: TallyVisitor): void => {
+  const header = reader.count();
+  if (header % 2 === 0) events(1, 0, 0);
+  else events(reader.signed(), reader.signed(), reader.signed());
+  let next = 0;
+  for (let left = Math.floor(header / 2); left > 0; left -= 1) {
+    const bits = reader.count();
+    const index = next + Math.floor(bits / 8);
+    category(
+      index,
+      BITS.map((bit) => ((bits & bit) === 0 ? 0 : reader.signed())),
+    );
+    next = index + 1;
+  }
+};
+
+// A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length.
+const MAX_INDEX = 10_000;
 
 /** Adds up stored tallies by the indexes of their categories, which are named last. */
 export class TallySum {
@@ -41,15 +75,20 @@ export class TallySum {
 
   /** Adds the next tally of a reader. */
   add(reader: ByteReader): void {
-    this.#events += reader.count();
-    this.#reviewed += reader.count();
-    this.#annotated += reader.count();
-    for (const index of indexesIn(reader.block())) {
-      const first = COUNTS_OF_CATEGORY * index;
-      for (let count = first; count < first + COUNTS_OF_CATEGORY; count += 1) {
-        this.#counts[count] = (this.#counts[count] ?? 0) + reader.count();
-      }
-    }
+    visitTally(reader, {
+      events: (events, reviewed, annotated) => {
+        this.#events += events;
+        this.#reviewed += reviewed;
+        this.#annotated += annotated;
+      },
+      category: (index, counts) => {
+        if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
+        const first = COUNTS_OF_CATEGORY * index;
+        for (const [position, count] of counts.entries()) {
+          this.#counts[first + position] = (this.#counts[first + position] ?? 0) + count;
+        }
+      },
+    });
   }
 
   /** The sum; undefined where the list lacks a category: it was read before the tallies were written. */
@@ -75,8 +114,11 @@ export const readTally = (reader: ByteReader, categories: readonly string[]): Ta
 
 /** Skips a tally and returns its bytes. */
 export const skipTally = (reader: ByteReader): Uint8Array =>
-  reader.over(() => {
-    for (let count = 0; count < 3; count += 1) reader.count();
-    const categories = indexesIn(reader.block()).length;
-    for (let count = 0; count < COUNTS_OF_CATEGORY * categories; count += 1) reader.count();
-  });
+  reader.over(() => visitTally(reader, { events: () => undefined, category: () => undefined }));
+
+/** Reads how many events a tally has. */
+export const readEventCount = (reader: ByteReader): number => {
+  let count = 0;
+  visitTally(reader, { events: (events) => (count = events), category: () => undefined });
+  return count;
+};

@@ -1,106 +1,170 @@
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import {
   cameraListFrom,
-  CAMERAS,
+  changedListRows,
   EMPTY_CAMERA_LIST,
-  locationOfText,
+  listTextsFrom,
   withCameras,
   type CameraList,
 } from './camera-list.ts';
+import { COMMIT_NUMBER, commitNumberOf } from './commit-number.ts';
 import { DamagedRow, DecodeError, decodingRow } from './damaged-row.ts';
 import { camerasKey, TOTAL_KEY } from './keys.ts';
-import { readTexts } from './properties.ts';
 import { writeOf, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
+import { inStripe } from './stripe-keys.ts';
 import type { CounterTable } from './table.ts';
 import { readTallyText, tallyProperties, tallyPropertyNames } from './tally-text.ts';
 
-/** The `total` row of a shard: its tally for the day, and the cameras that sent events. */
-export interface TotalRow {
+/** What a `total` row says of its shard, without its tally. */
+export interface ShardState {
+  /** The number of the stripe's latest commit. */
+  readonly commit: number;
+  /** How many stripes the shard has, numbered from 0. Only stripe 0's row says it; the others say 1. */
+  readonly stripes: number;
+  /** Whether the day is closed: it takes no more changes. */
+  readonly closed: boolean;
+}
+
+/** The `total` row of a stripe: its tally for the day, and the cameras that sent events, which are listed in rows of their own. */
+export interface TotalRow extends ShardState {
   readonly tally: Tally;
   readonly cameras: CameraList;
 }
 
-/** A `total` row with its version and those of the rows that continue its camera list. */
-export interface StoredTotal extends TotalRow {
+/** A row of a camera list. */
+export interface ListRow {
   readonly etag: string;
-  /** Of `cameras|0001`, `cameras|0002`, … */
-  readonly listEtags: readonly string[];
+  readonly texts: readonly string[];
 }
 
-/** The total of a shard that has no events yet. */
-export const EMPTY_TOTAL: TotalRow = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST };
+/** A `total` row with its version, and the rows of its camera list. */
+export interface StoredTotal extends TotalRow {
+  readonly etag: string;
+  readonly lists: readonly ListRow[];
+}
+
+/** The total of a stripe that has no commit yet. */
+export const EMPTY_TOTAL: TotalRow = {
+  tally: EMPTY_TALLY,
+  cameras: EMPTY_CAMERA_LIST,
+  commit: 0,
+  stripes: 1,
+  closed: false,
+};
 
 const DAY = 'day';
+const ACTIVE_CAMERAS = 'active_cameras';
+const STRIPES = 'stripes';
+const CLOSED = 'closed';
 
-/** The property that says how many active cameras there are. */
-export const ACTIVE_CAMERAS = 'active_cameras';
+/** The properties that {@link stateFrom} reads. */
+export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES, CLOSED];
 
-const tallyOf = (row: StoredRow): Tally => {
-  const tally = readTallyText(DAY, row.properties);
-  if (tally === undefined) throw new DecodeError('the tally of the day is missing');
-  return tally;
-};
+/** The properties that {@link tallyFrom} and {@link stateFrom} read. */
+export const TALLY_PROPERTIES: readonly string[] = [...STATE_PROPERTIES, ...tallyPropertyNames(DAY)];
 
-const textsOf = (row: StoredRow): readonly string[] => decodingRow(row, () => readTexts(CAMERAS, row.properties));
+/** What announces a stripe in stripe 0's `total` row. */
+export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: stripes });
 
-/**
- * A shard's total as of one write of its `total` row. The rows that continue the camera list may be newer: the list is only
- * appended to, and the `total` row says how many cameras there were.
- *
- * @returns undefined where the shard has no events
- * @throws {StorageTrouble | DamagedRow}
- */
-export const readTotal = async (table: CounterTable, partition: string): Promise<StoredTotal | undefined> => {
-  const row = await table.get(partition, TOTAL_KEY);
-  if (row === undefined) return undefined;
-  const { tally, active } = decodingRow(row, () => {
+/** What marks a `total` row, and the fence row, of a closed day. A commit that knows nothing of it fails by the row's version. */
+export const CLOSED_MARK: NewProperties = { [CLOSED]: true };
+
+/** The state of a shard. @throws {DamagedRow} */
+export const stateFrom = (row: StoredRow): ShardState =>
+  decodingRow(row, () => {
+    const { [STRIPES]: stripes = 1, [CLOSED]: closed = false } = row.properties;
+    if (typeof stripes !== 'number') throw new DecodeError(`${STRIPES} is not a number`);
+    if (typeof closed !== 'boolean') throw new DecodeError(`${CLOSED} is not true or false`);
+    return { commit: commitNumberOf(row), stripes, closed };
+  });
+
+/** The tally of the day. @throws {DamagedRow} */
+export const tallyFrom = (row: StoredRow): Tally =>
+  decodingRow(row, () => {
+    const tally = readTallyText(DAY, row.properties);
+    if (tally === undefined) throw new DecodeError('the tally of the day is missing');
+    return tally;
+  });
+
+/** How many cameras a `total` row says that its list has. @throws {DamagedRow} */
+export const activeCamerasOf = (row: StoredRow): number =>
+  decodingRow(row, () => {
     const count = row.properties[ACTIVE_CAMERAS];
     if (typeof count !== 'number') throw new DecodeError(`${ACTIVE_CAMERAS} is not a number`);
-    return { tally: tallyOf(row), active: count };
+    return count;
   });
-  let cameras = cameraListFrom(textsOf(row));
-  const listEtags: string[] = [];
-  while (cameras.ids.length < active) {
-    const further = await table.get(partition, camerasKey(listEtags.length + 1));
-    if (further === undefined) throw new DamagedRow(partition, TOTAL_KEY, 'its camera list is shorter than it says');
-    cameras = cameraListFrom([...cameras.texts, ...textsOf(further)]);
-    listEtags.push(further.etag);
-  }
-  if (cameras.ids.length > active) cameras = withCameras(EMPTY_CAMERA_LIST, cameras.ids.slice(0, active));
-  return { etag: row.etag, tally, cameras, listEtags };
+
+/**
+ * A stripe's total as of one write of its `total` row. The rows of the camera list may be newer: the list is only appended to, and
+ * the `total` row says how many cameras there were.
+ *
+ * @returns undefined where the stripe has no commit
+ * @throws {StorageTrouble | DamagedRow}
+ */
+export const readTotal = async (
+  table: CounterTable,
+  partition: string,
+  stripe = 0,
+): Promise<StoredTotal | undefined> => {
+  const [row, first] = await Promise.all([
+    table.get(partition, inStripe(TOTAL_KEY, stripe)),
+    table.get(partition, inStripe(camerasKey(1), stripe)),
+  ]);
+  return row && totalFrom(table, row, stripe, first);
 };
 
 /**
- * The version of a shard: every commit writes its `total` row.
+ * A stripe's total from its row, which was read before.
  *
- * @returns undefined where the shard has no events
- * @throws {StorageTrouble}
+ * @param first the first row of the camera list as it was read with the total, perhaps before it
+ * @throws {StorageTrouble | DamagedRow}
  */
-export const readVersion = async (table: CounterTable, partition: string): Promise<string | undefined> =>
-  (await table.get(partition, TOTAL_KEY, [ACTIVE_CAMERAS]))?.etag;
-
-/** A shard's list of categories, without the rest of its total. @throws {StorageTrouble | DamagedRow} */
-export const readCategories = async (table: CounterTable, partition: string): Promise<readonly string[]> => {
-  const row = await table.get(partition, TOTAL_KEY, tallyPropertyNames(DAY));
-  return row === undefined ? [] : decodingRow(row, () => [...tallyOf(row).categories.keys()]);
-};
-
-/** What is damaged where other rows of a shard name a camera or a category that its total does not list. */
-export const listsTooShort = (partition: string): DamagedRow =>
-  new DamagedRow(partition, TOTAL_KEY, 'its lists lack a camera or a category that other rows have');
-
-/** Writes what differs from the stored total: first the `total` row, then the rows that continue the camera list. */
-export const totalWrites = (stored: StoredTotal | undefined, total: TotalRow): readonly RowWrite[] => {
-  const rows = new Map<number, NewProperties>();
-  for (const [index, text] of total.cameras.texts.entries()) {
-    if (stored?.cameras.texts[index] === text) continue;
-    const { row, property } = locationOfText(index);
-    rows.set(row, { ...rows.get(row), [property]: text });
+export const totalFrom = async (
+  table: CounterTable,
+  row: StoredRow,
+  stripe: number,
+  first: StoredRow | undefined,
+): Promise<StoredTotal> => {
+  const active = activeCamerasOf(row);
+  const stored = { etag: row.etag, ...stateFrom(row), tally: tallyFrom(row) };
+  let lists: readonly ListRow[] = first === undefined ? [] : [listRowFrom(first)];
+  let cameras = listOf(lists);
+  // The last row that was read may be older than the total.
+  for (let number = Math.max(1, lists.length); cameras.ids.length < active; number += 1) {
+    const further = await table.get(row.partitionKey, inStripe(camerasKey(number), stripe));
+    if (further === undefined) {
+      throw new DamagedRow(row.partitionKey, row.rowKey, 'its camera list is shorter than it says');
+    }
+    lists = [...lists.slice(0, number - 1), listRowFrom(further)];
+    cameras = listOf(lists);
   }
-  const own = { ...tallyProperties(DAY, total.tally), ...rows.get(0), [ACTIVE_CAMERAS]: total.cameras.ids.length };
-  rows.delete(0);
-  return [
-    writeOf(TOTAL_KEY, stored?.etag, own),
-    ...Array.from(rows, ([row, properties]) => writeOf(camerasKey(row), stored?.listEtags[row - 1], properties)),
-  ];
+  if (cameras.ids.length > active) cameras = withCameras(EMPTY_CAMERA_LIST, cameras.ids.slice(0, active));
+  return { ...stored, cameras, lists };
 };
+
+const listRowFrom = (row: StoredRow): ListRow => ({ etag: row.etag, texts: listTextsFrom(row) });
+const listOf = (lists: readonly ListRow[]): CameraList => cameraListFrom(lists.flatMap(({ texts }) => texts));
+
+/** What is damaged where other rows of a stripe name a camera or a category that its total does not list. */
+export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
+  new DamagedRow(partition, inStripe(TOTAL_KEY, stripe), 'its lists lack a camera or a category that other rows have');
+
+/**
+ * Writes what differs from the total before: first the `total` row, then the rows of the camera list. The keys are those of stripe 0.
+ *
+ * @param etagOf the version of a row that is stored, by its key in stripe 0
+ */
+export const totalWrites = (
+  before: TotalRow | undefined,
+  total: TotalRow,
+  etagOf: (key: string) => string | undefined,
+): readonly RowWrite[] => [
+  writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), {
+    ...tallyProperties(DAY, total.tally),
+    [ACTIVE_CAMERAS]: total.cameras.ids.length,
+  }),
+  ...Array.from(
+    changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, total.cameras),
+    ([number, properties]): RowWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
+  ),
+];
