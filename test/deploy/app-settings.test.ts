@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readSettings, settingSchemas } from '../../src/settings.ts';
+import { AHEAD, isAhead } from './ahead.ts';
 import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
 
 const appSettings = bicepFile('modules/app.bicep').resources.get('settings')?.body;
@@ -15,7 +16,13 @@ const FOREIGN = /^(AzureWebJobsStorage__|APPLICATIONINSIGHTS_|AZURE_)/;
 
 describe('the settings that are deployed', () => {
   it('are all those of the service, each given or left out for a stated reason', () => {
-    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(own.toSorted());
+    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(
+      [...own, ...AHEAD.settings].toSorted(),
+    );
+  });
+
+  it('are ahead of the service in none that it has by now', () => {
+    expect(own.filter((name) => isAhead('settings', name))).toEqual([]);
   });
 
   it('leave out none that is required', () => {
@@ -31,6 +38,16 @@ describe('the settings that are deployed', () => {
       ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
       ACS_RESOURCE_ID: '11111111-2222-3333-4444-555555555555',
       CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
+      PHONE: 'on',
+      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '',
+      CALL_ATTEMPTS: '3',
+      CALL_RETRY_SECONDS: '60',
+      NOTIFICATION_DEADLINE_MINUTES: '30',
+      PHONE_ALLOWED_PREFIXES: '',
+      CALLS_PER_DAY: '1000',
+      SWEEP_SCHEDULE: '*/30 * * * * *',
+      CALL_RETENTION_DAYS: '90',
+      EVENT_RETENTION_DAYS: '',
     };
     expect(given.filter((name) => !FOREIGN.test(name)).toSorted()).toEqual(Object.keys(values).toSorted());
     const settings = readSettings(values);
@@ -41,18 +58,20 @@ describe('the settings that are deployed', () => {
   it('have the defaults of the service where nobody says otherwise', () => {
     const { params } = bicepFile('main.bicep');
     const defaultOf = (parameter: string) => textOf(params.get(parameter)?.defaultValue);
-    const settings = readSettings({
-      SERVICE_NAME: 'Ridge Watch',
-      TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
-      ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
-      ACS_SOURCE_PHONE_NUMBER: '+12065550100',
-      ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
-      CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
+    const parameterOf = (setting: string) =>
+      setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const compared = Object.entries(settingSchemas).flatMap(([name, schema]) => {
+      const own = schema.safeParse(undefined);
+      const text = defaultOf(parameterOf(name));
+      return text === '' || !own.success || own.data === undefined
+        ? []
+        : [{ name, own: own.data, given: schema.parse(text) }];
     });
-    expect(defaultOf('detectionCategories')).toBe(settings.detectionCategories.join(','));
-    expect(defaultOf('cacheTsUtcWindowSeconds')).toBe(String(settings.windowSeconds));
-    expect(defaultOf('counterShards')).toBe(String(settings.counterShards));
-    expect(defaultOf('tablesPrefix')).toBe(settings.tables.prefix);
+    expect(compared.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['CACHE_TS_UTC_WINDOW_SECONDS', 'DETECTION_CATEGORIES', 'COUNTER_SHARDS']),
+    );
+    for (const { name, own, given: deployed } of compared)
+      expect({ name, value: deployed }).toEqual({ name, value: own });
   });
 
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {

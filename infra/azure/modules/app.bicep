@@ -14,16 +14,32 @@ param maximumInstanceCount int
 @description('Origins with commas between them; empty for none.')
 param corsOrigins string
 
+@description('Of the network that the app goes out through; empty for none.')
+param subnetId string
+
 param serviceName string
 param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
 param tablesEndpoint string
 param tablesPrefix string
+param eventRetentionDays string
+
+@description('on or off')
+param phone string
+
 param acsEndpoint string
 param acsResourceId string
 param acsSourcePhoneNumber string
+param acsTeamsResourceAccountId string
 param acsCognitiveServicesEndpoint string
+param callAttempts int
+param callRetrySeconds int
+param notificationDeadlineMinutes int
+param phoneAllowedPrefixes string
+param callsPerDay int
+param sweepSchedule string
+param callRetentionDays int
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
@@ -55,6 +71,7 @@ resource site 'Microsoft.Web/sites@2024-04-01' = {
     serverFarmId: plan.id
     httpsOnly: true
     publicNetworkAccess: 'Enabled'
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: {
       minTlsVersion: '1.2'
       http20Enabled: true
@@ -116,11 +133,21 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     COUNTER_SHARDS: string(counterShards)
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
+    EVENT_RETENTION_DAYS: eventRetentionDays
+    PHONE: phone
     ACS_ENDPOINT: acsEndpoint
     ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber
+    ACS_TEAMS_RESOURCE_ACCOUNT_ID: acsTeamsResourceAccountId
     ACS_COGNITIVE_SERVICES_ENDPOINT: acsCognitiveServicesEndpoint
     ACS_RESOURCE_ID: acsResourceId
     CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
+    CALL_ATTEMPTS: string(callAttempts)
+    CALL_RETRY_SECONDS: string(callRetrySeconds)
+    NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
+    PHONE_ALLOWED_PREFIXES: phoneAllowedPrefixes
+    CALLS_PER_DAY: string(callsPerDay)
+    SWEEP_SCHEDULE: sweepSchedule
+    CALL_RETENTION_DAYS: string(callRetentionDays)
     // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
