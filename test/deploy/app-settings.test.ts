@@ -14,6 +14,10 @@ const own = Object.keys(settingSchemas);
 /** Settings of the Functions host and of Azure's SDKs, which are no business of src/settings.ts. */
 const FOREIGN = /^(AzureWebJobsStorage__|APPLICATIONINSIGHTS_|AZURE_)/;
 
+/** The parameter of main.bicep for a setting. */
+const parameterOf = (setting: string): string =>
+  setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
 describe('the settings that are deployed', () => {
   it('are all those of the service, each given or left out for a stated reason', () => {
     expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(
@@ -58,20 +62,15 @@ describe('the settings that are deployed', () => {
   it('have the defaults of the service where nobody says otherwise', () => {
     const { params } = bicepFile('main.bicep');
     const defaultOf = (parameter: string) => textOf(params.get(parameter)?.defaultValue);
-    const parameterOf = (setting: string) =>
-      setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
     const compared = Object.entries(settingSchemas).flatMap(([name, schema]) => {
-      const own = schema.safeParse(undefined);
+      const { success, data } = schema.safeParse(undefined);
       const text = defaultOf(parameterOf(name));
-      return text === '' || !own.success || own.data === undefined
-        ? []
-        : [{ name, own: own.data, given: schema.parse(text) }];
+      return text === '' || !success || data === undefined ? [] : [{ name, data, deployed: schema.parse(text) }];
     });
     expect(compared.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['CACHE_TS_UTC_WINDOW_SECONDS', 'DETECTION_CATEGORIES', 'COUNTER_SHARDS']),
     );
-    for (const { name, own, given: deployed } of compared)
-      expect({ name, value: deployed }).toEqual({ name, value: own });
+    for (const { name, data, deployed } of compared) expect({ name, value: deployed }).toEqual({ name, value: data });
   });
 
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
