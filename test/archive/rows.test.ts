@@ -12,7 +12,7 @@ const answered = async (table: TableClient): Promise<string> => {
   return body.replaceAll(/"odata\.(?:etag|metadata)":"(?:[^"\\]|\\.)*",?|"Timestamp":"[^"]*"/g, '');
 };
 
-it('export and import bring every type of property and every key', async () => {
+it('export and import bring every type of property and every key', { timeout: 120_000 }, async () => {
   const source = ownStorage();
   const table = counterTable(source);
   await table.createTable();
