@@ -2,6 +2,7 @@ import type { TableClient } from '@azure/data-tables';
 import { expect, it } from 'vitest';
 
 import { withTypedDoubles } from '../../infra/archive/typed-doubles.ts';
+import { inStripe } from '../../src/analytics/rows/stripe-keys.ts';
 import { counterTable, ownDirectory, ownStorage, run } from './running.ts';
 
 /** What the storage answers, without what it sets itself. Only here it can be seen whether 1 is a double. */
@@ -18,6 +19,9 @@ it('export and import bring every type of property and every key', { timeout: 12
   await table.createTable();
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
   const keys = ['total', 'a', 'ａ', '🔥', "o'brien", '"x":1.0,', 'e\u0301', 'Z', ' '];
+  // Rows of stripes, and what is next to them in the order of keys.
+  keys.push(...['total', 'camera|a', 'camera|a0'].flatMap((key) => [inStripe(key, 1), inStripe(key, 63)]));
+  keys.push('camera|a', 'camera|a0');
   for (const rowKey of keys) {
     await table.createEntity({
       partitionKey: '2026-03-14_00',
