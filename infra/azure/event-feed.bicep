@@ -6,21 +6,50 @@ param location string = resourceGroup().location
 @description('Where the events go: EVENTS_URL of the deployment.')
 param eventsUrl string
 
-@secure()
-@description('A function key of the app, best one of its own so that it can be replaced alone.')
-param functionKey string
+@description('SERVICE_API_NAME of the deployment. The key is read from it, and is in no command line and no deployment history.')
+param appName string
+
+@description('Which key of the function RecordEvents Event Grid brings.')
+param functionKeyName string = 'default'
 
 @description('STORAGE_ACCOUNT_NAME of the deployment; its container dead-letters takes what could not be delivered.')
 param storageAccountName string
 
+@description('WORKSPACE_NAME of the deployment, where logs about deliveries go.')
+param workspaceName string
+
+@description('ALERT_GROUP_NAME of the deployment: who is told when events were not delivered.')
+param alertGroupName string
+
 @description('Object ids of the identities that may publish.')
 param publisherPrincipalIds array = []
+
+@allowed(['ServicePrincipal', 'User', 'Group'])
+@description('What they are. A managed identity is a ServicePrincipal.')
+param publisherPrincipalType string = 'ServicePrincipal'
 
 var storageBlobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
 var eventGridDataSender = 'd5a91429-5739-47e2-a06b-3470a27159e7'
 
 resource storage 'Microsoft.Storage/storageAccounts@2024-01-01' existing = {
   name: storageAccountName
+}
+
+resource app 'Microsoft.Web/sites@2024-04-01' existing = {
+  name: appName
+}
+
+resource recordEvents 'Microsoft.Web/sites/functions@2024-04-01' existing = {
+  parent: app
+  name: 'RecordEvents'
+}
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' existing = {
+  name: workspaceName
+}
+
+resource people 'Microsoft.Insights/actionGroups@2023-01-01' existing = {
+  name: alertGroupName
 }
 
 resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01' existing = {
@@ -61,6 +90,7 @@ resource publishersSend 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', eventGridDataSender)
       principalId: publisher
+      principalType: publisherPrincipalType
     }
   }
 ]
@@ -75,7 +105,18 @@ resource delivery 'Microsoft.EventGrid/topics/eventSubscriptions@2025-02-15' = {
     destination: {
       endpointType: 'WebHook'
       properties: {
-        endpointUrl: '${eventsUrl}?code=${functionKey}'
+        endpointUrl: eventsUrl
+        // A header, because addresses end up in logs. Event Grid sends it with its handshake as well.
+        deliveryAttributeMappings: [
+          {
+            name: 'x-functions-key'
+            type: 'Static'
+            properties: {
+              value: recordEvents.listKeys()[functionKeyName]
+              isSecret: true
+            }
+          }
+        ]
         // Well below what one request may have (5,000 events, 4 MiB): a batch is answered within a second or two.
         maxEventsPerBatch: 500
         preferredBatchSizeInKilobytes: 512
@@ -97,5 +138,63 @@ resource delivery 'Microsoft.EventGrid/topics/eventSubscriptions@2025-02-15' = {
     }
   }
 }
+
+resource topicLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'logs'
+  scope: topic
+  properties: {
+    workspaceId: workspace.id
+    logs: [
+      { category: 'DeliveryFailures', enabled: true }
+      { category: 'PublishFailures', enabled: true }
+    ]
+    metrics: [{ category: 'AllMetrics', enabled: true }]
+  }
+}
+
+// An event that is dead-lettered waits in the container until somebody sends it again; one that is dropped is lost.
+var lost = [
+  {
+    metric: 'DeadLetteredCount'
+    description: 'Events could not be delivered and are in the container dead-letters. Send them again with npm run send.'
+    severity: 1
+  }
+  {
+    metric: 'DroppedEventCount'
+    description: 'Events could not be delivered and not even be stored as dead letters: they are lost.'
+    severity: 0
+  }
+]
+
+resource undelivered 'Microsoft.Insights/metricAlerts@2018-03-01' = [
+  for each in lost: {
+    name: '${topic.name}-${each.metric}'
+    location: 'global'
+    properties: {
+      description: each.description
+      severity: each.severity
+      enabled: true
+      autoMitigate: true
+      scopes: [topic.id]
+      evaluationFrequency: 'PT5M'
+      windowSize: 'PT15M'
+      criteria: {
+        'odata.type': 'Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria'
+        allOf: [
+          {
+            name: each.metric
+            criterionType: 'StaticThresholdCriterion'
+            metricNamespace: 'Microsoft.EventGrid/topics'
+            metricName: each.metric
+            timeAggregation: 'Total'
+            operator: 'GreaterThan'
+            threshold: 0
+          }
+        ]
+      }
+      actions: [{ actionGroupId: people.id }]
+    }
+  }
+]
 
 output TOPIC_ENDPOINT string = topic.properties.endpoint

@@ -19,15 +19,24 @@ param location string
 @description('Name of the service, spoken in every call.')
 param serviceName string
 
-@description('The number that calls, E.164. Empty only until it has been bought: the app does not start without it.')
+@description('Whether calls are placed: off, by a new Communication Services resource, or by an existing one. README.md (The phone) helps to choose.')
+@allowed(['off', 'new', 'existing'])
+param phone string = 'off'
+
+@description('With an existing resource: its name.')
+param acsResourceName string = ''
+
+@description('With an existing resource: its resource group, in this subscription.')
+param acsResourceGroup string = ''
+
+@description('The number that calls, E.164. Until it or the next one is given, the app runs with its phone off.')
 param acsSourcePhoneNumber string = ''
 
-@allowed(['on', 'off'])
-@description('on, or off: nobody is phoned, and no ACS setting is needed.')
-param phone string = 'on'
-
-@description('In place of the number: the object id of the Teams resource account that calls (Teams Phone extensibility).')
+@description('In place of a number: the object id of a Teams resource account (Teams Phone extensibility).')
 param acsTeamsResourceAccountId string = ''
+
+@description('Where Communication Services keeps its data at rest. Decides which numbers can be bought. Cannot be changed later.')
+param acsDataLocation string = 'United States'
 
 @minValue(1)
 @maxValue(10)
@@ -36,35 +45,45 @@ param callAttempts int = 3
 
 @minValue(5)
 @maxValue(3600)
-@description('Seconds between two calls to one person.')
+@description('Seconds from the end of an attempt to the next one.')
 param callRetrySeconds int = 60
 
 @minValue(1)
 @maxValue(1440)
-@description('Minutes after which nobody is called any more.')
+@description('Minutes from a request to its last attempt.')
 param notificationDeadlineMinutes int = 30
 
-@description('How the numbers that may be called begin, with commas between them, such as +1,+64. Empty: all numbers.')
+@description('How numbers that may be called begin, with commas between them, such as +1,+64. Empty: all numbers.')
 param phoneAllowedPrefixes string = ''
 
 @minValue(1)
 @maxValue(100000)
-@description('Calls a UTC day at most.')
+@description('Calls a UTC day at most: a stolen key must not phone the world.')
 param callsPerDay int = 1000
 
-@description('When the timer looks for calls that are due or overdue, NCRONTAB.')
+@description('When the timer looks for calls that are due, NCRONTAB.')
 param sweepSchedule string = '*/30 * * * * *'
 
 @minValue(2)
 @maxValue(3650)
-@description('Days for which rows about calls are kept.')
+@description('Days after which rows about calls are deleted.')
 param callRetentionDays int = 90
 
-@description('Where Communication Services keeps its data at rest. Decides which numbers can be bought. Cannot be changed later.')
-param acsDataLocation string = 'United States'
+@description('Days after which a day takes no more changes and its event rows are deleted. Empty: never.')
+param eventRetentionDays string = ''
 
-@description('Who is told of alerts. Empty: alerts fire and are seen in the portal only.')
+@description('Addresses that get mail about alerts, with commas between them. Nobody at all: alerts are seen in the portal only.')
 param alertEmail string = ''
+
+@description('Numbers that get a text message about alerts: country code, space, number, with commas between them.')
+param alertSms string = ''
+
+@description('Numbers that are called about alerts, likewise.')
+param alertVoice string = ''
+
+@secure()
+@description('Addresses that alerts are posted to, with commas between them.')
+param alertWebhook string = ''
 
 @description('Alert when no event was recorded for so long, ISO 8601, or never, for cameras that sleep.')
 @allowed(['never', 'PT15M', 'PT30M', 'PT1H', 'PT6H', 'P1D'])
@@ -104,14 +123,40 @@ param alwaysReadyInstances int = 1
 @description('The most instances there may be.')
 param maximumInstanceCount int = 40
 
-@description('Object id of the person who deploys: may read the tables, for `npm run audit`. Empty: nobody but the app.')
+@minValue(1)
+@maxValue(1000)
+@description('Most GB of log a day.')
+param logDailyCapGb int = 2
+
+@minValue(0)
+@description('What a month may cost, in the currency of the subscription, before there is mail. 0: no budget.')
+param budgetAmount int = 0
+
+@description('The first month of the budget, YYYY-MM: the month of its first deployment, and left so.')
+param budgetStartMonth string = ''
+
+@description('True: storage is reached through a network of the app and not from the internet.')
+param vnetEnabled bool = false
+
+@description('True: the storage account cannot be deleted before its lock is.')
+param deleteLock bool = true
+
+@description('Object id of whoever may read the tables (npm run audit, npm run export), best a group. Empty: nobody but the app.')
 param operatorPrincipalId string = ''
 
+@description('What that is.')
+@allowed(['Group', 'User', 'ServicePrincipal'])
+param operatorPrincipalType string = 'Group'
+
 var token = toLower(uniqueString(subscription().id, environmentName, location))
+var groupName = 'rg-${environmentName}'
+// A caller is needed as well as a resource: until then analytics run, and the phone endpoints say that it is off.
+var hasCaller = !empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)
+var isPhoneOn = phone != 'off' && hasCaller
 var tags = { 'azd-env-name': environmentName }
 
 resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
-  name: 'rg-${environmentName}'
+  name: groupName
   location: location
   tags: tags
 }
@@ -134,6 +179,7 @@ module monitoring 'modules/monitoring.bicep' = {
     insightsName: 'appi-${token}'
     location: location
     tags: tags
+    dailyCapGb: logDailyCapGb
     appPrincipalId: identity.outputs.principalId
   }
 }
@@ -149,21 +195,65 @@ module storage 'modules/storage.bicep' = {
     tablesPrefix: tablesPrefix
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
+    operatorPrincipalType: operatorPrincipalType
+    isPrivate: vnetEnabled
+    deleteLock: deleteLock
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
-module calls 'modules/calls.bicep' = {
-  name: 'calls'
+module network 'modules/network.bicep' = if (vnetEnabled) {
+  name: 'network'
   scope: group
   params: {
-    communicationName: 'acs-${token}'
-    speechName: 'cog-${token}'
-    dataLocation: acsDataLocation
+    name: 'vnet-${token}'
     location: location
     tags: tags
-    appPrincipalId: identity.outputs.principalId
+    storageAccountId: storage.outputs.id
   }
 }
+
+module newCommunication 'modules/communication-new.bicep' = if (phone == 'new') {
+  name: 'communication-new'
+  scope: group
+  params: {
+    name: 'acs-${token}'
+    dataLocation: acsDataLocation
+    tags: tags
+    appPrincipalId: identity.outputs.principalId
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module existingCommunication 'modules/communication-existing.bicep' = if (phone == 'existing') {
+  name: 'communication-existing-${token}'
+  scope: resourceGroup(empty(acsResourceGroup) ? groupName : acsResourceGroup)
+  params: {
+    name: acsResourceName
+    appPrincipalId: identity.outputs.principalId
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module speech 'modules/speech.bicep' = if (phone != 'off') {
+  name: 'speech'
+  scope: group
+  params: {
+    name: 'cog-${token}'
+    location: location
+    tags: tags
+    communicationPrincipalId: phone == 'new'
+      ? newCommunication!.outputs.principalId
+      : (existingCommunication!.outputs.principalId)
+  }
+}
+
+var acsEndpoint = phone == 'new'
+  ? newCommunication!.outputs.endpoint
+  : phone == 'existing' ? existingCommunication!.outputs.endpoint : ''
+var acsResourceId = phone == 'new'
+  ? newCommunication!.outputs.resourceId
+  : phone == 'existing' ? existingCommunication!.outputs.resourceId : ''
 
 module app 'modules/app.bicep' = {
   name: 'app'
@@ -187,12 +277,14 @@ module app 'modules/app.bicep' = {
     counterShards: counterShards
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
-    acsEndpoint: calls.outputs.acsEndpoint
-    acsResourceId: calls.outputs.acsResourceId
+    eventRetentionDays: eventRetentionDays
+    subnetId: vnetEnabled ? network!.outputs.appSubnetId : ''
+    phone: isPhoneOn ? 'on' : 'off'
+    acsEndpoint: acsEndpoint
+    acsResourceId: acsResourceId
     acsSourcePhoneNumber: acsSourcePhoneNumber
-    acsCognitiveServicesEndpoint: calls.outputs.speechEndpoint
-    phone: phone
     acsTeamsResourceAccountId: acsTeamsResourceAccountId
+    acsCognitiveServicesEndpoint: phone != 'off' ? speech!.outputs.endpoint : ''
     callAttempts: callAttempts
     callRetrySeconds: callRetrySeconds
     notificationDeadlineMinutes: notificationDeadlineMinutes
@@ -211,9 +303,37 @@ module alerts 'modules/alerts.bicep' = {
     location: location
     tags: tags
     insightsName: monitoring.outputs.insightsName
+    workspaceName: monitoring.outputs.workspaceName
     healthUrl: '${app.outputs.url}/api/health'
     alertEmail: alertEmail
+    alertSms: alertSms
+    alertVoice: alertVoice
+    alertWebhook: alertWebhook
+    isPhoneOn: isPhoneOn
     alertWhenQuietFor: alertWhenQuietFor
+  }
+}
+
+module workbook 'modules/workbook.bicep' = {
+  name: 'workbook'
+  scope: group
+  params: {
+    name: '${serviceName}: activity and calls'
+    location: location
+    tags: tags
+    insightsName: monitoring.outputs.insightsName
+  }
+}
+
+module budget 'modules/budget.bicep' = if (budgetAmount > 0 && !empty(budgetStartMonth)) {
+  name: 'budget'
+  scope: group
+  params: {
+    name: 'budget-${environmentName}'
+    amount: budgetAmount
+    startMonth: budgetStartMonth
+    emails: alerts.outputs.emails
+    alertGroupId: alerts.outputs.groupId
   }
 }
 
@@ -226,5 +346,8 @@ output OPENAPI_URL string = '${app.outputs.url}/api/openapi.json'
 output TABLES_ENDPOINT string = storage.outputs.tableEndpoint
 output STORAGE_ACCOUNT_NAME string = storage.outputs.name
 output DEAD_LETTER_CONTAINER_ID string = storage.outputs.deadLetterContainerId
-output ACS_NAME string = calls.outputs.acsName
-output ACS_ENDPOINT string = calls.outputs.acsEndpoint
+output WORKSPACE_NAME string = monitoring.outputs.workspaceName
+output ALERT_GROUP_NAME string = alerts.outputs.groupName
+output ACS_NAME string = phone == 'new' ? newCommunication!.outputs.name : acsResourceName
+output ACS_ENDPOINT string = acsEndpoint
+output PHONE_IS_ON bool = isPhoneOn

@@ -14,7 +14,7 @@ export interface ProcessEntry {
  * than a process and its parent. Empty where the system has no way to ask, as on Windows.
  */
 export const processTable = (): ReadonlyMap<number, ProcessEntry> =>
-  process.platform === 'linux' ? tableFromProc() : tableFromPs();
+  process.platform === 'linux' ? tableFromProc() : process.platform === 'win32' ? new Map() : tableFromPs();
 
 /** True where the process runs now. */
 export const isRunning = (pid: number): boolean => {
@@ -26,6 +26,17 @@ export const isRunning = (pid: number): boolean => {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 };
+
+/**
+ * True once the parent that this process started with has ended. Unix gives an orphan another parent; Windows lets it keep the id of
+ * the one it had.
+ *
+ * @param parent the process id of the parent at the start
+ */
+export const parentHasEnded = (
+  parent: number,
+  { platform = process.platform, ppid = process.ppid }: { platform?: NodeJS.Platform; ppid?: number } = {},
+): boolean => (platform === 'win32' ? !isRunning(parent) : ppid !== parent);
 
 /** From the files that Linux keeps: the slim images of Node have no `ps`. */
 const tableFromProc = (): ReadonlyMap<number, ProcessEntry> =>
@@ -54,13 +65,15 @@ const entryFromProc = (pid: number): ProcessEntry | undefined => {
 /** From the program that every other Unix has. */
 const tableFromPs = (): ReadonlyMap<number, ProcessEntry> => {
   try {
-    return parsePs(execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='], { encoding: 'utf8' }));
+    // Without -ww, macOS cuts a command off at the width of the terminal.
+    const args = ['-A', '-ww', '-o', 'pid=,ppid=,stat=,args='];
+    return parsePs(execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
   } catch {
     return new Map();
   }
 };
 
-/** The processes in the output of `ps -A -o pid=,ppid=,stat=,args=`. */
+/** The processes in the output of `ps -A -ww -o pid=,ppid=,stat=,args=`. */
 export const parsePs = (output: string): ReadonlyMap<number, ProcessEntry> =>
   new Map(
     output.split('\n').flatMap((line) => {

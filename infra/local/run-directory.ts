@@ -44,5 +44,6 @@ export const readRunNote = async (port: number): Promise<RunNote | undefined> =>
 
 /** Removes the files of the run on this port. */
 export const removeRunDirectory = async (port: number): Promise<void> => {
-  await rm(runDirectory(port), { recursive: true, force: true });
+  // Windows refuses to remove a file that somebody, a virus scanner say, still has open.
+  await rm(runDirectory(port), { recursive: true, force: true, maxRetries: 5 });
 };

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 
 import { npmAbove } from './npm-above.ts';
-import { isRunning, processTable } from './process-table.ts';
+import { isRunning, parentHasEnded, processTable } from './process-table.ts';
 
 /**
  * One Ctrl-C arrives as several signals: from the terminal to the whole process group, and again from each npm above. Signals
@@ -36,7 +36,7 @@ export const watchForStop = (): StopRequest => {
   const parent = process.ppid;
   const above = npmAbove(processTable(), parent);
   setInterval(() => {
-    if (process.ppid !== parent || !above.every(isRunning)) requests.emit('ask');
+    if (parentHasEnded(parent) || !above.every(isRunning)) requests.emit('ask');
   }, ABOVE_CHECK_MILLISECONDS).unref();
   return {
     asked: once(requests, 'ask').then(() => 'asked'),

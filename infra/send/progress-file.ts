@@ -1,8 +1,8 @@
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 
 import { z } from 'zod';
 
+import { isMissing, replaceFile } from '../replace-file.ts';
 import { UsageError } from './send-error.ts';
 
 const count = z.int().min(0);
@@ -25,10 +25,6 @@ const progressSchema = z.strictObject({
 
 /** What is surely done of one input. */
 export type Progress = z.infer<typeof progressSchema>;
-
-/** Windows refuses to replace a file that a virus scanner or an indexer has open; it is soon closed. */
-const REPLACE_ATTEMPTS = 10;
-const REPLACE_WAIT_MS = 50;
 
 /**
  * What an earlier run has done; undefined where there was none.
@@ -67,25 +63,8 @@ const parsed = (text: string): unknown => {
 };
 
 /** Replaces the file as a whole: after a crash it is the old one or the new one. */
-export const writeProgress = async (path: string, progress: Progress): Promise<void> => {
-  const next = `${path}.next`;
-  const file = await open(next, 'w');
-  try {
-    await file.writeFile(`${JSON.stringify(progress)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await rename(next, path);
-      return;
-    } catch (error) {
-      if (attempt === REPLACE_ATTEMPTS) throw error;
-      await delay(REPLACE_WAIT_MS);
-    }
-  }
-};
+export const writeProgress = async (path: string, progress: Progress): Promise<void> =>
+  replaceFile(path, `${JSON.stringify(progress)}\n`);
 
 /** Takes the file away: the next run sends everything again. */
 export const removeProgress = async (path: string): Promise<void> => rm(path, { force: true });
@@ -95,7 +74,3 @@ export const looksOf = async (name: string): Promise<NonNullable<Progress['whole
   const { size, mtimeMs } = await stat(name);
   return { size, modifiedMs: mtimeMs };
 };
-
-/** Whether a file system error says that there is no such file. */
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -1,7 +1,7 @@
 import { open, rm, truncate, type FileHandle } from 'node:fs/promises';
 
 import type { Rejection } from './batches.ts';
-import { isMissing } from './progress-file.ts';
+import { isMissing } from '../replace-file.ts';
 import { UsageError } from './send-error.ts';
 
 /** How every line begins: a file that begins otherwise is somebody else's. */

@@ -1,33 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { z } from 'zod';
 
 const root = new URL('../../', import.meta.url);
 const text = readFileSync(new URL('azure.yaml', root), 'utf8');
-const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'));
 
-/** The values of the file by their path; it is plain nested mappings, no more of YAML than that. */
-const values = ((): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>();
-  const path: string[] = [];
-  for (const line of lines) {
-    const [, indent = '', key = '', value = ''] = /^( *)([A-Za-z]+): ?(.*)$/.exec(line) ?? [];
-    path.splice(indent.length / 2, path.length, key);
-    if (value !== '') found.set(path.join('.'), value);
-  }
-  return found;
-})();
+const hookSchema = z.object({ posix: z.object({ run: z.string() }), windows: z.object({ run: z.string() }) });
+const { requiredVersions, infra, services } = z
+  .object({
+    requiredVersions: z.object({ azd: z.string() }),
+    infra: z.object({ path: z.string(), module: z.string() }),
+    services: z.object({
+      api: z.object({
+        host: z.literal('function'),
+        dist: z.string(),
+        remoteBuild: z.boolean(),
+        hooks: z.object({ prepackage: hookSchema }),
+      }),
+    }),
+  })
+  .parse(parse(text));
+
+/** Whether azd takes .funcignore together with azure.yaml. */
+const goesTogether = (remoteBuild: boolean, funcignore: string): boolean =>
+  remoteBuild || !funcignore.split('\n').some((line) => /^\/?node_modules\/?$/.test(line.trim()));
 
 describe('azure.yaml', () => {
-  it('is nested mappings, indented by two spaces', () => {
-    let depth = 0;
-    for (const line of lines) {
-      const [, indent = '', , value] = /^((?: {2})*)([A-Za-z]+):(?: (\S.*))?$/.exec(line) ?? [];
-      expect(line).toMatch(/^(?: {2})*[A-Za-z]+:(?: \S.*)?$/);
-      expect(indent.length / 2).toBeLessThanOrEqual(depth);
-      depth = indent.length / 2 + (value === undefined ? 1 : 0);
-    }
+  it('asks for an azd that knows everything in it', () => {
+    expect(requiredVersions.azd).toMatch(/^>= 1\.(2[3-9]|[3-9]\d)\.\d+$/);
+  });
+
+  it('goes together with .funcignore: azd refuses a build that is not remote where node_modules is left out', () => {
+    expect(goesTogether(services.api.remoteBuild, readFileSync(new URL('.funcignore', root), 'utf8'))).toBe(true);
+    expect(goesTogether(false, 'src\nnode_modules\n')).toBe(false);
   });
 
   it('deploys the folder that npm run package makes, on every system', () => {
@@ -35,16 +42,15 @@ describe('azure.yaml', () => {
       .object({ scripts: z.record(z.string(), z.string()) })
       .parse(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')));
     expect(scripts['package']).toBeDefined();
-    expect(values.get('services.api.host')).toBe('function');
-    expect(values.get('services.api.dist')).toBe('package');
-    expect(values.get('services.api.remoteBuild')).toBe('false');
-    expect(values.get('services.api.hooks.prepackage.posix.run')).toBe('npm run package');
-    expect(values.get('services.api.hooks.prepackage.windows.run')).toBe('npm run package');
+    expect(services.api.dist).toBe('package');
+    expect(services.api.remoteBuild).toBe(false);
+    expect(services.api.hooks.prepackage.posix.run).toBe('npm run package');
+    expect(services.api.hooks.prepackage.windows.run).toBe('npm run package');
   });
 
   it('points at the Bicep, whose app carries the name of the service', () => {
-    const folder = new URL(`${values.get('infra.path') ?? ''}/`, root);
-    expect(existsSync(new URL(`${values.get('infra.module') ?? ''}.bicep`, folder))).toBe(true);
+    const folder = new URL(`${infra.path}/`, root);
+    expect(existsSync(new URL(`${infra.module}.bicep`, folder))).toBe(true);
     expect(readFileSync(new URL('modules/app.bicep', folder), 'utf8')).toContain("'azd-service-name': 'api'");
   });
 });

@@ -143,7 +143,8 @@ const usesIn = (root: Node): Pick<BicepFile, 'references' | 'calledFunctions'> =
       calledFunctions.add(first.text);
       for (const child of rest) visit(child, bound);
     } else if (node.type === 'for_statement' || node.type === 'lambda_expression') {
-      for (const child of rest) visit(child, new Set([...bound, first.text]));
+      // One name, or two in parentheses: the element and its index.
+      for (const child of rest) visit(child, new Set([...bound, ...(first.text.match(/\w+/g) ?? [])]));
     } else if (DECLARATION.test(node.type) || (node.type === 'object_property' && first.type === 'identifier')) {
       for (const child of rest) visit(child, bound);
     } else {

@@ -7,7 +7,7 @@ import { BICEP_FOLDER, bicepFile, bicepFiles, descendants, keysOf, readBicep, te
 
 /** Built-in functions that the files use; a misspelt one is in no such list. */
 const FUNCTIONS = new Set(
-  'empty guid map resourceGroup split string subscription subscriptionResourceId toLower trim union uniqueString'.split(
+  'empty environment filter guid loadTextContent map resourceGroup split string subscription subscriptionResourceId toLower trim union uniqueString'.split(
     ' ',
   ),
 );
@@ -61,6 +61,12 @@ describe('reading Bicep', () => {
     const { references } = readBicep('var a = [for b in c: { d: map(b, e => e.f) }]\nvar g = [b, e]\n');
 
     expect(references.map(({ path }) => path.join('.'))).toEqual(['c', 'b', 'e']);
+  });
+
+  it('knows the index of a loop as well', () => {
+    const { references } = readBicep('var a = [for (b, i) in c: { d: b[i] }]\nvar e = i\n');
+
+    expect(references.map(({ path }) => path.join('.'))).toEqual(['c', 'i']);
   });
 });
 
@@ -116,7 +122,10 @@ describe.each([...bicepFiles()])('%s', (path, file) => {
   });
 
   it('names a dated version of every resource type', () => {
-    for (const { type } of resources.values()) expect(type).toMatch(/^Microsoft\.\w+(\/\w+)+@20\d\d-\d\d-\d\d$/);
+    // Diagnostic settings have had no version since that is not a preview.
+    const preview = 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview';
+    const types = [...resources.values()].map(({ type }) => type).filter((type) => type !== preview);
+    expect(types.filter((type) => !/^Microsoft\.\w+(\/\w+)+@20\d\d-\d\d-\d\d$/.test(type))).toEqual([]);
   });
 
   it('gives roles by the ids that have their names', () => {
@@ -140,11 +149,13 @@ describe.each([...bicepFiles()])('%s', (path, file) => {
       );
     }
     expect([...calledFunctions].filter((name) => /^list/i.test(name))).toEqual([]);
+    // One key is read, for the header that Event Grid brings; see below.
+    expect(file.text.match(/\.list\w*\(/g) ?? []).toEqual(path === 'event-feed.bicep' ? ['.listKeys('] : []);
   });
 
   it('takes keys as secure parameters only', () => {
     for (const [name, { decorators }] of params) {
-      const isSecret = /key|secret|password|connectionstring/i.test(name);
+      const isSecret = /key(?!Name)|secret|password|connectionstring|webhook/i.test(name);
       expect({ name, isSecure: decorators.includes('secure') }).toEqual({ name, isSecure: isSecret });
     }
   });
@@ -189,8 +200,8 @@ describe('what is deployed', () => {
   });
 
   it.each([
-    ['modules/calls.bicep', 'communication', ['properties', 'disableLocalAuth'], 'true'],
-    ['modules/calls.bicep', 'speech', ['properties', 'disableLocalAuth'], 'true'],
+    ['modules/communication-new.bicep', 'communication', ['properties', 'disableLocalAuth'], 'true'],
+    ['modules/speech.bicep', 'speech', ['properties', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'workspace', ['properties', 'features', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'insights', ['properties', 'DisableLocalAuth'], 'true'],
     ['modules/app.bicep', 'noPasswordsForDeployment', ['properties', 'allow'], 'false'],
@@ -213,6 +224,88 @@ describe('what is deployed', () => {
       'alwaysOn',
     ];
     expect(leftBehind.filter((key) => keys.has(key))).toEqual([]);
+  });
+
+  it('makes nothing of the phone where it is off', () => {
+    const { text } = bicepFile('main.bicep');
+    expect(text).toContain("param phone string = 'off'");
+    for (const [module, condition] of [
+      ['newCommunication', "phone == 'new'"],
+      ['existingCommunication', "phone == 'existing'"],
+      ['speech', "phone != 'off'"],
+    ]) {
+      expect(text).toMatch(new RegExp(`^module ${module} '[^']+' = if \\(${condition}\\) \\{$`, 'm'));
+    }
+    for (const type of ['Microsoft.Communication', 'Microsoft.CognitiveServices']) {
+      const files = [...bicepFiles()].filter(([, file]) => file.text.includes(`'${type}/`)).map(([path]) => path);
+      expect(
+        files.filter((path) => !/^modules\/(communication-new|communication-existing|speech)\.bicep$/.test(path)),
+      ).toEqual([]);
+    }
+  });
+
+  it('switches the phone on only where there is a caller', () => {
+    const { variables, text } = bicepFile('main.bicep');
+    expect(variables.get('hasCaller')?.text).toBe('!empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)');
+    expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller");
+    expect(text).toContain("    phone: isPhoneOn ? 'on' : 'off'\n");
+  });
+
+  it('says of every principal what it is', () => {
+    const assignments = [...bicepFiles().values()].flatMap(({ resources }) =>
+      [...resources.values()].filter(({ type }) => type.includes('roleAssignments')),
+    );
+    expect(assignments.length).toBeGreaterThan(6);
+    for (const { body } of assignments) expect(valueAt(body, 'properties', 'principalType')?.text).toBeDefined();
+  });
+
+  it('gives no role to whoever happens to deploy', () => {
+    expect(readFileSync(new URL('main.parameters.json', BICEP_FOLDER), 'utf8')).not.toContain('AZURE_PRINCIPAL_ID');
+  });
+
+  it('lets Event Grid bring its key as a secret header, and in no address', () => {
+    const delivery = bicepFile('event-feed.bicep').resources.get('delivery')?.body;
+    const destination = valueAt(delivery, 'properties', 'destination', 'properties');
+    expect(valueAt(destination, 'endpointUrl')?.text).toBe('eventsUrl');
+    const header = valueAt(destination, 'deliveryAttributeMappings')?.text.replaceAll(/\s+/g, ' ');
+    expect(header).toContain("name: 'x-functions-key' type: 'Static'");
+    expect(header).toContain('value: recordEvents.listKeys()[functionKeyName] isSecret: true');
+  });
+
+  it('closes storage to the internet with VNET_ENABLED, and locks it against deletion', () => {
+    expect(valueIn('modules/storage.bicep', 'account', 'properties', 'publicNetworkAccess')).toBe(
+      "isPrivate ? 'Disabled' : 'Enabled'",
+    );
+    expect(valueIn('modules/storage.bicep', 'lock', 'properties', 'level')).toBe("'CanNotDelete'");
+    expect(bicepFile('modules/network.bicep').variables.get('services')?.text).toBe("['blob', 'table']");
+    expect(valueIn('modules/app.bicep', 'site', 'properties', 'virtualNetworkSubnetId')).toBe(
+      'empty(subnetId) ? null : subnetId',
+    );
+  });
+
+  it('bounds what the log may cost', () => {
+    expect(valueIn('modules/monitoring.bicep', 'workspace', 'properties', 'workspaceCapping', 'dailyQuotaGb')).toBe(
+      'dailyCapGb',
+    );
+    const { logging } = z
+      .object({ logging: z.object({ logLevel: z.record(z.string(), z.string()) }) })
+      .parse(JSON.parse(readFileSync(new URL('../../host.json', BICEP_FOLDER), 'utf8')));
+    // Log lines of the app, and requests, on which alerts rest; of everything else warnings.
+    expect(logging.logLevel).toEqual({
+      default: 'Warning',
+      Function: 'Information',
+      'Host.Function.Console': 'Information',
+      'Host.Results': 'Information',
+    });
+  });
+
+  it('sends logs and metrics of tables, Communication Services and Event Grid to the workspace', () => {
+    const scopes = [...bicepFiles().values()].flatMap(({ resources }) =>
+      [...resources.values()]
+        .filter(({ type }) => type.includes('diagnosticSettings'))
+        .map(({ body }) => valueAt(body, 'scope')?.text ?? ''),
+    );
+    expect(scopes.toSorted()).toEqual(['communication', 'communication', 'tableService', 'topic']);
   });
 
   it('says that it was not compiled where it was written', () => {

@@ -3,32 +3,94 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8');
+import { AHEAD, isAhead } from './ahead.ts';
+import { alertQueries, objectionsTo, type Query, readmeQueries, workbookQueries } from './kql.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
-  .map((path) => read(`src/${path}`))
+  .map((path) => readFileSync(`${root}src/${path}`, 'utf8'))
   .join('\n');
 
-/** The names of log events that a text asks for in KQL. */
-const eventsAskedFor = (text: string): readonly string[] =>
+const isInSources = (event: string): boolean => sources.includes(`'${event}'`);
+const isField = (name: string): boolean => new RegExp(`\\b${name}\\b *[,:}]`).test(sources);
+const isTimer = (name: string): boolean => sources.includes(`app.timer('${name}'`);
+
+/** The names of log events that a query asks for. */
+const eventsIn = ({ text }: Query): readonly string[] =>
   [...text.matchAll(/\.event\)? (?:==|in) \(?((?:"[^"]+"(?:, )?)+)/g)].flatMap(([, names = '']) =>
     [...names.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? []),
   );
 
-describe.each(['infra/azure/modules/alerts.bicep', 'infra/azure/README.md'])('%s', (path) => {
-  it('asks for log events that the code writes', () => {
-    const asked = eventsAskedFor(read(path));
-    expect(asked.length).toBeGreaterThan(0);
-    expect(asked.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
+/** A query on one line. */
+const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** The fields of log lines that a query reads. */
+const fieldsIn = ({ text }: Query): readonly string[] =>
+  [...text.matchAll(/\bline\.(\w+)/g)].flatMap(([, name]) => name ?? []);
+
+const places: readonly (readonly [place: string, queries: readonly Query[]])[] = [
+  ['the alerts', alertQueries()],
+  ['the workbook', workbookQueries()],
+  ['infra/azure/README.md', readmeQueries()],
+];
+
+describe.each(places)('%s', (_, queries) => {
+  it.each(queries.map((query) => [query.name, query] as const))('%s: the query is one', (_name, { text }) => {
+    expect(objectionsTo(text)).toEqual([]);
+  });
+
+  it('ask for log events and fields that the code writes', () => {
+    const events = queries.flatMap(eventsIn).filter((name) => !isAhead('events', name));
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.filter((name) => !isInSources(name))).toEqual([]);
+    const fields = queries.flatMap(fieldsIn).filter((name) => !isAhead('fields', name));
+    expect(fields.length).toBeGreaterThan(0);
+    expect(fields.filter((name) => !isField(name))).toEqual([]);
+  });
+
+  it('ask for timers that the code has', () => {
+    const timers = queries.flatMap(({ text }) => /\bname == "(\w+)"/.exec(text)?.[1] ?? []);
+    expect(timers.filter((name) => !isTimer(name) && !isAhead('timers', name))).toEqual([]);
   });
 });
 
-describe('the alert about counts that do not move', () => {
-  it('asks for a field that the line has', () => {
-    expect(read('infra/azure/modules/alerts.bicep')).toContain('tolong(line.recorded)');
-    expect(sources).toMatch(/info\('events recorded', \{ \.\.\.counts/);
-    expect(sources).toMatch(/const counts = \{\s+recorded:/);
-  });
+it('nothing that the code has by now is said to be ahead of it', () => {
+  expect(AHEAD.events.filter(isInSources)).toEqual([]);
+  expect(AHEAD.timers.filter(isTimer)).toEqual([]);
+});
+
+it.each([
+  ['traces | wher message == "x"', /operator expected/],
+  ['traces | where mesage == "x"', /'mesage'/],
+  ['traces | where parse_jsn(message).event == "x"', /'parse_jsn'/],
+  ['request | where success', /'request'/],
+  ['traces | summarize sum(message)', /summable/],
+])('%s is objected to', (query, objection) => {
+  expect(objectionsTo(query).join('\n')).toMatch(objection);
+});
+
+it('every alert has a query, and a dimension only where the query has the column', () => {
+  const bicep = readFileSync(`${root}infra/azure/modules/alerts.bicep`, 'utf8');
+  expect(alertQueries()).toHaveLength([...bicep.matchAll(/^ {4}query: /gm)].length);
+  const rules = bicep.split(/^ {4}name: /m).slice(1);
+  for (const { name, text } of alertQueries()) {
+    const dimension = /dimension: '(\w*)'/.exec(rules.find((rule) => rule.startsWith(`'${name}'`)) ?? '')?.[1];
+    expect(dimension, name).toBeDefined();
+    expect(objectionsTo(dimension === '' ? text : `${text} | project ${dimension}`)).toEqual([]);
+  }
+});
+
+it('what needs no value in the README is in the workbook, and nothing else', () => {
+  expect(workbookQueries().map(({ text }) => plain(text))).toEqual(
+    readmeQueries()
+      .map(({ text }) => plain(text))
+      .filter((text) => !text.includes('<')),
+  );
+});
+
+it('the alert about counts that do not move asks for a field that the line has', () => {
+  expect(alertQueries().find(({ name }) => name === 'counts-not-moving')?.text).toContain('tolong(line.recorded)');
+  expect(sources).toMatch(/info\('events recorded', \{ \.\.\.counts/);
+  expect(sources).toMatch(/const counts = \{\s+recorded:/);
 });

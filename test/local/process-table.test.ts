@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 
 import { npmAbove } from '../../infra/local/npm-above.ts';
-import { isRunning, parsePs, processTable } from '../../infra/local/process-table.ts';
+import { isRunning, parentHasEnded, parsePs, processTable } from '../../infra/local/process-table.ts';
 
 describe.skipIf(process.platform === 'win32')('the processes of this machine', () => {
   it('hold this one with its parent and its command line', () => {
@@ -26,6 +26,24 @@ describe.skipIf(process.platform === 'win32')('the processes of this machine', (
     await once(child, 'exit');
     expect(isRunning(pid)).toBe(false);
     expect(processTable().has(pid)).toBe(false);
+  });
+});
+
+describe('the end of the parent', () => {
+  it('is seen on Unix by another parent', () => {
+    expect(parentHasEnded(40, { platform: 'darwin', ppid: 40 })).toBe(false);
+    expect(parentHasEnded(40, { platform: 'darwin', ppid: 1 })).toBe(true);
+  });
+
+  it('is seen on Windows by its absence, because the id of the parent stays', async () => {
+    const parent = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const pid = parent.pid ?? 0;
+    await once(parent, 'spawn');
+    expect(parentHasEnded(pid, { platform: 'win32', ppid: pid })).toBe(false);
+
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    expect(parentHasEnded(pid, { platform: 'win32', ppid: pid })).toBe(true);
   });
 });
 

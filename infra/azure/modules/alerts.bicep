@@ -3,16 +3,39 @@ param prefix string
 param location string
 param tags object
 param insightsName string
+param workspaceName string
 param healthUrl string
 
-@description('Who is told; empty for nobody.')
+@description('Addresses that get mail, with commas between them; empty for none.')
 param alertEmail string
+
+@description('Numbers that get a text message, country code and number with a space: 1 2065550100, 64 211234567.')
+param alertSms string
+
+@description('Numbers that are called, likewise. Azure does not call every country.')
+param alertVoice string
+
+@secure()
+@description('Addresses that are posted to, with commas between them. Who knows one can post there.')
+param alertWebhook string
 
 @description('Alert when no event was recorded for so long, ISO 8601, or never.')
 param alertWhenQuietFor string
 
+@description('Whether the app places calls, and so has the timer Sweep.')
+param isPhoneOn bool
+
+var emails = filter(map(split(alertEmail, ','), address => trim(address)), address => !empty(address))
+var smsNumbers = filter(map(split(alertSms, ','), number => trim(number)), number => !empty(number))
+var voiceNumbers = filter(map(split(alertVoice, ','), number => trim(number)), number => !empty(number))
+var webhooks = filter(map(split(alertWebhook, ','), address => trim(address)), address => !empty(address))
+
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
+}
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' existing = {
+  name: workspaceName
 }
 
 resource people 'Microsoft.Insights/actionGroups@2023-01-01' = {
@@ -22,10 +45,31 @@ resource people 'Microsoft.Insights/actionGroups@2023-01-01' = {
   properties: {
     groupShortName: 'wildfire'
     enabled: true
-    emailReceivers: empty(alertEmail) ? [] : [
-      {
-        name: 'alert-email'
-        emailAddress: alertEmail
+    emailReceivers: [
+      for (address, index) in emails: {
+        name: 'mail-${index}'
+        emailAddress: address
+        useCommonAlertSchema: true
+      }
+    ]
+    smsReceivers: [
+      for (number, index) in smsNumbers: {
+        name: 'sms-${index}'
+        countryCode: split(number, ' ')[0]
+        phoneNumber: split(number, ' ')[1]
+      }
+    ]
+    voiceReceivers: [
+      for (number, index) in voiceNumbers: {
+        name: 'voice-${index}'
+        countryCode: split(number, ' ')[0]
+        phoneNumber: split(number, ' ')[1]
+      }
+    ]
+    webhookReceivers: [
+      for (address, index) in webhooks: {
+        name: 'webhook-${index}'
+        serviceUri: address
         useCommonAlertSchema: true
       }
     ]
@@ -88,14 +132,10 @@ resource unhealthy 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   }
 }
 
-// A single attempt that failed is no alarm: it is made again. These are what nobody will put right.
-var failedCalls = '''
-traces
-| extend line = parse_json(message)
-| where tostring(line.event) in ("recipient not reached", "message not played", "hang-up failed", "notification only in memory", "day limit reached", "callback events left")
-'''
-
-// The log's lines are JSON objects; `event` is the field that src/ names them by.
+// Log lines are JSON objects; `event` is what src/ names them by. What becomes a dimension is a column of the query.
+//
+// A rule with `perLine` fires anew for every line (for every call, say), however many alerts are open: a rule that resolves by itself
+// (autoMitigate) says nothing about the second one while the first is open. A rule without it is about a state that comes and goes.
 var logAlerts = [
   {
     name: 'failed-requests'
@@ -106,7 +146,11 @@ var logAlerts = [
     threshold: 5
     window: 'PT5M'
     frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
     enabled: true
+    scope: insights.id
   }
   {
     name: 'unexpected-errors'
@@ -117,18 +161,118 @@ var logAlerts = [
     threshold: 0
     window: 'PT5M'
     frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
     enabled: true
+    scope: insights.id
   }
   {
-    name: 'failed-calls'
-    description: 'Somebody who should have been phoned was not reached, or heard nothing.'
-    severity: 0
-    query: failedCalls
+    name: 'damaged-rows'
+    description: 'A stored row cannot be read: its partition is named, and the command that audits the day.'
+    severity: 1
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "stored row damaged"
+| project timestamp, partition = tostring(line.partition), row = tostring(line.row), command = tostring(line.command)
+'''
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'
     frequency: 'PT5M'
+    perLine: true
+    dimension: 'partition'
+    // The same row is met by every reader.
+    mute: 'PT1H'
     enabled: true
+    scope: insights.id
+  }
+  {
+    name: 'failed-calls'
+    description: 'A call failed: it was not placed, nobody answered, or the message was not heard.'
+    severity: 1
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) in ("call not placed", "message not played", "hang-up failed", "call overdue", "callback events left")
+    or (tostring(line.event) == "attempt ended" and tostring(line.outcome) !in ("heard", "cut_short"))
+| project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event = tostring(line.event), reason = tostring(line.reason)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'call'
+    mute: ''
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'not-reached'
+    description: 'Somebody who should have been phoned was not reached in all attempts. Nobody tries any more: phone them.'
+    severity: 0
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "recipient not reached"
+| project timestamp, person = strcat(tostring(line.notification_id), " ", tostring(line.recipient_index)), recipient = tostring(line.recipient), outcome = tostring(line.outcome), reason = tostring(line.reason)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'person'
+    mute: ''
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'daily-call-limit'
+    description: 'CALLS_PER_DAY is reached: nobody is phoned until midnight UTC. A stolen key, or too low a limit.'
+    severity: 0
+    query: 'traces | where tostring(parse_json(message).event) == "day limit reached"'
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: ''
+    mute: 'PT30M'
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'calls-without-table'
+    description: 'The table of the calls did not answer: calls are placed, but may be forgotten when the app stops, or spoken twice.'
+    severity: 1
+    query: 'traces | where tostring(parse_json(message).event) in ("call records unreachable", "notification only in memory", "due work unreachable")'
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'timer-stopped'
+    description: 'The timer Sweep did not run for 15 minutes: who is to be called again waits for the next request.'
+    severity: 1
+    query: 'requests | where name == "Sweep" and success == true'
+    operator: 'LessThan'
+    threshold: 1
+    window: 'PT15M'
+    frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: isPhoneOn
+    scope: insights.id
   }
   {
     name: 'counts-not-moving'
@@ -139,7 +283,26 @@ var logAlerts = [
     threshold: 1
     window: alertWhenQuietFor == 'never' ? 'PT30M' : alertWhenQuietFor
     frequency: 'PT15M'
+    perLine: false
+    dimension: ''
+    mute: ''
     enabled: alertWhenQuietFor != 'never'
+    scope: insights.id
+  }
+  {
+    name: 'log-cap-reached'
+    description: 'LOG_DAILY_CAP_GB is reached: until tomorrow nothing more is logged, and no alert on logs fires.'
+    severity: 1
+    query: '_LogOperation | where Category =~ "Ingestion" and Detail has "OverQuota"'
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT15M'
+    frequency: 'PT15M'
+    perLine: true
+    dimension: ''
+    mute: 'PT6H'
+    enabled: true
+    scope: workspace.id
   }
 ]
 
@@ -154,12 +317,13 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
       description: rule.description
       severity: rule.severity
       enabled: rule.enabled
-      scopes: [insights.id]
+      scopes: [rule.scope]
       evaluationFrequency: rule.frequency
       windowSize: rule.window
       // The tables have no columns before the first line has arrived.
       skipQueryValidation: true
-      autoMitigate: true
+      autoMitigate: !rule.perLine
+      muteActionsDuration: empty(rule.mute) ? null : rule.mute
       criteria: {
         allOf: [
           {
@@ -167,6 +331,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
             timeAggregation: 'Count'
             operator: rule.operator
             threshold: rule.threshold
+            dimensions: empty(rule.dimension) ? [] : [{ name: rule.dimension, operator: 'Include', values: ['*'] }]
             failingPeriods: {
               numberOfEvaluationPeriods: 1
               minFailingPeriodsToAlert: 1
@@ -178,3 +343,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
     }
   }
 ]
+
+output emails array = emails
+output groupId string = people.id
+output groupName string = people.name

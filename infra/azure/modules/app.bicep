@@ -14,18 +14,25 @@ param maximumInstanceCount int
 @description('Origins with commas between them; empty for none.')
 param corsOrigins string
 
+@description('Of the network that the app goes out through; empty for none.')
+param subnetId string
+
 param serviceName string
 param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
 param tablesEndpoint string
 param tablesPrefix string
+param eventRetentionDays string
+
+@description('on or off')
+param phone string
+
 param acsEndpoint string
 param acsResourceId string
 param acsSourcePhoneNumber string
-param acsCognitiveServicesEndpoint string
-param phone string
 param acsTeamsResourceAccountId string
+param acsCognitiveServicesEndpoint string
 param callAttempts int
 param callRetrySeconds int
 param notificationDeadlineMinutes int
@@ -64,6 +71,7 @@ resource site 'Microsoft.Web/sites@2024-04-01' = {
     serverFarmId: plan.id
     httpsOnly: true
     publicNetworkAccess: 'Enabled'
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: {
       minTlsVersion: '1.2'
       http20Enabled: true
@@ -125,12 +133,14 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     COUNTER_SHARDS: string(counterShards)
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
+    EVENT_RETENTION_DAYS: eventRetentionDays
+    PHONE: phone
     ACS_ENDPOINT: acsEndpoint
     ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber
+    ACS_TEAMS_RESOURCE_ACCOUNT_ID: acsTeamsResourceAccountId
     ACS_COGNITIVE_SERVICES_ENDPOINT: acsCognitiveServicesEndpoint
     ACS_RESOURCE_ID: acsResourceId
-    PHONE: phone
-    ACS_TEAMS_RESOURCE_ACCOUNT_ID: acsTeamsResourceAccountId
+    CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     CALL_ATTEMPTS: string(callAttempts)
     CALL_RETRY_SECONDS: string(callRetrySeconds)
     NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
@@ -138,7 +148,6 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CALLS_PER_DAY: string(callsPerDay)
     SWEEP_SCHEDULE: sweepSchedule
     CALL_RETENTION_DAYS: string(callRetentionDays)
-    CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)

@@ -4,6 +4,9 @@ param insightsName string
 param location string
 param tags object
 
+@description('Most GB of log a day. What comes after is dropped until the next day, and log alerts with it; an alert says so.')
+param dailyCapGb int
+
 @description('The identity of the app, which may publish telemetry.')
 param appPrincipalId string
 
@@ -16,6 +19,7 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' = {
   properties: {
     sku: { name: 'PerGB2018' }
     retentionInDays: 30
+    workspaceCapping: { dailyQuotaGb: dailyCapGb }
     features: { disableLocalAuth: true }
   }
 }
@@ -43,3 +47,5 @@ resource appPublishes 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 }
 
 output insightsName string = insights.name
+output workspaceName string = workspace.name
+output workspaceId string = workspace.id

@@ -11,8 +11,20 @@ param tablesPrefix string
 @description('The identity of the app.')
 param appPrincipalId string
 
-@description('A person who may read the tables; empty for nobody.')
+@description('A person or group who may read the tables; empty for nobody.')
 param operatorPrincipalId string
+
+@description('What that is: User, Group or ServicePrincipal.')
+param operatorPrincipalType string
+
+@description('True: reached only through private endpoints.')
+param isPrivate bool
+
+@description('True: the account cannot be deleted before its lock is.')
+param deleteLock bool
+
+@description('Where its logs go.')
+param workspaceId string
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
 var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
@@ -32,13 +44,39 @@ resource account 'Microsoft.Storage/storageAccounts@2024-01-01' = {
     defaultToOAuthAuthentication: true
     minimumTlsVersion: 'TLS1_2'
     supportsHttpsTrafficOnly: true
-    publicNetworkAccess: 'Enabled'
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      defaultAction: isPrivate ? 'Deny' : 'Allow'
+      // Event Grid brings its dead letters as a trusted service.
+      bypass: 'AzureServices'
+    }
+  }
+}
+
+// The counts live nowhere else, and deleting the account, or the resource group, deletes them for ever. Rows can be deleted all the same.
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
+  name: 'keep-the-counts'
+  scope: account
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'The counts live nowhere else. README.md (Take it down) says how to delete this on purpose.'
   }
 }
 
 resource tableService 'Microsoft.Storage/storageAccounts/tableServices@2024-01-01' = {
   parent: account
   name: 'default'
+}
+
+// Who deleted what, and the transactions by result; a log line for each read or write would cost more than the storage does.
+resource tableLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'logs'
+  scope: tableService
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'StorageDelete', enabled: true }]
+    metrics: [{ category: 'Transaction', enabled: true }]
+  }
 }
 
 resource tables 'Microsoft.Storage/storageAccounts/tableServices/tables@2024-01-01' = [
@@ -53,6 +91,10 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01'
   name: 'default'
   properties: {
     deleteRetentionPolicy: {
+      enabled: true
+      days: 7
+    }
+    containerDeleteRetentionPolicy: {
       enabled: true
       days: 7
     }
@@ -98,10 +140,12 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataReader)
     principalId: operatorPrincipalId
+    principalType: operatorPrincipalType
   }
 }
 
 // The endpoints end in a slash.
+output id string = account.id
 output name string = account.name
 output tableEndpoint string = account.properties.primaryEndpoints.table
 output blobEndpoint string = account.properties.primaryEndpoints.blob
