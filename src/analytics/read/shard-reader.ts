@@ -1,13 +1,22 @@
 import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
-import { sortableInstant } from '../model/instant.ts';
+import { instantFrom, sortableInstant, type Instant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
-import { CONTRIBUTION_PROPERTIES, contributionFrom } from '../rows/event-row.ts';
+import { CONTRIBUTION_PROPERTIES, contributionFrom, INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
-import { minuteRowFrom, sampleRows, samplesOf, type StoredSample } from '../rows/minute-row.ts';
+import {
+  minuteRowFrom,
+  overflowedSecondsOf,
+  sampleRows,
+  samplesOf,
+  SECOND,
+  secondOf,
+  type MinuteRow,
+  type StoredSample,
+} from '../rows/minute-row.ts';
 import type { StoredRow } from '../rows/row.ts';
 import { listsTooShort } from '../rows/total-row.ts';
 import { readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
@@ -158,8 +167,8 @@ export class ShardReader {
   }
 
   /**
-   * The samples of partial minutes, by stripe. A partial minute of which a second has overflowed in any stripe is read from its event
-   * rows, of all cameras or one, for all stripes.
+   * The samples of partial minutes, by stripe. A second that has overflowed in any stripe is read from its event rows, of all cameras
+   * or one, for all stripes: only such seconds, because of a closed day no other event rows are left.
    */
   async #samples(
     stripes: readonly StripeReading[],
@@ -167,22 +176,41 @@ export class ShardReader {
     cameraId?: string,
   ): Promise<{ samples: ReadonlyMap<number, readonly StoredSample[]>; events: ShardActivity }> {
     const samples = new Map<number, StoredSample[]>();
-    const overflowed: PartialMinute[] = [];
+    const overflowed = new Map<PartialMinute, ReadonlySet<number>>();
     for (const partial of partialMinutes) {
-      const byStripe = stripes.map(({ stripe, rows }) => ({ stripe, own: samplesIn(rows, partial) }));
-      if (byStripe.some(({ own }) => own === undefined)) overflowed.push(partial);
-      else
-        for (const { stripe, own } of byStripe) samples.set(stripe, [...(samples.get(stripe) ?? []), ...(own ?? [])]);
+      const minuteRows = stripes.flatMap(({ stripe, rows }) =>
+        minuteRowsIn(rows, partial).map((minuteRow) => ({ stripe, minuteRow })),
+      );
+      const seconds = new Set(minuteRows.flatMap(({ minuteRow }) => overflowedSecondsOf(minuteRow.row)));
+      if (seconds.size > 0) overflowed.set(partial, seconds);
+      for (const { stripe, minuteRow } of minuteRows) {
+        const own = decodingRow(minuteRow.stored, () => samplesBeside(seconds, minuteRow.row, partial));
+        samples.set(stripe, [...(samples.get(stripe) ?? []), ...own]);
+      }
     }
-    const events = await Promise.all(overflowed.map(async (partial) => this.#events(partial, cameraId)));
+    const events = await Promise.all(
+      Array.from(overflowed, async ([partial, seconds]) => this.#events(partial, seconds, cameraId)),
+    );
     return { samples, events: sumOfActivities(events) };
   }
 
-  async #events({ minute, start, end }: PartialMinute, cameraId: string | undefined): Promise<ShardActivity> {
+  /** The events in some seconds of a partial minute. */
+  async #events(
+    { minute, start, end }: PartialMinute,
+    seconds: ReadonlySet<number>,
+    cameraId: string | undefined,
+  ): Promise<ShardActivity> {
     const { table, partition, read } = this.#source;
     const range = eventsOfMinute(minute, cameraId);
-    const filter = `ts_utc ge '${sortableInstant(start)}' and ts_utc le '${sortableInstant(end)}'`;
-    const rows = await read(async () => table.all(partition, range, { select: CONTRIBUTION_PROPERTIES, filter }));
+    // One query from the first of them to the last. A condition for each second would be more than a filter may have.
+    const [first, last] = [Math.min(...seconds), Math.max(...seconds)];
+    const startOfMinute = start - BigInt(microsecondOfMinute(start));
+    const from = laterOf(start, instantFrom(startOfMinute + BigInt(first * SECOND)));
+    const to = earlierOf(end, instantFrom(startOfMinute + BigInt((last + 1) * SECOND - 1)));
+    const filter = `ts_utc ge '${sortableInstant(from)}' and ts_utc le '${sortableInstant(to)}'`;
+    const select = [...INSTANT_PROPERTIES, ...CONTRIBUTION_PROPERTIES];
+    const found = await read(async () => table.all(partition, range, { select, filter }));
+    const rows = found.filter((row) => seconds.has(secondOf(microsecondOfMinute(instantOf(row)))));
     return {
       tally: sumOf(rows.map(contributionFrom)),
       cameras: rows.map((row) => decodingRow(row, () => parseEventKey(row.rowKey).cameraId)),
@@ -198,18 +226,30 @@ const addBuckets = (sum: ShardSum, row: StoredRow | undefined): void => {
   });
 };
 
-/** The samples of a partial minute in one stripe; undefined where a second has overflowed. */
-const samplesIn = (
-  rows: ReadonlyMap<string, StoredRow>,
+const laterOf = (left: Instant, right: Instant): Instant => (left > right ? left : right);
+const earlierOf = (left: Instant, right: Instant): Instant => (left < right ? left : right);
+
+/** A `minute` row as it is stored, and what is in it. */
+interface StoredMinuteRow {
+  readonly stored: StoredRow;
+  readonly row: MinuteRow;
+}
+
+/** The `minute` rows of a partial minute in one stripe. */
+const minuteRowsIn = (rows: ReadonlyMap<string, StoredRow>, partial: PartialMinute): readonly StoredMinuteRow[] =>
+  [...sampleRows(partial.minute, ...secondsOf(partial)).keys()].flatMap((key) => {
+    const stored = rows.get(key);
+    return stored === undefined ? [] : [{ stored, row: minuteRowFrom(stored) }];
+  });
+
+/** The samples of a partial minute in one of its rows, without those of some seconds. */
+const samplesBeside = (
+  seconds: ReadonlySet<number>,
+  row: MinuteRow,
   partial: PartialMinute,
-): readonly StoredSample[] | undefined => {
-  const [from, to] = secondsOf(partial);
-  const samples: StoredSample[] = [];
-  for (const key of sampleRows(partial.minute, from, to).keys()) {
-    const row = rows.get(key);
-    const own = row === undefined ? [] : decodingRow(row, () => samplesOf(minuteRowFrom(row), from, to));
-    if (own === undefined) return undefined;
-    samples.push(...own);
-  }
+): readonly StoredSample[] => {
+  const others = seconds.size === 0 ? row : new Map([...row].filter(([second]) => !seconds.has(second)));
+  const samples = samplesOf(others, ...secondsOf(partial));
+  if (samples === undefined) throw new RangeError('the seconds that have overflowed were left out');
   return samples;
 };

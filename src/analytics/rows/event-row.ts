@@ -14,6 +14,9 @@ export interface EventRow {
 /** The properties that {@link contributionFrom} reads. */
 export const CONTRIBUTION_PROPERTIES: readonly string[] = ['detections', 'reviewed', 'annotations'];
 
+/** The properties that {@link instantOf} reads. */
+export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
+
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
 /** Writes an event's row whole: an insert where it is not stored yet (`etag` undefined), else a replacement. */
@@ -56,6 +59,9 @@ const readFlag = (value: unknown): boolean => {
 
 const facetOf = <Value>(value: unknown, time: unknown, read: (value: unknown) => Value): Facet<Value> | undefined =>
   value === undefined ? undefined : { value: read(value), time: readInstant(time) };
+
+/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. @throws {DamagedRow} */
+export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
 /** Reads an event row. @throws {DamagedRow} */
 export const eventRowFrom = (row: StoredRow): EventRow =>

@@ -110,6 +110,10 @@ export const samplesOf = (row: MinuteRow, from: number, to: number): readonly St
   return samples;
 };
 
+/** The seconds of a row (0 to 59) that have overflowed. */
+export const overflowedSecondsOf = (row: MinuteRow): readonly number[] =>
+  [...row].flatMap(([second, bytes]) => (isOverflowed(bytes) ? [second] : []));
+
 /**
  * A row with differences added.
  *
