@@ -4,6 +4,7 @@ import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
+import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
@@ -26,7 +27,7 @@ import type { Route } from './http/route/route.ts';
 import { sendNotification } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
-import { appLog } from './log.ts';
+import { appLog, invocationLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { tableClient } from './azure/table-client.ts';
 
@@ -74,6 +75,16 @@ const routes: readonly Route[] = [
 ];
 for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });
+}
+
+// Timers: without a retention no day is ever closed, and the timer is not registered.
+const { eventRetentionDays: retentionDays } = settings;
+if (retentionDays !== undefined) {
+  app.timer('CloseDays', {
+    schedule: CLOSE_DAYS_SCHEDULE,
+    handler: async (_timer, context) =>
+      closeDays({ table: counters, shards: dayShards, retentionDays, now }, invocationLog(context)),
+  });
 }
 
 // When the app is told to stop, recordings under way are finished first.

@@ -48,6 +48,10 @@ param cacheTsUtcWindowSeconds int = 86400
 @description('Shards of a day that has no data yet.')
 param counterShards int = 1
 
+@maxLength(5)
+@description('Days after whose end a UTC day is closed and its events are deleted, 1 to 36500. Empty: never.')
+param eventRetentionDays string = ''
+
 @maxLength(50)
 @description('Put before the table names. A letter and up to 49 letters or digits, or empty.')
 param tablesPrefix string = ''
@@ -147,6 +151,7 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
     acsEndpoint: calls.outputs.acsEndpoint

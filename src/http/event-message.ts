@@ -44,7 +44,9 @@ export const cameraEventSchema = z
       id: identifier.describe(`1 to ${MAX_ID_LENGTH} characters.`),
       source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
       type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
-      time: asOfTime.describe('As of when the facets are the truth; of each facet the newest wins. At most one day ahead of now.'),
+      time: asOfTime.describe(
+        'As of when the facets are the truth; of each facet the newest wins. At most one day ahead of now.',
+      ),
       data: z.object(
         {
           event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),

@@ -24,6 +24,7 @@ describe('the settings that are deployed', () => {
       CACHE_TS_UTC_WINDOW_SECONDS: '86400',
       DETECTION_CATEGORIES: 'fire,smoke,structure',
       COUNTER_SHARDS: '1',
+      EVENT_RETENTION_DAYS: '',
       TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
       TABLES_PREFIX: '',
       ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
@@ -52,6 +53,7 @@ describe('the settings that are deployed', () => {
     expect(defaultOf('detectionCategories')).toBe(settings.detectionCategories.join(','));
     expect(defaultOf('cacheTsUtcWindowSeconds')).toBe(String(settings.windowSeconds));
     expect(defaultOf('counterShards')).toBe(String(settings.counterShards));
+    expect(defaultOf('eventRetentionDays')).toBe(String(settings.eventRetentionDays ?? ''));
     expect(defaultOf('tablesPrefix')).toBe(settings.tables.prefix);
   });
 

@@ -18,6 +18,7 @@ param serviceName string
 param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
+param eventRetentionDays string
 param tablesEndpoint string
 param tablesPrefix string
 param acsEndpoint string
@@ -114,6 +115,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CACHE_TS_UTC_WINDOW_SECONDS: string(cacheTsUtcWindowSeconds)
     DETECTION_CATEGORIES: detectionCategories
     COUNTER_SHARDS: string(counterShards)
+    EVENT_RETENTION_DAYS: eventRetentionDays
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
     ACS_ENDPOINT: acsEndpoint
