@@ -30,6 +30,8 @@ export interface ClosingDependencies {
   readonly now: () => Instant;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
+  /** Waits before a request is tried again. */
+  readonly pause?: (milliseconds: number) => Promise<void>;
 }
 
 /** The first day that stays open. */
@@ -43,7 +45,7 @@ const firstOpenDay = (now: Instant, retentionDays: number): Day =>
  * @throws an error that nobody expected, after all days were tried
  */
 export const closeDays = async (
-  { table, shards, retentionDays, now, runMs = RUN_MS }: ClosingDependencies,
+  { table, shards, retentionDays, now, runMs = RUN_MS, ...options }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
@@ -53,7 +55,16 @@ export const closeDays = async (
   for (const day of await openDaysBefore(table, firstOpenDay(now(), retentionDays))) {
     if (!hasTime()) return;
     try {
-      const { shards: closed, deleted, kept, finished } = await closeDay(table, shards, day, { limit, hasTime });
+      const {
+        shards: closed,
+        deleted,
+        kept,
+        finished,
+      } = await closeDay(table, shards, day, {
+        ...options,
+        limit,
+        hasTime,
+      });
       const fields = { day, shards: closed, event_rows_deleted: deleted, event_rows_kept: kept };
       if (finished) log.info('day closed', fields);
       else log.info('day is being closed', fields);
