@@ -33,6 +33,15 @@ export class MemoryStorage {
   #writes = 0;
   #now = Date.parse('2026-11-21T00:00:00Z');
 
+  /** A storage with the same rows. */
+  copy(): MemoryStorage {
+    const copy = new MemoryStorage();
+    for (const [partition, rows] of this.#partitions) copy.#partitions.set(partition, new Map(rows));
+    copy.#writes = this.#writes;
+    copy.#now = this.#now;
+    return copy;
+  }
+
   /** All rows of a partition, in the order of their keys. */
   rows(partition: string): readonly StoredRow[] {
     return [...(this.#partitions.get(partition) ?? [])]
