@@ -11,8 +11,9 @@ import { keyed } from '../../src/analytics/record/keyed-message.ts';
 import { planCommit } from '../../src/analytics/record/commit-plan.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
-import { RowCache } from '../../src/analytics/record/row-cache.ts';
+import { KnownRows } from '../../src/analytics/record/known-rows.ts';
 import { ShardRows } from '../../src/analytics/record/shard-rows.ts';
+import { wantedByMessages } from '../../src/analytics/record/wanted-rows.ts';
 import type { RowWrite } from '../../src/analytics/rows/row.ts';
 import { WriteConflict } from '../../src/analytics/rows/storage-errors.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
@@ -58,10 +59,22 @@ const produce = async (
 /** One transaction an event: read its rows, compute the difference, write, and start again after a conflict. */
 const naively = async (table: CounterTable, message: EventMessage): Promise<void> => {
   for (;;) {
-    const rows = new ShardRows(table, PARTITION, new RowCache(), async () => undefined);
+    const rows = new ShardRows(
+      table,
+      PARTITION,
+      new KnownRows().ofShard(PARTITION),
+      { stripe: 0 },
+      {
+        knownCategories: new Set(),
+        onEmpty: async () => undefined,
+      },
+    );
     const messages = [{ ...keyed(message), readFirst: true }];
     try {
-      await table.transact(PARTITION, planCommit(await rows.snapshot(messages), messages).writes);
+      await table.transact(
+        PARTITION,
+        planCommit(await rows.snapshot(wantedByMessages(messages, true)), messages).writes,
+      );
       return;
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;

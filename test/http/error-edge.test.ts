@@ -88,7 +88,7 @@ describe('an error', () => {
   it.each<[string, unknown]>([
     ['an Error', new Error(SECRET)],
     ['a TypeError with a cause', new TypeError(SECRET, { cause: SECRET })],
-    ['a conflict that nobody handled', new WriteConflict(SECRET)],
+    ['a conflict that nobody handled', new WriteConflict(0, { cause: SECRET })],
     ['a refusal that nobody handled', new RequestRefused(400)],
     ['a text', SECRET],
     ['nothing', undefined],

@@ -1,3 +1,4 @@
+import { cameraListFrom } from '../rows/camera-list.ts';
 import { twoDigits } from '../rows/keys.ts';
 import { DAMAGED, type Findings, type Stored } from './findings.ts';
 import type { AuditedRow, StripeCounters } from './stored-rows.ts';
@@ -13,7 +14,8 @@ const nameOf = (counter: string, stripe: number): string =>
 export const compareStripe = (findings: Findings, { stripe, total, activeCameras, ...rows }: StripeCounters): void => {
   const { hours, hourRows, cameras } = rows;
   if (total === DAMAGED) return;
-  const count = total === undefined ? undefined : total.cameras.ids.length;
+  // The total's list is cut to the number that its row says: the stored list may be longer.
+  const count = total && cameraListFrom(total.lists.flatMap(({ texts }) => texts)).ids.length;
   findings.text(nameOf('number of active cameras of total', stripe), String(count), String(activeCameras));
   for (const [cameraId, row] of cameras) {
     if (row === DAMAGED || row === undefined) continue;

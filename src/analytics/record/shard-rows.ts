@@ -257,7 +257,7 @@ export class ShardRows {
     const keep = (key: string, hours: ReadonlySet<number>, row: StoredRow | undefined): void =>
       take(key, this.#keep(key, row && { kind: 'camera', etag: row.etag, value: cameraRowFrom(row), hours }));
     const mostForRange = CAMERAS_A_KEY_FOR_RANGE * missing.size;
-    const all = new Set([...missing.values()].flatMap((hours) => [...hours]));
+    const all = new Set([...missing.values()].flatMap((hours) => Array.from(hours)));
     if (missing.size > 1 && cameras <= mostForRange) {
       const found = await this.#reads.many([...missing.keys()], cameras, mostForRange, cameraProperties(all, all));
       for (const key of missing.keys()) keep(key, all, found.get(key));
@@ -304,7 +304,7 @@ export class ShardRows {
     });
     await this.#reads.each(asking, async ([cameraId]) => {
       const stored = await readStripes(this.#table, this.#partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
-      const categories = [...stored.values()].flatMap((row) => [...cameraRowFrom(row).tally.categories.keys()]);
+      const categories = [...stored.values()].flatMap((row) => Array.from(cameraRowFrom(row).tally.categories.keys()));
       elsewhere.set(cameraId, new Set(categories));
     });
     return elsewhere;

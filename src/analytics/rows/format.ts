@@ -1,5 +1,4 @@
 import type { RowKeys } from './damaged-row.ts';
-import type { Properties } from './row.ts';
 
 /** The format of the rows that this version writes, and the only one that it reads. */
 export const FORMAT = 1;
@@ -25,7 +24,7 @@ export class UnknownFormat extends Error implements RowKeys {
 }
 
 /** Checks the format of a row. @throws {UnknownFormat} */
-export const checkFormat = (keys: RowKeys, properties: Properties): void => {
+export const checkFormat = (keys: RowKeys, properties: Readonly<Record<string, unknown>>): void => {
   const format = properties[FORMAT_PROPERTY];
   if (format !== FORMAT) throw new UnknownFormat(keys, format);
 };

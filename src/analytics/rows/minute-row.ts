@@ -32,11 +32,11 @@ const SECONDS = 60;
 const SAMPLES = 's';
 
 /**
- * Most bytes of a second: the 30 seconds of a row stay within half of its 1 MiB. A frame takes 5 to 8 bytes in a shard with few
- * categories, so a second holds more than 2,000 frames. A second with more has overflowed: its samples are dropped, and readers
+ * Most bytes of a second: the 30 seconds of a row stay within a third of its 1 MiB. A frame takes 5 to 8 bytes in a shard with few
+ * categories, so a second holds more than 1,200 frames, six times the top of the field. A second with more has overflowed: its samples are dropped, and readers
  * use its event rows.
  */
-const MAX_SECOND_BYTES = 16_000;
+const MAX_SECOND_BYTES = 10_000;
 // Shorter than any sample.
 const OVERFLOWED = Uint8Array.of(0);
 const isOverflowed = (bytes: Uint8Array): boolean => bytes.length === 1 && bytes[0] === 0;

@@ -97,15 +97,16 @@ describe('the audit names the counter', () => {
     ['day', replaced('day', '"smoke":', '"smog":'), ['total']],
     ['day', set('day', '{'), ['total']],
     ['day', without('day'), ['total']],
-    [
-      'cameras',
-      replaced('cameras', 'ridge-0', 'ridge-9'),
-      ['active cameras of total', 'active cameras of minute 08:00'],
-    ],
+    ['n', set('n', 0), ['commit number of total']],
     ['active_cameras', set('active_cameras', 1), ['number of active cameras of total']],
     ['whole row', deleted, ['total']],
   ])('of a total whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'total', damage)).toEqual(expect.arrayContaining([...counters]));
+  });
+
+  it('of a camera list that names another camera', async () => {
+    const counters = await differing(SHARD, 'cameras|0001', replaced('cameras', 'ridge-0', 'ridge-9'));
+    expect(counters).toEqual(expect.arrayContaining(['active cameras of total', 'active cameras of minute 08:00']));
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
@@ -113,7 +114,7 @@ describe('the audit names the counter', () => {
     ['t08', cut('t08'), ['hour 08']],
     ['t08', without('t08'), ['hours']],
     ['t08', set('t08', 'x'), ['hours']],
-    ['a08', flipped('a08'), ['active cameras of hour 08']],
+    ['a08', set('a08', Uint8Array.of(0, 1)), ['active cameras of hour 08']],
     ['t31', (row) => ({ ...row, t31: row['t08'], a31: row['a08'] }), ['hour 31']],
     ['whole row', deleted, ['hour 08', 'hour 09', 'active cameras of hour 08']],
   ])('of hours whose %s is wrong', async (_, damage, counters) => {
@@ -124,7 +125,7 @@ describe('the audit names the counter', () => {
     ['t00', flipped('t00'), ['minute 08:00']],
     ['t00', cut('t00'), ['minute 08:00']],
     ['t00', without('t00'), ['minutes of hour 08']],
-    ['a00', flipped('a00'), ['active cameras of minute 08:00']],
+    ['a00', set('a00', Uint8Array.of(0, 2)), ['active cameras of minute 08:00']],
     ['whole row', deleted, ['minute 08:00', 'active cameras of minute 08:00']],
   ])('of an hour whose %s is wrong', async (_, damage, counters) => {
     expect(await differing(SHARD, 'hour|08', damage)).toEqual(expect.arrayContaining([...counters]));
@@ -138,7 +139,7 @@ describe('the audit names the counter', () => {
     ['s01', (row) => ({ ...row, s01: row['s00'] }), ['samples of second 08:00:01']],
     ['whole row', deleted, ['samples of second 08:00:00']],
   ])('of a minute whose %s is wrong', async (_, damage, counters) => {
-    expect(await differing(SHARD, 'minute|0800', damage)).toEqual(counters);
+    expect(await differing(SHARD, 'minute|0800|00', damage)).toEqual(counters);
   });
 
   it.each<readonly [string, Damage, readonly string[]]>([
@@ -192,7 +193,7 @@ describe('the audit names the counter', () => {
     ['camera|a|b', { day: '{}' }],
     ['event|9959|ridge-0|f-0', { ts_utc: '2026-03-14T08:00:00.000000Z' }],
   ])('or the row, where %s is a row that the service never writes', async (rowKey, properties) => {
-    await client.createEntity({ partitionKey: SHARD, rowKey, ...properties });
+    await client.createEntity({ partitionKey: SHARD, rowKey, format: 1, ...properties });
     const { differences } = await auditDay(process.table, process.shards, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
     await client.deleteEntity(SHARD, rowKey);
@@ -206,11 +207,11 @@ describe('the audit names the counter', () => {
       expect.arrayContaining(['minute 23:00', 'active cameras of minute 23:00']),
     );
     await client.deleteEntity(SHARD, 'hour|23');
-    const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800');
-    await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301' });
+    const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800|00');
+    await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301|00' });
     const report = await auditDay(process.table, process.shards, DAY);
     expect(report.differences.map(({ counter }) => counter)).toEqual(['samples of second 23:01:00']);
-    await client.deleteEntity(SHARD, 'minute|2301');
+    await client.deleteEntity(SHARD, 'minute|2301|00');
   });
 });
 

@@ -25,7 +25,7 @@ describe('a question that needs a damaged row', () => {
     ['an hour', LATER_HOUR, SHARD, 'hours', { t08: new Uint8Array([1]) }],
     ['an hour', LATER_HOUR, SHARD, 'total', { day: '{"events":2,"reviewed":0,"annotated":0,"categories":{}}' }],
     ['a minute', PERIOD, SHARD, 'hour|08', { t00: 'text' }],
-    ['half a second', PERIOD, SHARD, 'minute|0801', { s00: new Uint8Array([1]) }],
+    ['half a second', PERIOD, SHARD, 'minute|0801|00', { s00: new Uint8Array([1]) }],
     ['a minute of a camera', { ...PERIOD, cameraId: 'ridge-1' }, SHARD, 'camera|ridge-1', { m08: new Uint8Array([0]) }],
   ])('fails with the keys of the row: %s, %o', async (_name, question, partition, rowKey, properties) => {
     const storage = new CountingStorage();

@@ -46,12 +46,12 @@ const RAGGED = 20n * MINUTE + 12_345_678n;
 const lasting = (length: bigint): Question => ({ start: START + RAGGED, end: START + RAGGED + length });
 
 const QUESTIONS: readonly (readonly [string, Question, number])[] = [
-  ['an hour', lasting(HOUR), 6],
-  ['24 hours', lasting(DAY), 9],
-  ['36 hours', lasting(36n * HOUR), 10],
-  ['a camera, for 36 hours', { ...lasting(36n * HOUR), cameraId: 'ridge-7' }, 8],
-  ['half a second', lasting(SECOND / 2n), 3],
-  ['a whole day', { start: START, end: START + DAY - 1n }, 2],
+  ['an hour', lasting(HOUR), 8],
+  ['24 hours', lasting(DAY), 12],
+  ['36 hours', lasting(36n * HOUR), 13],
+  ['a camera, for 36 hours', { ...lasting(36n * HOUR), cameraId: 'ridge-7' }, 9],
+  ['half a second', lasting(SECOND / 2n), 4],
+  ['a whole day', { start: START, end: START + DAY - 1n }, 3],
 ];
 
 describe('a question', () => {

@@ -8,51 +8,55 @@ import { keyed } from '../../../src/analytics/record/keyed-message.ts';
 import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
 import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
 import type { HourRow } from '../../../src/analytics/rows/hour-rows.ts';
-import { eventKey, hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
+import {
+  eventKey,
+  hourKey,
+  HOURS_KEY,
+  minuteKey,
+  parseCameraKey,
+  TOTAL_KEY,
+} from '../../../src/analytics/rows/keys.ts';
 import { samplesOf } from '../../../src/analytics/rows/minute-row.ts';
 import { ShardSum } from '../../../src/analytics/read/shard-sum.ts';
-import { StaleSnapshot, type ShardSnapshot } from '../../../src/analytics/record/shard-snapshot.ts';
+import {
+  counterRow,
+  StaleSnapshot,
+  type KnownRow,
+  type ShardRow,
+  type ShardSnapshot,
+} from '../../../src/analytics/record/shard-snapshot.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
-import { EMPTY_TOTAL } from '../../../src/analytics/rows/total-row.ts';
+import { EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
-const ALL_HOURS: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour) => hour));
 const NOTHING: ShardSnapshot = {
   partition: '2026-11-21_00',
-  total: undefined,
-  hours: undefined,
-  hourRows: new Map(),
-  minuteRows: new Map(),
-  cameras: new Map(),
-  events: new Map(),
+  stripe: 0,
+  rows: new Map(),
+  fence: undefined,
+  elsewhere: new Map(),
 };
 
 /** The snapshot after a plan is applied; `round` makes its versions differ. */
-const applied = (snapshot: ShardSnapshot, plan: CommitPlan, round: number): ShardSnapshot => {
-  if (plan.writes.length === 0) return snapshot;
-  const etag = `W/"${round}"`;
-  return {
-    partition: snapshot.partition,
-    total: { ...plan.total, etag, listEtags: [] },
-    hours: { etag, value: plan.hours },
-    hourRows: new Map([
-      ...snapshot.hourRows,
-      ...[...plan.hourRows].map(([hour, value]) => [hour, { etag, value }] as const),
-    ]),
-    minuteRows: new Map([
-      ...snapshot.minuteRows,
-      ...[...plan.minuteRows].map(([minute, value]) => [minute, { etag, value }] as const),
-    ]),
-    cameras: new Map([
-      ...snapshot.cameras,
-      ...[...plan.cameras].map(([id, value]) => [id, { etag, value, known: ALL_HOURS }] as const),
-    ]),
-    events: new Map([...snapshot.events, ...[...plan.events].map(([key, value]) => [key, { etag, value }] as const)]),
-  };
-};
+const applied = (snapshot: ShardSnapshot, plan: CommitPlan, round: number): ShardSnapshot => ({
+  ...snapshot,
+  rows: new Map([
+    ...snapshot.rows,
+    ...[...plan.rows].map(([key, row]): [string, KnownRow] => [key, { ...row, etag: `W/"${round}"` }]),
+  ]),
+});
+
+/** The snapshot with another row. */
+const withRow = (snapshot: ShardSnapshot, key: string, row: ShardRow): ShardSnapshot => ({
+  ...snapshot,
+  rows: new Map(snapshot.rows).set(key, { ...row, etag: 'e' }),
+});
+
+const totalIn = (snapshot: ShardSnapshot): TotalRow => counterRow(snapshot, TOTAL_KEY, 'total')?.value ?? EMPTY_TOTAL;
+const totalOf = (plan: CommitPlan): TotalRow => totalIn(applied(NOTHING, plan, 0));
 
 const message = (more: Partial<PlainMessage> = {}): PlainMessage => ({
   eventId: 'f-1',
@@ -77,17 +81,19 @@ describe('a first message about an event', () => {
     expect(outcomes).toEqual(['recorded']);
     expect(writes.map(({ kind, rowKey }) => [kind, rowKey])).toEqual([
       ['insert', 'total'],
+      ['insert', 'cameras|0001'],
       ['insert', 'hours'],
       ['insert', 'hour|08'],
-      ['insert', 'minute|0815'],
+      ['insert', 'minute|0815|00'],
       ['insert', 'camera|ridge-04'],
+      ['insert', 'stripes'],
       ['insert', 'event|0815|ridge-04|f-1'],
     ]);
   });
 
   it('counts it once, also where it has no facets', () => {
     const first = plan(NOTHING, message());
-    expect(first.total.tally).toEqual({ ...EMPTY_TALLY, events: 1 });
+    expect(totalOf(first).tally).toEqual({ ...EMPTY_TALLY, events: 1 });
     const again = plan(applied(NOTHING, first, 1), message());
     expect([again.outcomes, again.writes]).toEqual([['unchanged'], []]);
   });
@@ -102,7 +108,7 @@ describe('an edit', () => {
       ['total', 'merge', 'W/"1"'],
       ['hours', 'merge', 'W/"1"'],
       ['hour|08', 'merge', 'W/"1"'],
-      ['minute|0815', 'merge', 'W/"1"'],
+      ['minute|0815|00', 'merge', 'W/"1"'],
       ['camera|ridge-04', 'merge', 'W/"1"'],
       ['event|0815|ridge-04|f-1', 'replace', 'W/"1"'],
     ]);
@@ -110,7 +116,7 @@ describe('an edit', () => {
 
   it('applies only the difference, and takes counts down again; the category stays with 0', () => {
     const edited = plan(before, message({ time: START + 1n, annotations: { dust: 1 }, reviewed: true }));
-    expect(edited.total.tally).toEqual({
+    expect(totalOf(edited).tally).toEqual({
       events: 1,
       reviewed: 1,
       annotated: 1,
@@ -121,7 +127,7 @@ describe('an edit', () => {
       ]),
     });
     const undone = plan(applied(before, edited, 2), message({ time: START + 2n, annotations: {}, reviewed: false }));
-    expect(plainAnswer(undone.total.tally, [])).toMatchObject({
+    expect(plainAnswer(totalOf(undone).tally, [])).toMatchObject({
       total_events: 1,
       reviewed_total_events: 0,
       annotated_total_events: 0,
@@ -145,16 +151,16 @@ describe('an edit', () => {
 
 describe('messages of one transaction', () => {
   it('about one event are folded: each row is written once', () => {
-    const { outcomes, writes, total } = plan(
+    const folded = plan(
       NOTHING,
       message({ time: START + 2n, annotations: { fire: 1 } }),
       message({ time: START + 1n, annotations: { smoke: 5 } }),
       message({ time: START + 1n, detections: { smoke: 1 } }),
       message({ time: START + 2n, annotations: { fire: 1 } }),
     );
-    expect(outcomes).toEqual(['recorded', 'unchanged', 'recorded', 'unchanged']);
-    expect(writes).toHaveLength(6);
-    expect(total.tally).toMatchObject({ events: 1, annotated: 1 });
+    expect(folded.outcomes).toEqual(['recorded', 'unchanged', 'recorded', 'unchanged']);
+    expect(folded.writes).toHaveLength(8);
+    expect(totalOf(folded).tally).toMatchObject({ events: 1, annotated: 1 });
   });
 
   it('never write a row twice, and all counters equal an independent count', () => {
@@ -203,23 +209,27 @@ describe('messages of one transaction', () => {
           snapshot = applied(snapshot, next, index + 1);
           batch = [];
         }
-        const total = snapshot.total ?? EMPTY_TOTAL;
+        const total = totalIn(snapshot);
         expect(plainAnswer(total.tally, [...total.cameras.ids].sort())).toEqual(
           oracle.answer({ start: START, end: START + DAY - 1n }),
         );
         const [hours, minutes, samples] = [new ShardSum(), new ShardSum(), new ShardSum()];
-        for (const bucket of snapshot.hours?.value.values() ?? []) hours.addBucket(bucket);
-        for (const { value } of snapshot.hourRows.values())
-          for (const bucket of value.values()) minutes.addBucket(bucket);
-        for (const { value } of snapshot.minuteRows.values()) {
-          for (const sample of samplesOf(value, 0, 59_999_999) ?? []) samples.addSample(sample);
+        for (const [key, row] of snapshot.rows) {
+          if (row.kind === 'buckets') {
+            const sum = key === HOURS_KEY ? hours : minutes;
+            for (const bucket of row.value.values()) sum.addBucket(bucket);
+          }
+          if (row.kind !== 'samples') continue;
+          for (const sample of samplesOf(row.value, 0, 59_999_999) ?? []) samples.addSample(sample);
         }
         for (const sum of [hours, minutes, samples]) {
           const tally = sum.tally([...total.tally.categories.keys()]);
           expect(tally !== undefined && sameTally(tally, total.tally)).toBe(true);
           expect(sum.cameras(total.cameras.ids)?.toSorted()).toEqual(total.cameras.ids.toSorted());
         }
-        for (const [cameraId, { value }] of snapshot.cameras) {
+        for (const [key, row] of snapshot.rows) {
+          if (row.kind !== 'camera') continue;
+          const [cameraId, { value }] = [parseCameraKey(key), row];
           const question = { start: START, end: START + DAY - 1n, cameraId };
           expect(plainAnswer(value.tally, [cameraId])).toEqual(oracle.answer(question));
           expect(
@@ -240,7 +250,7 @@ describe('messages of one transaction', () => {
       'total',
       HOURS_KEY,
       hourKey(8),
-      minuteKey(495),
+      minuteKey(495, 0),
       'camera|ridge-05',
       'event|0815|ridge-05|f-2',
     ]);
@@ -276,14 +286,14 @@ describe('a message that can never be recorded', () => {
 
   it(`has category ${MAX_CAMERA_CATEGORIES + 1} of a camera in one day, counted before or in the same transaction`, () => {
     const full = applied(NOTHING, plan(NOTHING, message({ detections: named(MAX_CAMERA_CATEGORIES) })), 1);
-    const { outcomes, total } = plan(
+    const next = plan(
       full,
       message({ eventId: 'f-2', annotations: { more: 1 } }),
       message({ eventId: 'f-3', annotations: { c0: 1, c63: 1 } }),
       message({ cameraId: 'ridge-05', detections: { more: 1 } }),
     );
-    expect(outcomes).toEqual([refused('64 categories'), 'recorded', 'recorded']);
-    expect(total.tally.events).toBe(3);
+    expect(next.outcomes).toEqual([refused('64 categories'), 'recorded', 'recorded']);
+    expect(totalOf(next).tally.events).toBe(3);
     const together = plan(
       NOTHING,
       message({ eventId: 'f-1', detections: named(60) }),
@@ -300,9 +310,9 @@ describe('a message that can never be recorded', () => {
         { detections: 1, reviewed: 0, annotations: 0 },
       ]),
     );
-    const total = { ...EMPTY_TOTAL, tally: { ...EMPTY_TALLY, categories }, etag: 'e', listEtags: [] };
+    const total = { ...EMPTY_TOTAL, tally: { ...EMPTY_TALLY, categories } };
     const { outcomes } = plan(
-      { ...NOTHING, total },
+      withRow(NOTHING, TOTAL_KEY, { kind: 'total', value: total }),
       message({ cameraId: 'a', detections: { x: 1 } }),
       message({ cameraId: 'b', detections: { y: 1 } }),
       message({ cameraId: 'c', detections: { x: 1, c5: 1 } }),
@@ -315,9 +325,9 @@ describe('a message that can never be recorded', () => {
       EMPTY_CAMERA_LIST,
       Array.from({ length: MAX_CAMERAS_PER_SHARD - 1 }, (_, index) => `k${index}`),
     );
-    const total = { ...EMPTY_TOTAL, cameras, etag: 'e', listEtags: Array.from({ length: 9 }, () => 'e') };
+    const total = { ...EMPTY_TOTAL, cameras };
     const { outcomes } = plan(
-      { ...NOTHING, total },
+      withRow(NOTHING, TOTAL_KEY, { kind: 'total', value: total }),
       message({ cameraId: 'a' }),
       message({ cameraId: 'b' }),
       message({ cameraId: 'a', eventId: 'f-2' }),
@@ -327,8 +337,8 @@ describe('a message that can never be recorded', () => {
   });
 
   it('changes no counter', () => {
-    const { writes, total, events } = plan(NOTHING, message({ detections: named(MAX_CAMERA_CATEGORIES + 1) }));
-    expect([writes, total, events.size]).toEqual([[], EMPTY_TOTAL, 0]);
+    const { writes, rows } = plan(NOTHING, message({ detections: named(MAX_CAMERA_CATEGORIES + 1) }));
+    expect([writes, rows.size]).toEqual([[], 0]);
   });
 });
 
@@ -336,34 +346,120 @@ describe('rows that do not fit together', () => {
   const before = applied(NOTHING, plan(NOTHING, message({ detections: { smoke: 1, fire: 1 } })), 1);
 
   it('are stale where a bucket has a category that the total lacks: another process wrote in between', () => {
-    const [total, again] = [before.total ?? { ...EMPTY_TOTAL, etag: 'e', listEtags: [] }, message({ eventId: 'f-2' })];
+    const total = totalIn(before);
     const older = new Map([...total.tally.categories].slice(0, 1));
-    expect(() => plan({ ...before, total: { ...total, tally: { ...total.tally, categories: older } } }, again)).toThrow(
-      StaleSnapshot,
-    );
+    const value = { ...total, tally: { ...total.tally, categories: older } };
+    const stale = withRow(before, TOTAL_KEY, { kind: 'total', value });
+    expect(() => plan(stale, message({ eventId: 'f-2' }))).toThrow(StaleSnapshot);
   });
 
-  it.each<[string, string, (snapshot: ShardSnapshot) => ShardSnapshot]>([
-    ['hours', HOURS_KEY, (known) => ({ ...known, hours: { etag: 'e', value: CUT_BUCKETS } })],
-    ['hour', hourKey(8), (known) => ({ ...known, hourRows: new Map([[8, { etag: 'e', value: CUT_BUCKETS }]]) })],
-    [
-      'minute',
-      minuteKey(495),
-      (known) => ({ ...known, minuteRows: new Map([[495, { etag: 'e', value: new Map([[0, Uint8Array.of(5)]]) }]]) }),
-    ],
-  ])('name the damaged row where its bytes cannot be decoded: %s', (_row, rowKey, damage) => {
-    const error: unknown = thrownBy(() => plan(damage(before), message({ eventId: 'f-2' })));
+  it.each<[string, ShardRow]>([
+    [HOURS_KEY, { kind: 'buckets', value: CUT_BUCKETS }],
+    [hourKey(8), { kind: 'buckets', value: CUT_BUCKETS }],
+    [minuteKey(495, 0), { kind: 'samples', value: new Map([[0, Uint8Array.of(5)]]) }],
+  ])('name the damaged row where its bytes cannot be decoded: %s', (rowKey, damaged) => {
+    const error: unknown = thrownBy(() => plan(withRow(before, rowKey, damaged), message({ eventId: 'f-2' })));
     expect(error).toBeInstanceOf(DamagedRow);
     expect(error).toMatchObject({ partitionKey: before.partition, rowKey });
   });
 
   it('name the damaged row of a camera whose minutes cannot be decoded', () => {
-    const [camera] = before.cameras.values();
+    const camera = counterRow(before, 'camera|ridge-04', 'camera');
     if (camera === undefined) throw new Error('there is no camera');
-    const hours = new Map([[8, { tally: EMPTY_TALLY, minutes: Uint8Array.of(15, 1) }]]);
-    const damaged = new Map([['ridge-04', { ...camera, value: { ...camera.value, hours } }]]);
-    const error: unknown = thrownBy(() => plan({ ...before, cameras: damaged }, message({ eventId: 'f-2' })));
+    const hours = new Map([[8, { tally: EMPTY_TALLY, minutes: Uint8Array.of(15, 3) }]]);
+    const damaged = withRow(before, 'camera|ridge-04', { ...camera, value: { ...camera.value, hours } });
+    const error: unknown = thrownBy(() => plan(damaged, message({ eventId: 'f-2' })));
     expect(error).toBeInstanceOf(DamagedRow);
     expect(error).toMatchObject({ partitionKey: before.partition, rowKey: 'camera|ridge-04' });
+  });
+});
+
+describe('a commit to another stripe', () => {
+  const stored = applied(NOTHING, plan(NOTHING, message({ detections: { smoke: 2 } })), 1);
+  const events = new Map([...stored.rows].filter(([, { kind }]) => kind === 'event'));
+  const fence = { etag: 'f', stripes: 1, closed: false };
+  const elsewhere = { ...NOTHING, stripe: 1, rows: events, fence };
+
+  it('has rows of its own, announces the stripe, and passes the fence at the version that was read', () => {
+    const { writes } = plan(elsewhere, message({ time: START + 1n, reviewed: true }));
+    expect(writes.map((write) => [write.rowKey, write.kind === 'insert' ? 'insert' : write.etag])).toEqual([
+      ['total 01', 'insert'],
+      ['cameras|0001 01', 'insert'],
+      ['hours 01', 'insert'],
+      ['hour|08 01', 'insert'],
+      ['minute|0815|00 01', 'insert'],
+      ['camera|ridge-04 01', 'insert'],
+      ['total', '*'],
+      ['stripes', 'f'],
+      ['event|0815|ridge-04|f-1', 'W/"1"'],
+    ]);
+    const announced = writes.filter(({ rowKey }) => rowKey === 'total' || rowKey === 'stripes');
+    expect(announced.map(({ properties }) => properties)).toEqual([{ stripes: 2 }, { stripes: 2 }]);
+  });
+
+  it('takes the difference: counts may be below zero there', () => {
+    const next = plan(elsewhere, message({ time: START + 1n, detections: { fire: 1 } }));
+    const total = counterRow(applied(elsewhere, next, 2), TOTAL_KEY, 'total')?.value;
+    expect(total?.tally.events).toBe(0);
+    expect(total?.tally.categories.get('smoke')?.detections).toBe(-2);
+    expect(total?.tally.categories.get('fire')?.detections).toBe(1);
+  });
+
+  it('writes the number of the commit into every counter row that it touches', () => {
+    const first = plan(NOTHING, message());
+    const second = plan(applied(NOTHING, first, 1), message({ eventId: 'f-2' }));
+    const numbers = [first, second].map(({ writes }) =>
+      writes.filter(({ rowKey }) => !/^(event|stripes)/.test(rowKey)).map(({ properties }) => properties['n']),
+    );
+    expect(numbers.map((own) => new Set(own))).toEqual([new Set([1]), new Set([2])]);
+  });
+
+  it('counts the categories that the camera has in the other stripes', () => {
+    const full = {
+      ...elsewhere,
+      elsewhere: new Map([['ridge-04', new Set(Object.keys(named(MAX_CAMERA_CATEGORIES)))]]),
+    };
+    const { outcomes } = plan(full, message({ eventId: 'f-2', detections: { more: 1 } }));
+    expect(outcomes).toEqual([refused('64 categories')]);
+  });
+});
+
+describe('the known categories', () => {
+  const known = new Set(['fire', 'smoke']);
+  const planKnowing = (snapshot: ShardSnapshot, ...messages: readonly PlainMessage[]): CommitPlan =>
+    planCommit(
+      snapshot,
+      messages.map((one) => keyed(toEventMessage(one))),
+      known,
+    );
+
+  it('always find room on a camera: the others leave it to them', () => {
+    const { outcomes } = planKnowing(
+      NOTHING,
+      message({ detections: named(MAX_CAMERA_CATEGORIES - 2) }),
+      message({ eventId: 'f-2', detections: { more: 1 } }),
+      message({ eventId: 'f-3', detections: { fire: 1 }, annotations: { smoke: 1 } }),
+    );
+    expect(outcomes).toEqual(['recorded', refused('64 categories'), 'recorded']);
+  });
+
+  it('always find room in a shard, also where others took it before they were known', () => {
+    const before = applied(NOTHING, plan(NOTHING), 0);
+    const categories = new Map(
+      Object.entries(named(MAX_TALLY_CATEGORIES)).map(([name]) => [
+        name,
+        { detections: 1, reviewed: 0, annotations: 0 },
+      ]),
+    );
+    const full = withRow(before, TOTAL_KEY, {
+      kind: 'total',
+      value: { ...EMPTY_TOTAL, tally: { ...EMPTY_TALLY, categories } },
+    });
+    const { outcomes } = planKnowing(
+      full,
+      message({ detections: { fire: 1 } }),
+      message({ eventId: 'f-2', detections: { more: 1 } }),
+    );
+    expect(outcomes).toEqual(['recorded', refused(`${MAX_TALLY_CATEGORIES} categories`)]);
   });
 });

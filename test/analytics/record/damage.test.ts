@@ -35,7 +35,7 @@ const DAMAGE: readonly (readonly [string, Record<string, unknown>])[] = [
   ['hours', { t08: new Uint8Array([1]) }],
   ['hour|08', { t00: 'text' }],
   ['hour|08', { a00: 5 }],
-  ['minute|0800', { s00: new Uint8Array([1]) }],
+  ['minute|0800|00', { s00: new Uint8Array([1]) }],
   ['camera|ridge-1', { place: 'none' }],
   ['camera|ridge-1', { m08: new Uint8Array([0, 1]) }],
   ['event|0800|ridge-1|first', { detections: '{' }],

@@ -17,22 +17,26 @@ describe('a count in bytes', () => {
     expect([...encoded((writer) => writer.count(value))]).toEqual(bytes);
   });
 
-  it('is read back unchanged, as are bytes and blocks between counts', () => {
-    const somewhat = fc.oneof(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), fc.uint8Array({ maxLength: 5 }));
+  it('is read back unchanged, as are negative counts and bytes between counts', () => {
+    const somewhat = fc.oneof(
+      fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+      fc.integer({ min: 1 - 2 ** 52, max: -1 }),
+      fc.uint8Array({ maxLength: 5 }),
+    );
     fc.assert(
       fc.property(fc.array(somewhat), (items) => {
         const bytes = encoded((writer) => {
           for (const item of items) {
-            if (typeof item === 'number') writer.count(item);
-            else if (item.length > 2) writer.block(item);
-            else writer.raw(item);
+            if (typeof item !== 'number') writer.raw(item);
+            else if (item < 0) writer.signed(item);
+            else writer.count(item);
           }
         });
         const reader = new ByteReader(bytes);
         for (const item of items) {
           const read = (): number | Uint8Array => {
-            if (typeof item === 'number') return reader.count();
-            return Uint8Array.from(item.length > 2 ? reader.block() : reader.raw(item.length));
+            if (typeof item !== 'number') return Uint8Array.from(reader.raw(item.length));
+            return item < 0 ? reader.signed() : reader.count();
           };
           expect(read()).toEqual(item);
         }
@@ -44,8 +48,27 @@ describe('a count in bytes', () => {
   it('that ends too early is refused', () => {
     expect(() => new ByteReader(Uint8Array.of(0x80)).count()).toThrow(DecodeError);
     expect(() => new ByteReader(Uint8Array.of(1, 2)).raw(3)).toThrow(DecodeError);
-    expect(() => new ByteReader(Uint8Array.of(2, 1)).block()).toThrow(DecodeError);
     expect(() => new ByteReader(new Uint8Array()).count()).toThrow(DecodeError);
+  });
+
+  it.each([
+    [0, [0]],
+    [-1, [1]],
+    [1, [2]],
+    [-64, [127]],
+    [64, [128, 1]],
+  ])('%i takes few bytes whatever its sign', (value, bytes) => {
+    expect([...encoded((writer) => writer.signed(value))]).toEqual(bytes);
+  });
+
+  it('that cannot be carried is refused', () => {
+    for (const value of [-1, 0.5, 2 ** 53, Number.NaN]) {
+      expect(() => encoded((writer) => writer.count(value))).toThrow(RangeError);
+    }
+    for (const value of [2 ** 52, -(2 ** 52), 0.5, Number.NaN]) {
+      expect(() => encoded((writer) => writer.signed(value))).toThrow(RangeError);
+    }
+    expect(() => new ByteReader(new Uint8Array(9).fill(0xff)).count()).toThrow(DecodeError);
   });
 
   it('can be had as the bytes that a function reads', () => {

@@ -3,16 +3,15 @@ import { describe, expect, it } from 'vitest';
 
 import {
   cameraListFrom,
+  changedListRows,
   EMPTY_CAMERA_LIST,
+  listTextsFrom,
   MAX_CAMERAS_PER_SHARD,
-  CAMERAS,
-  locationOfText,
-  TOTAL_ROW_TEXTS,
   withCameras,
 } from '../../../src/analytics/rows/camera-list.ts';
-import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
-import { readTexts } from '../../../src/analytics/rows/properties.ts';
+import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
 import { ids } from '../arbitraries.ts';
+import { storedRow } from './stored-row.ts';
 
 const many = (count: number, length: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(length, 'x'));
@@ -49,30 +48,28 @@ describe('the list of active cameras', () => {
     'of the most cameras that a shard takes, with ids of %i to 128 characters, is read back from its rows',
     (length) => {
       const list = withCameras(EMPTY_CAMERA_LIST, many(MAX_CAMERAS_PER_SHARD, length));
-      const rows = new Map<number, Record<string, string>>();
-      for (const [index, text] of list.texts.entries()) {
-        expect(text.length).toBeLessThanOrEqual(32_000);
-        const { row, property } = locationOfText(index);
-        expect(rows.get(row)?.[property], 'nothing is written twice').toBeUndefined();
-        rows.set(row, { ...rows.get(row), [property]: text });
-      }
+      for (const text of list.texts) expect(text.length).toBeLessThanOrEqual(32_000);
+      const rows = changedListRows(EMPTY_CAMERA_LIST, list);
       const read = cameraListFrom(
-        [...rows]
-          .sort(([left], [right]) => left - right)
-          .flatMap(([, properties]) => readTexts(CAMERAS, { ...properties, hours: 5 })),
+        [...rows].flatMap(([number, properties]) =>
+          listTextsFrom(storedRow(`cameras|000${number}`, { ...properties, hours: 5 })),
+        ),
       );
       expect(read.ids).toEqual(list.ids);
       expect(read.texts).toEqual(list.texts);
     },
   );
 
-  it('starts in the total row and continues in rows of its own', () => {
-    expect(locationOfText(0)).toEqual({ row: 0, property: 'cameras' });
-    expect(locationOfText(TOTAL_ROW_TEXTS - 1)).toEqual({ row: 0, property: `cameras_${TOTAL_ROW_TEXTS - 1}` });
-    expect(locationOfText(TOTAL_ROW_TEXTS)).toEqual({ row: 1, property: 'cameras' });
+  it('writes the texts that changed, in their rows', () => {
+    const before = withCameras(EMPTY_CAMERA_LIST, many(4_000, 128));
+    const changed = changedListRows(before, withCameras(before, ['one-more']));
+    expect(Array.from(changed, ([number, properties]) => [number, Object.keys(properties)])).toEqual([
+      [2, ['cameras_2']],
+    ]);
+    expect(changedListRows(before, before)).toEqual(new Map());
   });
 
   it('with a text that is no text is refused', () => {
-    expect(() => readTexts(CAMERAS, { cameras: 'ridge-04', cameras_1: 5 })).toThrow(DecodeError);
+    expect(() => listTextsFrom(storedRow('cameras|0001', { cameras: 'ridge-04', cameras_1: 5 }))).toThrow(DamagedRow);
   });
 });

@@ -9,6 +9,7 @@ import {
   cameraWrite,
   emptyCameraRow,
   minutesOf,
+  type CameraDifference,
   type CameraRow,
 } from '../../../src/analytics/rows/camera-row.ts';
 import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
@@ -18,6 +19,13 @@ import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';
 
 const INDEX = 12;
+
+/** What a difference to one minute of the day changes. */
+const ofMinute = (minute: number, tally: Tally): CameraDifference => ({
+  day: tally,
+  hours: new Map([[Math.floor(minute / 60), tally]]),
+  minutes: new Map([[minute, tally]]),
+});
 
 const rowFrom = (properties: Properties): CameraRow => cameraRowFrom(storedRow('camera|ridge-04', properties));
 
@@ -41,7 +49,7 @@ const applied = (
   const properties: Record<string, unknown> = {};
   let day: CameraRow = emptyCameraRow(INDEX);
   for (const [index, { minute, difference }] of given.entries()) {
-    day = addToCamera(day, minute, difference);
+    day = addToCamera(day, ofMinute(minute, difference));
     Object.assign(properties, cameraWrite('ridge-04', 'e', day, [Math.floor(minute / 60)]).properties);
     if (rereads[index] === true) day = rowFrom(properties);
   }
@@ -68,8 +76,8 @@ describe("a camera's day", () => {
               [...new Set(ofHour.map(({ minute }) => minute % 60))].sort((a, b) => a - b),
             );
             for (const [minute, tally] of minutes) {
-              const ofMinute = ofHour.filter((change) => change.minute % 60 === minute);
-              expect(sameTally(tally, sumOf(ofMinute.map(({ difference }) => difference)))).toBe(true);
+              const own = ofHour.filter((change) => change.minute % 60 === minute);
+              expect(sameTally(tally, sumOf(own.map(({ difference }) => difference)))).toBe(true);
             }
           }
         }
@@ -96,14 +104,14 @@ describe("a camera's day", () => {
   });
 
   it('does not change when something is added to a copy', () => {
-    const before = addToCamera(emptyCameraRow(INDEX), 480, one);
+    const before = addToCamera(emptyCameraRow(INDEX), ofMinute(480, one));
     const written = (): readonly unknown[] =>
       Object.values(cameraWrite('ridge-04', 'e', before, [7, 8]).properties).map((value) =>
         value instanceof Uint8Array ? Array.from(value) : value,
       );
     const then = written();
-    addToCamera(before, 480, one);
-    addToCamera(before, 479, one);
+    addToCamera(before, ofMinute(480, one));
+    addToCamera(before, ofMinute(479, one));
     expect(written()).toEqual(then);
   });
 
@@ -126,7 +134,7 @@ describe("a camera's day", () => {
   });
 
   it('is inserted where it is not stored yet, else merged at the version that was read, with the changed hours only', () => {
-    const day = addToCamera(addToCamera(emptyCameraRow(INDEX), 480, one), 540, one);
+    const day = addToCamera(addToCamera(emptyCameraRow(INDEX), ofMinute(480, one)), ofMinute(540, one));
     expect(cameraWrite('a/b', undefined, day, [8, 9])).toMatchObject({ kind: 'insert', rowKey: 'camera|a／b' });
     const write = cameraWrite('a/b', 'W/"1"', day, [9]);
     expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });

@@ -13,6 +13,7 @@ import {
   dayPartition,
   eventKey,
   eventsOfMinute,
+  hasKnownOrder,
   hourKey,
   HOURS_KEY,
   minuteKey,
@@ -21,6 +22,7 @@ import {
   parseEventKey,
   parseHourKey,
   parseMinuteKey,
+  rangeOver,
   shardPartition,
   SHARDS_KEY,
   TOTAL_KEY,
@@ -29,6 +31,7 @@ import {
 import { ids } from '../arbitraries.ts';
 
 const minutes = fc.integer({ min: 0, max: 1_439 });
+const seconds = fc.integer({ min: 0, max: 59 });
 
 /** What Table Storage refuses in a key, and the percent sign, which proxies and SDKs decode. */
 const FORBIDDEN = /[/\\#?%\p{Cc}]/u;
@@ -98,18 +101,27 @@ describe('the key of a camera or an event', () => {
     expect(() => parseHourKey(key)).toThrow(DecodeError);
   });
 
-  it.each(['total', 'minute|815', 'minute|2400', 'minute|0860', 'minute|0815|x', 'hour|0815', ''])(
-    '%j is not one of a minute row',
-    (key) => {
-      expect(() => parseMinuteKey(key)).toThrow(DecodeError);
-    },
-  );
+  it.each([
+    'total',
+    'minute|0815',
+    'minute|2400|00',
+    'minute|0860|00',
+    'minute|0815|15',
+    'minute|0815|60',
+    'hour|0815|00',
+    '',
+  ])('%j is not one of a minute row', (key) => {
+    expect(() => parseMinuteKey(key)).toThrow(DecodeError);
+  });
 
   it('names each hour and each minute of a day', () => {
     const day = Array.from({ length: 1_440 }, (_, minute) => minute);
-    expect(day.map((minute) => parseMinuteKey(minuteKey(minute)))).toEqual(day);
+    for (const second of [0, 29, 30, 59]) {
+      const named = day.map((minute) => parseMinuteKey(minuteKey(minute, second)));
+      expect(named).toEqual(day.map((minute) => ({ minute, second: second < 30 ? 0 : 30 })));
+    }
     expect(day.slice(0, 24).map((hour) => parseHourKey(hourKey(hour)))).toEqual(day.slice(0, 24));
-    expect([minuteKey(495), hourKey(8)]).toEqual(['minute|0815', 'hour|08']);
+    expect([minuteKey(495, 42), hourKey(8)]).toEqual(['minute|0815|30', 'hour|08']);
   });
 
   it.each([
@@ -131,7 +143,7 @@ describe('a range of keys', () => {
     fc.constantFrom(SHARDS_KEY, TOTAL_KEY, HOURS_KEY),
     fc.integer({ min: 1, max: 9_999 }).map(camerasKey),
     fc.integer({ min: 0, max: 23 }).map(hourKey),
-    minutes.map(minuteKey),
+    fc.tuple(minutes, seconds).map(([minute, second]) => minuteKey(minute, second)),
     ids.map(cameraKey),
     fc.tuple(minutes, ids, ids).map(([minute, cameraId, eventId]) => eventKey(minute, cameraId, eventId)),
   );
@@ -152,13 +164,13 @@ describe('a range of keys', () => {
     const hours = Array.from({ length: 24 }, (_, hour) => hour);
     const odd = fc.constantFrom('minute|', 'minute|0', 'minute|0860', 'minute|2400', 'minute|9999', 'minute|x');
     fc.assert(
-      fc.property(fc.oneof(everyKey, minutes.map(minuteKey), odd), (key) => {
+      fc.property(fc.oneof(everyKey, odd), (key) => {
         const found = hours.filter((hour) => has(minutesOfHour(hour), key));
         expect(found).toHaveLength(key.startsWith('minute|') ? 1 : 0);
       }),
     );
     for (const minute of [0, 59, 60, 495, 1_439]) {
-      expect(has(minutesOfHour(Math.floor(minute / 60)), minuteKey(minute))).toBe(true);
+      expect(has(minutesOfHour(Math.floor(minute / 60)), minuteKey(minute, 59))).toBe(true);
     }
   });
 
@@ -180,6 +192,35 @@ describe('a range of keys', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+const codePoints = (text: string): readonly number[] => Array.from(text, (character) => character.codePointAt(0) ?? 0);
+
+const isBefore = (left: string, right: string): boolean => {
+  const [one, other] = [codePoints(left), codePoints(right)];
+  const at = one.findIndex((point, index) => point !== other[index]);
+  return at === -1 ? one.length < other.length : (one[at] ?? 0) < (other[at] ?? -1);
+};
+
+describe('the range over some keys', () => {
+  const ordinary = fc.tuple(minutes, ids.filter(hasKnownOrder), ids.filter(hasKnownOrder));
+  it('has each of them, whatever order storage has for characters above U+FFFF, and no character that a filter may not have', () => {
+    fc.assert(
+      fc.property(fc.array(ordinary, { minLength: 1, maxLength: 6 }), (given) => {
+        const keys = given.map(([minute, cameraId, eventId]) => eventKey(minute, cameraId, eventId));
+        const range = rangeOver(keys);
+        for (const key of keys) {
+          expect(has(range, key)).toBe(true);
+          expect(isBefore(key, range.from) || !isBefore(key, range.before)).toBe(false);
+        }
+        expect(range.from + range.before).not.toMatch(/\p{Cc}/u);
+      }),
+    );
+  });
+
+  it('is not used for a key with such a character', () => {
+    expect([cameraKey('ridge 🔥'), cameraKey('ridge\uFFFD')].map(hasKnownOrder)).toEqual([false, true]);
   });
 });
 

@@ -8,7 +8,7 @@ import {
   minuteRowFrom,
   minuteRowWrite,
   NO_SAMPLES,
-  sampleProperties,
+  sampleRows,
   samplesOf,
   type MinuteRow,
   type Sample,
@@ -16,10 +16,11 @@ import {
 import type { Properties } from '../../../src/analytics/rows/row.ts';
 import { readTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
-import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
+import { differences as signed, ONE_FRAME as one, tallies } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';
 
 const MINUTE = 495;
+const KEY = 'minute|0815|00';
 const LAST = 59_999_999;
 
 /** Microseconds of a minute, often equal, or at the edge of a second. */
@@ -32,12 +33,12 @@ const microseconds = fc.oneof(
 const differences: fc.Arbitrary<Sample> = fc.record({
   microsecond: microseconds,
   cameraIndex: fc.oneof(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 31_999 })),
-  tally: tallies,
+  tally: fc.oneof(tallies, signed),
 });
 
 const frame = (microsecond: number, cameraIndex = 7): Sample => ({ microsecond, cameraIndex, tally: one });
 
-const rowFrom = (properties: Properties): MinuteRow => minuteRowFrom(storedRow('minute|0815', properties));
+const rowFrom = (properties: Properties): MinuteRow => minuteRowFrom(storedRow(KEY, properties));
 
 /** A row with differences added, of categories that are new enough. */
 const added = (...args: Parameters<typeof addSamples>): MinuteRow => {
@@ -73,7 +74,7 @@ describe('the samples of a minute', () => {
           const more = new Set(batch.flatMap(({ tally }) => [...tally.categories.keys()]));
           for (const name of more) if (!categories.includes(name)) categories.push(name);
           row = added(row, batch, categories);
-          Object.assign(properties, minuteRowWrite(MINUTE, 'e', row, batch).properties);
+          Object.assign(properties, minuteRowWrite(KEY, 'e', row, batch).properties);
           if (rereads) row = rowFrom(properties);
         }
         const expected = within(
@@ -81,7 +82,7 @@ describe('the samples of a minute', () => {
           from,
           to,
         );
-        const select = new Set(sampleProperties(from, to));
+        const select = new Set([...sampleRows(MINUTE, from, to).values()].flat());
         const part = Object.fromEntries(Object.entries(properties).filter(([name]) => select.has(name)));
         for (const found of [read(row, from, to, categories), read(rowFrom(part), from, to, categories)]) {
           const keys = found.map(({ microsecond, cameraIndex }) => [microsecond, cameraIndex] as const);
@@ -100,16 +101,26 @@ describe('the samples of a minute', () => {
     );
   });
 
-  it('take about ten bytes a frame', () => {
+  it('are in two rows, one for each half of the minute', () => {
+    expect(sampleRows(MINUTE, 28_500_000, 30_000_000)).toEqual(
+      new Map([
+        ['minute|0815|00', ['s28', 's29']],
+        ['minute|0815|30', ['s30']],
+      ]),
+    );
+    expect([...sampleRows(MINUTE, 0, LAST).values()].flat()).toHaveLength(60);
+  });
+
+  it('take seven bytes a frame', () => {
     const frames = Array.from({ length: 210 }, (_, index) => frame(index * 4_761, index * 6));
-    expect(added(NO_SAMPLES, frames, ['smoke']).get(0)?.length).toBeLessThan(2_700);
+    expect(added(NO_SAMPLES, frames, ['smoke']).get(0)?.length).toBeLessThan(7 * 210);
   });
 
   it('of a second that has overflowed are dropped for good, and those of other seconds are kept', () => {
-    const crowd = Array.from({ length: 3_000 }, (_, index) => frame(2_000_000 + index));
+    const crowd = Array.from({ length: 3_600 }, (_, index) => frame(2_000_000 + index));
     const before = added(NO_SAMPLES, [frame(1_999_999), ...crowd, frame(3_000_000)], ['smoke']);
     const after = added(before, [frame(2_000_001), frame(1_999_999)], ['smoke']);
-    for (const row of [before, after, rowFrom(minuteRowWrite(MINUTE, undefined, after, crowd).properties)]) {
+    for (const row of [before, after, rowFrom(minuteRowWrite(KEY, undefined, after, crowd).properties)]) {
       for (const [from, to] of [
         [2_000_000, 2_000_000],
         [0, LAST],
@@ -130,17 +141,17 @@ describe('the samples of a minute', () => {
 
   it('are inserted where the row is not stored yet, else merged at the version that was read, the changed seconds only', () => {
     const row = added(NO_SAMPLES, [frame(5), frame(7_000_000)], ['smoke']);
-    expect(minuteRowWrite(MINUTE, undefined, row, [frame(5)])).toMatchObject({
+    expect(minuteRowWrite(KEY, undefined, row, [frame(5)])).toMatchObject({
       kind: 'insert',
-      rowKey: 'minute|0815',
+      rowKey: KEY,
     });
-    const write = minuteRowWrite(MINUTE, 'W/"1"', row, [frame(7_000_000)]);
+    const write = minuteRowWrite(KEY, 'W/"1"', row, [frame(7_000_000)]);
     expect(write).toMatchObject({ kind: 'merge', etag: 'W/"1"' });
     expect(Object.keys(write.properties)).toEqual(['s07']);
   });
 
   it('that are damaged are refused as a whole', () => {
-    const { properties } = minuteRowWrite(MINUTE, undefined, added(NO_SAMPLES, [frame(5)], ['smoke']), [frame(5)]);
+    const { properties } = minuteRowWrite(KEY, undefined, added(NO_SAMPLES, [frame(5)], ['smoke']), [frame(5)]);
     expect(() => rowFrom({ ...properties, s00: 'AAA=' })).toThrow(DamagedRow);
     const bytes = rowFrom(properties).get(0) ?? new Uint8Array();
     const cut = rowFrom({ s00: bytes.subarray(0, -1) });

@@ -5,7 +5,7 @@ import { indexesOf } from '../../../src/analytics/rows/bitset.ts';
 import { ByteReader, encoded } from '../../../src/analytics/rows/bytes.ts';
 import { readTally, skipTally, TallySum, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
-import { tallies } from '../arbitraries.ts';
+import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
 
 /** A list with the tally's categories in another order, and one more. */
 const listed = (tally: Tally): readonly string[] => ['not-in-it', ...[...tally.categories.keys()].reverse()];
@@ -13,7 +13,7 @@ const listed = (tally: Tally): readonly string[] => ['not-in-it', ...[...tally.c
 describe('a tally in bytes', () => {
   it('is read back unchanged', () => {
     fc.assert(
-      fc.property(tallies, (tally) => {
+      fc.property(fc.oneof(tallies, differences), (tally) => {
         const list = listed(tally);
         const reader = new ByteReader(encoded((writer) => writeTally(writer, tally, indexesOf(list))));
         expect(readTally(reader, list)).toEqual(tally);
@@ -66,6 +66,21 @@ describe('a tally in bytes', () => {
         expect(readTally(new ByteReader(skipTally(reader)), list)).toEqual(tally);
         expect(reader.count()).toBe(42);
       }),
+    );
+  });
+});
+
+const bytesOf = (tally: Tally): number =>
+  encoded((writer) => writeTally(writer, tally, indexesOf(['fire', 'smoke']))).length;
+
+describe('a frame in bytes', () => {
+  it('takes one byte, and two more for a category', () => {
+    expect([{ ...EMPTY_TALLY, events: 1 }, ONE_FRAME].map(bytesOf)).toEqual([1, 3]);
+  });
+
+  it('with more than a tally can carry is refused', () => {
+    expect(() => encoded((writer) => writeTally(writer, { ...EMPTY_TALLY, events: 2 ** 53 }, new Map()))).toThrow(
+      RangeError,
     );
   });
 });

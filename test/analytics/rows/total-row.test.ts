@@ -7,9 +7,7 @@ import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tall
 import { lazily } from '../../../src/azure/lazily.ts';
 import {
   EMPTY_TOTAL,
-  readCategories,
   readTotal,
-  readVersion,
   totalWrites,
   type TotalRow,
   type StoredTotal,
@@ -26,6 +24,8 @@ const one: Tally = {
 const PARTITION = '2026-11-21_00';
 
 const totalOf = (cameras: number, length: number): TotalRow => ({
+  ...EMPTY_TOTAL,
+  commit: 1,
   tally: one,
   cameras: withCameras(
     EMPTY_CAMERA_LIST,
@@ -33,9 +33,17 @@ const totalOf = (cameras: number, length: number): TotalRow => ({
   ),
 });
 
+const etagOf =
+  (stored: StoredTotal | undefined) =>
+  (key: string): string | undefined =>
+    key === 'total' ? stored?.etag : stored?.lists[Number(key.slice(-4)) - 1]?.etag;
+
 const write = async (table: CounterTable, stored: StoredTotal | undefined, total: TotalRow): Promise<number> => {
-  const writes = totalWrites(stored, total);
-  await table.transact(PARTITION, writes);
+  const writes = totalWrites(stored, total, etagOf(stored));
+  await table.transact(
+    PARTITION,
+    writes.map((one_) => ({ ...one_, properties: { ...one_.properties, n: total.commit } })),
+  );
   return writes.length;
 };
 
@@ -43,22 +51,25 @@ describe("a shard's total", () => {
   it('is undefined where there are no events', async () => {
     const table = new CounterTable(lazily(() => new CountingStorage().client()));
     expect(await readTotal(table, PARTITION)).toBeUndefined();
-    expect(await readVersion(table, PARTITION)).toBeUndefined();
-    expect(await readCategories(table, PARTITION)).toEqual([]);
-    expect(EMPTY_TOTAL).toEqual({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST });
+    expect(EMPTY_TOTAL).toMatchObject({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, commit: 0, stripes: 1 });
   });
 
-  it('is one row, read back unchanged, while its cameras fit', async () => {
+  it('is a row and a row of its camera list, read back unchanged, and only its own row is written again', async () => {
     const table = new CounterTable(lazily(() => new CountingStorage().client()));
     const total = totalOf(1_300, 12);
-    expect(await write(table, undefined, total)).toBe(1);
+    expect(await write(table, undefined, total)).toBe(2);
     const stored = await readTotal(table, PARTITION);
-    expect(stored).toEqual({ ...total, etag: expect.any(String), listEtags: [] });
-    expect(await write(table, stored, { ...total, tally: plus(one, one) })).toBe(1);
-    const later = await readTotal(table, PARTITION);
-    expect(later?.tally.events).toBe(2);
-    expect(await readCategories(table, PARTITION)).toEqual(['smoke']);
-    expect([stored?.etag, later?.etag].indexOf(await readVersion(table, PARTITION))).toBe(1);
+    const lists = [{ etag: expect.any(String), texts: total.cameras.texts }];
+    expect(stored).toEqual({ ...total, etag: expect.any(String), lists });
+    expect(await write(table, stored, { ...total, tally: plus(one, one), commit: 2 })).toBe(1);
+    expect(await readTotal(table, PARTITION)).toMatchObject({ tally: { events: 2 }, commit: 2 });
+  });
+
+  it('of another stripe is another row', async () => {
+    const storage = new CountingStorage();
+    const table = new CounterTable(lazily(() => storage.client()));
+    await write(table, undefined, totalOf(3, 8));
+    expect(await readTotal(table, PARTITION, 1)).toBeUndefined();
   });
 
   it('continues in further rows where they do not, and writes only the changed ones', async () => {
@@ -72,9 +83,9 @@ describe("a shard's total", () => {
       stored = await readTotal(table, PARTITION);
       expect(stored?.cameras).toEqual(part.cameras);
     }
-    expect(stored?.listEtags).toHaveLength(2);
+    expect(stored?.lists).toHaveLength(2);
     const grown = { ...total, cameras: withCameras(total.cameras, ['one-more']) };
-    const writes = totalWrites(stored, grown);
+    const writes = totalWrites(stored, grown, etagOf(stored));
     expect(
       writes.map(({ rowKey, properties }) => [
         rowKey,
@@ -82,7 +93,7 @@ describe("a shard's total", () => {
       ]),
     ).toEqual([
       ['total', []],
-      ['cameras|0002', ['cameras_1']],
+      ['cameras|0002', ['cameras_10']],
     ]);
     await table.transact(PARTITION, writes);
     expect((await readTotal(table, PARTITION))?.cameras.ids).toEqual([...total.cameras.ids, 'one-more']);
@@ -109,7 +120,8 @@ describe("a shard's total", () => {
   it.each<[string, Record<string, unknown>]>([
     ['fewer cameras than it says', { active_cameras: 4 }],
     ['a number of cameras that is text', { active_cameras: '3' }],
-    ['a camera list that is a number', { cameras: 5 }],
+    ['a number of stripes that is text', { stripes: '2' }],
+    ['no commit number', { n: 'one' }],
     ['a tally that is no JSON', { day: '{' }],
   ])('that is damaged is refused as a whole: %s', async (_damage, damage) => {
     const storage = new CountingStorage();

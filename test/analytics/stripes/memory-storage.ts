@@ -45,7 +45,7 @@ export class MemoryStorage {
   /** All rows of a partition, in the order of their keys. */
   rows(partition: string): readonly StoredRow[] {
     return [...(this.#partitions.get(partition) ?? [])]
-      .map(([rowKey, row]) => ({ partitionKey: partition, rowKey, ...row }))
+      .map(([rowKey, { etag, properties }]) => ({ partitionKey: partition, rowKey, etag, properties }))
       .sort((left, right) => (left.rowKey < right.rowKey ? -1 : 1));
   }
 
