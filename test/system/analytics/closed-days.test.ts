@@ -1,6 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import { expect, inject, it, onTestFinished, vi } from 'vitest';
 
+import { reportText } from '../../../infra/local/audit/report.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
@@ -108,8 +109,9 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   for (const date of DATES) expect(await remembering.day(date)).toEqual(oracle.answer(dayOfDate(date)));
   for (const date of DATES) {
     const day = dayOf(instantFrom(dayOfDate(date).start));
-    const { closed, differences } = await auditDay(table, new DayShards(table, SHARDS), day);
-    expect([date, closed, differences]).toEqual([date, true, []]);
+    const report = await auditDay(table, new DayShards(table, SHARDS), day);
+    expect([date, report.closed, report.differences]).toEqual([date, true, []]);
+    expect(reportText(report, 'analytics')).toMatch(/The day is closed[^]*Its counters agree with each other\.$/);
   }
 
   expect((await table.all(OPEN_DAYS_PARTITION, { from: '', before: '~' })).map(({ rowKey }) => rowKey)).toEqual([
