@@ -2,7 +2,7 @@ import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 
 import { RecorderUnavailable } from '../analytics/record/recorder.ts';
 import { DamagedRow } from '../analytics/rows/damaged-row.ts';
-import { UnknownFormat } from '../analytics/rows/format.ts';
+import { LaterFormat } from '../analytics/rows/format.ts';
 import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -36,9 +36,9 @@ const problemFor = (error: unknown, log: Log): Problem => {
     });
   }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
-  if (error instanceof UnknownFormat) {
-    log.error('stored row of an unknown format', { partition: error.partitionKey, row: error.rowKey });
-    return new Problem(500, { detail: 'Stored data has a format that this version of the service does not know.' });
+  if (error instanceof LaterFormat) {
+    log.error('stored row of a later format', { partition: error.partitionKey, row: error.rowKey });
+    return new Problem(500, { detail: 'Stored data has a later format than this version of the service knows.' });
   }
   log.error('unexpected error', unexpectedError(error));
   return new Problem(500, { detail: UNEXPECTED_DETAIL });

@@ -93,6 +93,11 @@ export const wrongEvents: readonly (readonly [string, unknown, string])[] = [
     cloudEvent({ data: { ts_utc: '9999-12-31T23:59:59Z' } }),
     'data.ts_utc is more than one day ahead',
   ],
+  [
+    'a message of a broken clock',
+    cloudEvent({ time: '9999-12-31T23:59:59Z' }),
+    'time is more than one day ahead of now',
+  ],
   ...wrongData('reviewed', [null, 0, 1, 'true', '', {}, [true]], 'must be true or false'),
   ...wrongCounts('detections'),
   ...wrongCounts('annotations'),

@@ -1,7 +1,7 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { UnknownFormat } from '../../../src/analytics/rows/format.ts';
+import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
 import { AuditError } from './options.ts';
 
@@ -58,7 +58,7 @@ const statusOf = ({ cause }: Error): number | undefined => (cause instanceof Res
  * @returns undefined for an error that nobody expected
  */
 export const failureText = (error: unknown, table: string): string | undefined => {
-  if (error instanceof AuditError || error instanceof AuditUnsettled || error instanceof UnknownFormat) {
+  if (error instanceof AuditError || error instanceof AuditUnsettled || error instanceof LaterFormat) {
     return sentence(error.message);
   }
   if (error instanceof TableMissing) {

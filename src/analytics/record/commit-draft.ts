@@ -73,11 +73,11 @@ export class Draft {
     const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId);
     const categories = [...categoriesOf(facets)];
     const newOfCamera = categories.filter((category) => !ofCamera.has(category));
-    if (!this.#hasRoom(ofCamera, newOfCamera, MAX_CAMERA_CATEGORIES)) {
+    if (this.#hasUnknown(newOfCamera) && ofCamera.size + newOfCamera.length > MAX_CAMERA_CATEGORIES) {
       return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
     }
     const newOfShard = categories.filter((category) => !this.#categories.has(category));
-    if (!this.#hasRoom(this.#categories, newOfShard, MAX_TALLY_CATEGORIES)) {
+    if (this.#hasUnknown(newOfShard) && this.#withKnown(newOfShard) > MAX_TALLY_CATEGORIES) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
     const list = this.#total?.cameras;
@@ -97,11 +97,13 @@ export class Draft {
     return new Set([...own, ...(this.#snapshot.elsewhere.get(cameraId) ?? [])]);
   }
 
-  /** Whether categories can be added. Room for the known ones is reserved, so that these always can. */
-  #hasRoom(present: ReadonlySet<string>, added: readonly string[], most: number): boolean {
-    const unknown = added.filter((category) => !this.#knownCategories.has(category)).length;
-    return (
-      unknown === 0 || present.difference(this.#knownCategories).size + unknown + this.#knownCategories.size <= most
-    );
+  /** Whether one of some categories is none of the known ones, which are never refused. */
+  #hasUnknown(categories: readonly string[]): boolean {
+    return categories.some((category) => !this.#knownCategories.has(category));
+  }
+
+  /** How many categories the shard would have with some more and all known ones: their room in the row is reserved. */
+  #withKnown(added: readonly string[]): number {
+    return new Set([...this.#categories, ...added, ...this.#knownCategories]).size;
   }
 }

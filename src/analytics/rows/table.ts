@@ -1,7 +1,7 @@
 import { odata, type TableClient, type TransactionAction } from '@azure/data-tables';
 
 import { readSdkError } from '../../azure/sdk-error.ts';
-import { checkFormat, FORMAT_PROPERTY, UnknownFormat } from './format.ts';
+import { checkFormat, FORMAT_PROPERTY, LaterFormat } from './format.ts';
 import type { KeyRange } from './keys.ts';
 import { sentProperties, type RowWrite, type StoredRow } from './row.ts';
 import { backoffMs, isMissingTable, kindOf, StorageTrouble, TableMissing, WriteConflict } from './storage-errors.ts';
@@ -245,7 +245,7 @@ export class CounterTable {
       try {
         return await read();
       } catch (error) {
-        if (error instanceof UnknownFormat) throw error;
+        if (error instanceof LaterFormat) throw error;
         if (isMissingTable(error)) {
           if (!this.#makesTable) throw new TableMissing('the table does not exist', { cause: error });
           this.#created = undefined;

@@ -6,11 +6,11 @@ import type { Properties } from './row.ts';
 // 250 categories with the longest names and 15-digit counts stay below the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 250;
 
-/** Most properties of one tally. With more, the `total` row would exceed 1 MiB at the limits of counts and cameras. */
-const MAX_PROPERTIES = 3;
+/** Most categories of one tally: the row of an hour stays below 1 MiB. */
+export const MAX_TALLY_CATEGORIES = 3 * CATEGORIES_A_PROPERTY;
 
-/** Most categories of one tally. */
-export const MAX_TALLY_CATEGORIES = CATEGORIES_A_PROPERTY * MAX_PROPERTIES;
+// One more: where DETECTION_CATEGORIES changes while a day is full, its new categories find room all the same.
+const MAX_PROPERTIES = 4;
 
 /** The properties that may hold a tally: `day`, `day_1`, … */
 export const tallyPropertyNames = (name: string): readonly string[] =>

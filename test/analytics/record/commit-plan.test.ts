@@ -433,10 +433,10 @@ describe('the known categories', () => {
       known,
     );
 
-  it('always find room on a camera: the others leave it to them', () => {
+  it('are never refused on a camera, also where 64 others took all room', () => {
     const { outcomes } = planKnowing(
       NOTHING,
-      message({ detections: named(MAX_CAMERA_CATEGORIES - 2) }),
+      message({ detections: named(MAX_CAMERA_CATEGORIES) }),
       message({ eventId: 'f-2', detections: { more: 1 } }),
       message({ eventId: 'f-3', detections: { fire: 1 }, annotations: { smoke: 1 } }),
     );

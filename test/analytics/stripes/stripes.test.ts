@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { applyDifferences } from '../../../src/analytics/record/apply-differences.ts';
-import { UnknownFormat } from '../../../src/analytics/rows/format.ts';
-import { chooseStripe } from '../../../src/analytics/record/stripe-choice.ts';
+import { LaterFormat } from '../../../src/analytics/rows/format.ts';
+import { chooseStripe, type StripeTime } from '../../../src/analytics/record/stripe-choice.ts';
 import {
   dayPartition,
   FENCE_KEY,
@@ -78,8 +78,9 @@ describe('two instances that record one shard', () => {
   });
 });
 
+const at = (stripe: number, written: number): StripeTime => ({ stripe, written });
+
 describe('the stripe of a writer that met another one', () => {
-  const at = (stripe: number, written: number) => ({ stripe, written });
   it.each([
     ['a new one, where all are written', [at(0, 100_000), at(1, 99_000)], 2, 0, 2],
     ['an idle one', [at(0, 100_000), at(1, 80_000), at(2, 99_000)], 3, 0, 1],
@@ -126,9 +127,9 @@ describe('a row of a later format', () => {
     await storage.process().record([frame('a')]);
     await damage(storage, PARTITION, TOTAL_KEY, { format: 2 });
     const process = storage.process();
-    await expect(process.record([frame('b')])).rejects.toThrow(UnknownFormat);
-    await expect(process.answer(WHOLE_DAY)).rejects.toThrow(UnknownFormat);
-    await expect(process.differences(DATE)).rejects.toThrow(UnknownFormat);
+    await expect(process.record([frame('b')])).rejects.toThrow(LaterFormat);
+    await expect(process.answer(WHOLE_DAY)).rejects.toThrow(LaterFormat);
+    await expect(process.differences(DATE)).rejects.toThrow(LaterFormat);
   });
 });
 

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+
+import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { Recorder } from '../../src/analytics/record/recorder.ts';
+import { DayShards } from '../../src/analytics/rows/day-shards.ts';
+import type { RowWrite } from '../../src/analytics/rows/row.ts';
+import { toEventMessage } from './counting.ts';
+import { DAY, type PlainMessage } from './oracle.ts';
+import { MemoryStorage, MemoryTable } from './stripes/memory-storage.ts';
+import { rowBytes } from './table-limits.ts';
+
+const START = 20_778n * DAY;
+const CAMERAS = 1_300;
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Keeps the bytes of the whole rows that each transaction touched. */
+class WeighedStorage extends MemoryStorage {
+  readonly bytes: number[] = [];
+
+  override transact(partition: string, writes: readonly RowWrite[], passed: number): readonly string[] {
+    const etags = super.transact(partition, writes, passed);
+    const rows = writes.flatMap(({ rowKey }) => this.get(partition, rowKey) ?? []);
+    this.bytes.push(rows.reduce((sum, row) => sum + rowBytes(row), 0));
+    return etags;
+  }
+}
+
+const frames = (count: number, from: bigint, step: bigint, name: string): readonly PlainMessage[] =>
+  Array.from({ length: count }, (_, index) => {
+    const ts = from + BigInt(index) * step;
+    const detections = { ...(index % 7 === 0 && { smoke: 1 }), ...(index % 11 === 0 && { structure: 2 }) };
+    return {
+      cameraId: `camera-${String(index % CAMERAS).padStart(4, '0')}`,
+      eventId: `${name}-${index}`,
+      ts,
+      time: instantFrom(ts),
+      detections,
+    };
+  });
+
+describe('the rows that a commit of one event touches, with 1,300 cameras', () => {
+  it('have fewer than 12,000 bytes in all, at 25 frames a second, at the end of an hour', async () => {
+    const storage = new WeighedStorage();
+    const table = new MemoryTable(storage, async () => undefined);
+    const recorder = new Recorder(table, new DayShards(table, 1), SILENT);
+    // Each camera once a minute until 07:58, and then 25 frames a second.
+    const minute = 60_000_000n;
+    for (const hour of [0n, 3n, 6n, 7n]) {
+      for (const at of [0n, 20n, 57n]) {
+        const from = START + hour * 60n * minute + at * minute;
+        await recorder.record(frames(CAMERAS, from, minute / BigInt(CAMERAS), `${hour}-${at}`).map(toEventMessage));
+      }
+    }
+    const second = frames(3_000, START + 478n * minute, 40_000n, 'last');
+    await recorder.record(second.slice(0, -200).map(toEventMessage));
+    storage.bytes.splice(0);
+    for (const one of second.slice(-200)) await recorder.record([toEventMessage(one)]);
+    expect(storage.bytes).toHaveLength(200);
+    expect(Math.max(...storage.bytes)).toBeLessThan(12_000);
+  }, 60_000);
+});
