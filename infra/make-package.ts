@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
-import { bundle } from './bundle.ts';
+import { buildApp } from './build-app.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
@@ -17,7 +17,7 @@ const manifestSchema = z.object({
 });
 
 /**
- * Makes the deployable folder: host.json, the release bundle with its source map, and a package.json that names the bundle. This
+ * Makes the deployable folder: host.json, the release bundle with its source map, the dashboard's page, and a package.json that names the bundle. This
  * package.json has no dependencies, because the bundle holds them, and no scripts, because a deployment would run them.
  *
  * @param directory what it held before is removed
@@ -26,7 +26,7 @@ export const makePackage = async (directory: string): Promise<void> => {
   const manifest = manifestSchema.parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')));
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  await bundle({ outfile: join(directory, manifest.main), debug: false });
+  await buildApp({ outfile: join(directory, manifest.main), debug: false });
   await copyFile(join(ROOT, 'host.json'), join(directory, 'host.json'));
   await writeFile(join(directory, 'package.json'), `${JSON.stringify({ private: true, ...manifest }, null, 2)}\n`);
 };

@@ -6,7 +6,7 @@ import { makePackage } from './make-package.ts';
 
 const PACKAGE = {
   help: `npm run package
-  Makes the folder package/, which is all that Azure gets: host.json, the release bundle and a package.json without dependencies.`,
+  Makes the folder package/, which is all that Azure gets: host.json, the release bundle, the page and a package.json without dependencies.`,
   options: {},
   values: z.object({}),
 } as const;

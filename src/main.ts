@@ -2,6 +2,7 @@ import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
+import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
@@ -9,26 +10,29 @@ import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
 import { parseCallEvents } from './calls/acs/call-events.ts';
-import { ALERT_TYPES } from './calls/alert-types.ts';
-import { IdempotencyStore } from './calls/store/idempotency-store.ts';
-import { CallFlow } from './calls/call-flow.ts';
-import { CallLedger } from './calls/store/call-ledger.ts';
-import { CallRequests } from './calls/store/call-requests.ts';
 import { createTokenVerifier } from './calls/acs/callback-token.ts';
+import { ALERT_TYPES } from './calls/alert-types.ts';
+import { createPhone } from './calls/phone.ts';
 import { CallsTable } from './calls/store/calls-table.ts';
-import { createCallPlacer, type PlaceCalls } from './calls/place-calls.ts';
+import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
+import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
+import { dashboard } from './http/dashboard.ts';
 import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
-import { sendNotification } from './http/send-notification.ts';
+import { RefusalLog } from './http/refusal-log.ts';
+import { readNotification } from './http/read-notifications.ts';
+import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog } from './log.ts';
+import { dashboardPage } from './dashboard/page-file.ts';
 import { readSettings } from './settings.ts';
+import type { PhoneSettings } from './settings/phone.ts';
 import { tableClient } from './azure/table-client.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
@@ -41,35 +45,49 @@ const settings = readSettings(process.env);
 const credential = lazyCredential();
 const counters = new CounterTable(lazily(() => tableClient(settings.tables, 'analytics', credential)));
 const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', credential)));
-const acs = lazily(() => connectToAcs(settings.acs.connection, credential));
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
 const dayShards = new DayShards(counters, settings.counterShards);
 const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
-const analytics = { reader: new Reader(counters, dayShards), now, categories: settings.detectionCategories };
+const analytics = {
+  reader: new Reader(counters, dayShards),
+  cameras: new CamerasReader(counters, dayShards),
+  now,
+  categories: settings.detectionCategories,
+};
 
 // Phone calls
-const line = new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl: settings.callbackBaseUrl });
-const flow = new CallFlow({ line, ledger: new CallLedger(calls), serviceName: settings.serviceName, log: appLog });
-const requests = new CallRequests(calls);
-const placeCalls = createCallPlacer({ line, flow, requests });
-const verifyToken = createTokenVerifier(settings.acs);
-if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-
-const placeTestCalls = (): PlaceCalls => {
-  const { testCallbackBaseUrl: callbackBaseUrl } = settings;
-  return createCallPlacer({ line: new AcsPhoneLine(acs, { ...settings.acs, callbackBaseUrl }), flow, requests });
+const startPhone = (own: PhoneSettings) => {
+  const line = new AcsPhoneLine(
+    lazily(() => connectToAcs(own.connection, credential)),
+    own,
+  );
+  const phone = createPhone({ line, rows: calls, serviceName: settings.serviceName, rules: own, log: appLog });
+  const verifyToken = createTokenVerifier(own);
+  if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
+  app.timer('Sweep', {
+    schedule: own.sweepSchedule,
+    handler: async (_, context) => phone.dueWork.run(invocationLog(context)),
+  });
+  return { ...phone, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };
 };
+const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
   analyticsDay(analytics),
+  analyticsSeries(analytics, settings.windowSeconds),
+  analyticsCameras(analytics),
   recordEvents({ recorder, now }),
-  sendNotification({ placeCalls, idempotency: new IdempotencyStore(calls) }),
-  ...(DEBUG ? [testCall(placeTestCalls())] : []),
-  ...ALERT_TYPES.map((alertType) => callback(alertType, { flow, parseEvents: parseCallEvents, verifyToken })),
+  notifications(phone),
+  readNotification(phone),
+  ...(DEBUG
+    ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
+    : []),
+  ...ALERT_TYPES.map((alertType) => callback(alertType, phone)),
+  dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),
 ];
@@ -87,7 +105,9 @@ if (retentionDays !== undefined) {
   });
 }
 
-// When the app is told to stop, recordings under way are finished first.
-app.hook.appTerminate(async () => recorder.settled());
+// When the app is told to stop, what is under way is finished first.
+app.hook.appTerminate(async () => {
+  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.dueWork.settled()]);
+});
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

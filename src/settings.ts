@@ -1,22 +1,12 @@
 import * as z from 'zod';
 
-import { acsConnectionString, type Connection, oneConnection, tablesConnectionString } from './settings/connections.ts';
-import {
-  baseUrl,
-  categoryList,
-  httpsOrLoopbackUrl,
-  httpsUrl,
-  phoneNumber,
-  text,
-  wholeNumber,
-} from './settings/rules.ts';
+import { type Connection, oneConnection, tablesConnectionString } from './settings/connections.ts';
+import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
+import { categoryList, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { type SettingProblem, SettingsError } from './settings/settings-error.ts';
 
 export type { Connection };
 export { SettingsError, type SettingProblem };
-
-/** The default issuer of the token on ACS callbacks; its keys are below it. */
-const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
 
 const MAX_WINDOW_SECONDS = 366 * 86_400;
 
@@ -36,15 +26,7 @@ export const settingSchemas = {
   TABLES_PREFIX: text
     .regex(/^[A-Za-z][A-Za-z0-9]{0,49}$/, 'must be a letter and up to 49 letters or digits')
     .optional(),
-  ACS_CONNECTION_STRING: acsConnectionString.optional(),
-  ACS_ENDPOINT: httpsUrl.optional(),
-  ACS_SOURCE_PHONE_NUMBER: phoneNumber,
-  ACS_COGNITIVE_SERVICES_ENDPOINT: httpsUrl,
-  ACS_RESOURCE_ID: text.regex(/^\S{1,200}$/, 'must be the immutable id of the ACS resource').optional(),
-  ACS_TOKEN_ISSUER: httpsOrLoopbackUrl.prefault(ACS_TOKEN_ISSUER),
-  ACS_TOKEN_KEYS_URL: httpsOrLoopbackUrl.optional(),
-  CALLBACK_BASE_URL: baseUrl,
-  TEST_CALLBACK_BASE_URL: baseUrl.optional(),
+  ...phoneSchemas,
 } as const;
 
 const environmentSchema = z.object(settingSchemas);
@@ -52,7 +34,8 @@ const environmentSchema = z.object(settingSchemas);
 /** The settings as the service uses them. Secrets are in the two connections only. */
 const settingsOf = (
   value: z.output<typeof environmentSchema>,
-  connections: { readonly tables: Connection; readonly acs: Connection },
+  tables: Connection,
+  phone: PhoneSettings | undefined,
 ) => ({
   /** Spoken in the message. */
   serviceName: value.SERVICE_NAME,
@@ -64,21 +47,9 @@ const settingsOf = (
   counterShards: value.COUNTER_SHARDS,
   /** A day is closed when it ended at least so many days ago; undefined: days stay open. */
   eventRetentionDays: value.EVENT_RETENTION_DAYS,
-  tables: { connection: connections.tables, prefix: value.TABLES_PREFIX ?? '' },
-  acs: {
-    connection: connections.acs,
-    /** E.164; the caller's number. */
-    sourcePhoneNumber: value.ACS_SOURCE_PHONE_NUMBER,
-    cognitiveServicesEndpoint: value.ACS_COGNITIVE_SERVICES_ENDPOINT,
-    /** The audience of callback tokens; undefined: callbacks are not verified. */
-    resourceId: value.ACS_RESOURCE_ID,
-    tokenIssuer: value.ACS_TOKEN_ISSUER,
-    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
-  },
-  /** Base of the callback paths, without a slash at its end. */
-  callbackBaseUrl: value.CALLBACK_BASE_URL,
-  /** Debug builds: the base for test calls. */
-  testCallbackBaseUrl: value.TEST_CALLBACK_BASE_URL ?? value.CALLBACK_BASE_URL,
+  tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
+  /** Undefined: the phone is off. */
+  phone,
 });
 
 /** The service's settings, checked. */
@@ -100,12 +71,13 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
   );
   const parsed = environmentSchema.safeParse(given);
   const tables = oneConnection(given, ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT']);
-  const acs = oneConnection(given, ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT']);
-  if (!parsed.success || 'setting' in tables || 'setting' in acs) {
+  const missing = phoneProblems(given);
+  if (!parsed.success || 'setting' in tables || missing.length > 0) {
     throw new SettingsError([
       ...(parsed.error?.issues ?? []).map(({ path, message }) => ({ setting: path.join('.'), detail: message })),
-      ...[tables, acs].filter((connection) => 'setting' in connection),
+      ...('setting' in tables ? [tables] : []),
+      ...missing,
     ]);
   }
-  return settingsOf(parsed.data, { tables, acs });
+  return settingsOf(parsed.data, tables, phoneSettings(given, parsed.data));
 };

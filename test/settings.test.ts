@@ -36,21 +36,28 @@ describe('settings', () => {
       counterShards: 1,
       eventRetentionDays: undefined,
       tables: { connection: { connectionString: TABLES }, prefix: '' },
-      acs: {
+      phone: {
         connection: { connectionString: ACS },
-        sourcePhoneNumber: '+12065550199',
+        caller: { phoneNumber: '+12065550199' },
         cognitiveServicesEndpoint: 'https://speech.cognitiveservices.azure.com/',
         resourceId: undefined,
         tokenIssuer: 'https://acscallautomation.communication.azure.com',
         tokenKeysUrl: 'https://acscallautomation.communication.azure.com/calling/keys',
+        callbackBaseUrl: 'https://watch.example.org',
+        testCallbackBaseUrl: undefined,
+        attempts: 3,
+        retryMs: 60_000,
+        deadlineMs: 1_800_000,
+        allowedPrefixes: undefined,
+        callsPerDay: 1_000,
+        sweepSchedule: '*/30 * * * * *',
+        retentionMs: 90 * 86_400_000,
       },
-      callbackBaseUrl: 'https://watch.example.org',
-      testCallbackBaseUrl: 'https://watch.example.org',
     });
   });
 
   it('are taken as they are given', () => {
-    const { tables, acs, ...others } = withSettings({
+    const { tables, phone, ...others } = withSettings({
       SERVICE_NAME: '  Ridge & Valley  ',
       CACHE_TS_UTC_WINDOW_SECONDS: '3600',
       DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2',
@@ -65,6 +72,15 @@ describe('settings', () => {
       ACS_TOKEN_ISSUER: 'http://127.0.0.1:8080/',
       CALLBACK_BASE_URL: 'http://localhost:7071//',
       TEST_CALLBACK_BASE_URL: 'https://tunnel.example.org/x/',
+      ACS_SOURCE_PHONE_NUMBER: '',
+      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '11111111-2222-3333-4444-555555555555',
+      CALL_ATTEMPTS: '5',
+      CALL_RETRY_SECONDS: '5',
+      NOTIFICATION_DEADLINE_MINUTES: '1440',
+      PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1',
+      CALLS_PER_DAY: '12',
+      SWEEP_SCHEDULE: '0 */5 * * * 1-5',
+      CALL_RETENTION_DAYS: '7',
       PATH: '/usr/bin',
     });
     expect(others).toEqual({
@@ -73,16 +89,29 @@ describe('settings', () => {
       detectionCategories: ['smoke', 'fog', 'Fire_2'],
       counterShards: 64,
       eventRetentionDays: 30,
-      callbackBaseUrl: 'http://localhost:7071',
-      testCallbackBaseUrl: 'https://tunnel.example.org/x',
     });
     expect(tables).toEqual({ connection: { endpoint: 'https://cameras.table.core.windows.net' }, prefix: 'Stage1' });
-    expect(acs).toMatchObject({
+    expect(phone).toMatchObject({
       connection: { endpoint: 'https://calls.communication.azure.com' },
+      caller: { teamsResourceAccountId: '11111111-2222-3333-4444-555555555555' },
+      callbackBaseUrl: 'http://localhost:7071',
+      testCallbackBaseUrl: 'https://tunnel.example.org/x',
+      attempts: 5,
+      retryMs: 5_000,
+      deadlineMs: 86_400_000,
+      allowedPrefixes: ['+1', '+64'],
+      callsPerDay: 12,
+      sweepSchedule: '0 */5 * * * 1-5',
+      retentionMs: 7 * 86_400_000,
       resourceId: '6b9e0d0c-0000-4000-8000-000000000000',
       tokenIssuer: 'http://127.0.0.1:8080/',
       tokenKeysUrl: 'http://127.0.0.1:8080/calling/keys',
     });
+  });
+
+  it('need nothing of ACS where the phone is off', () => {
+    const { phone } = readSettings({ SERVICE_NAME: 'Ridge Watch', TABLES_CONNECTION_STRING: TABLES, PHONE: 'off' });
+    expect(phone).toBeUndefined();
   });
 
   it.each([
@@ -170,6 +199,21 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['CALLBACK_BASE_URL', 'https://user:secret@watch.example.org'],
     ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org'],
     ['TEST_CALLBACK_BASE_URL', 'tunnel'],
+    ['PHONE', 'maybe'],
+    // Together with ACS_SOURCE_PHONE_NUMBER.
+    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', '11111111-2222-3333-4444-555555555555'],
+    ['CALL_ATTEMPTS', '0'],
+    ['CALL_ATTEMPTS', '11'],
+    ['CALL_RETRY_SECONDS', '4'],
+    ['CALL_RETRY_SECONDS', '3601'],
+    ['NOTIFICATION_DEADLINE_MINUTES', '0'],
+    ['NOTIFICATION_DEADLINE_MINUTES', '1441'],
+    ['PHONE_ALLOWED_PREFIXES', '1,64'],
+    ['PHONE_ALLOWED_PREFIXES', '+1,,+64'],
+    ['CALLS_PER_DAY', '0'],
+    ['SWEEP_SCHEDULE', '1 2 3 4 5'],
+    ['SWEEP_SCHEDULE', 'every minute of the day now'],
+    ['CALL_RETENTION_DAYS', '1'],
   ])('%s=%s', (setting, value) => {
     const { problems, message } = refusal({ ...REQUIRED, [setting]: value });
     expect([...new Set(problems.map((problem) => problem.setting))]).toEqual([setting]);

@@ -22,6 +22,44 @@ param serviceName string
 @description('The number that calls, E.164. Empty only until it has been bought: the app does not start without it.')
 param acsSourcePhoneNumber string = ''
 
+@allowed(['on', 'off'])
+@description('on, or off: nobody is phoned, and no ACS setting is needed.')
+param phone string = 'on'
+
+@description('In place of the number: the object id of the Teams resource account that calls (Teams Phone extensibility).')
+param acsTeamsResourceAccountId string = ''
+
+@minValue(1)
+@maxValue(10)
+@description('Calls to one person at most.')
+param callAttempts int = 3
+
+@minValue(5)
+@maxValue(3600)
+@description('Seconds between two calls to one person.')
+param callRetrySeconds int = 60
+
+@minValue(1)
+@maxValue(1440)
+@description('Minutes after which nobody is called any more.')
+param notificationDeadlineMinutes int = 30
+
+@description('How the numbers that may be called begin, with commas between them, such as +1,+64. Empty: all numbers.')
+param phoneAllowedPrefixes string = ''
+
+@minValue(1)
+@maxValue(100000)
+@description('Calls a UTC day at most.')
+param callsPerDay int = 1000
+
+@description('When the timer looks for calls that are due or overdue, NCRONTAB.')
+param sweepSchedule string = '*/30 * * * * *'
+
+@minValue(2)
+@maxValue(3650)
+@description('Days for which rows about calls are kept.')
+param callRetentionDays int = 90
+
 @description('Where Communication Services keeps its data at rest. Decides which numbers can be bought. Cannot be changed later.')
 param acsDataLocation string = 'United States'
 
@@ -158,6 +196,15 @@ module app 'modules/app.bicep' = {
     acsResourceId: calls.outputs.acsResourceId
     acsSourcePhoneNumber: acsSourcePhoneNumber
     acsCognitiveServicesEndpoint: calls.outputs.speechEndpoint
+    phone: phone
+    acsTeamsResourceAccountId: acsTeamsResourceAccountId
+    callAttempts: callAttempts
+    callRetrySeconds: callRetrySeconds
+    notificationDeadlineMinutes: notificationDeadlineMinutes
+    phoneAllowedPrefixes: phoneAllowedPrefixes
+    callsPerDay: callsPerDay
+    sweepSchedule: sweepSchedule
+    callRetentionDays: callRetentionDays
   }
 }
 

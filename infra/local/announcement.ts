@@ -1,7 +1,8 @@
 import type { LocalRun } from './local-run.ts';
+import type { StartOptions } from './start-options.ts';
 
 /** The text that `npm start` prints when everything runs: what runs where, and commands to try. */
-export const announcement = (run: LocalRun, dataDir: string | undefined, seconds: number): string => {
+export const announcement = (run: LocalRun, options: StartOptions, seconds: number): string => {
   const { url } = run;
   const event = JSON.stringify({
     specversion: '1.0',
@@ -18,10 +19,12 @@ export const announcement = (run: LocalRun, dataDir: string | undefined, seconds
   });
   return [
     '',
+    `Open ${url}/api/dashboard in a browser.`,
+    '',
     `The service runs on ${url} (ready after ${seconds.toFixed(1)} s).`,
     '',
-    `  tables  ${describeTables(run, dataDir)}`,
-    `  phone   ${describePhone(run)}`,
+    `  tables  ${describeTables(run, options)}`,
+    `  phone   ${describePhone(run, options)}`,
     ...warnings(run).map((warning) => `\nWarning: ${warning}`),
     '',
     'Try, in another terminal:',
@@ -36,7 +39,7 @@ export const announcement = (run: LocalRun, dataDir: string | undefined, seconds
   ].join('\n');
 };
 
-const describeTables = ({ azurite, settings }: LocalRun, dataDir: string | undefined): string => {
+const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: StartOptions): string => {
   if (azurite === undefined) {
     const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
     return `the storage that ${given} names${dataDir === undefined ? '' : ' (--data has no effect)'}`;
@@ -45,10 +48,11 @@ const describeTables = ({ azurite, settings }: LocalRun, dataDir: string | undef
   return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
 };
 
-const describePhone = ({ simulator, settings }: LocalRun): string =>
-  simulator === undefined
-    ? `the ACS that ${'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT'} names: real calls`
-    : `ACS simulator on ${simulator.url}: what is spoken is printed here`;
+const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: StartOptions): string => {
+  if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
+  const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
+  return `the ACS that ${given} names: real calls${verifiesCallbacks ? ' (--verify-callbacks has no effect)' : ''}`;
+};
 
 const warnings = ({ isHealthy, simulator, settings }: LocalRun): readonly string[] => {
   const callbackBase = settings['TEST_CALLBACK_BASE_URL'] ?? settings['CALLBACK_BASE_URL'] ?? '';

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: sends a believable day of 20 cameras to the running service, places one test call, and prints what the service
- * makes of both. Sending a day again changes nothing.
+ * `npm run demo`: sends a believable day of 20 cameras to the running service, has three people phoned, and prints what the service
+ * makes of both, and where to look at it. Sending a day again changes nothing.
  */
 import { CommandError, runCommand } from '../command-line.ts';
 import { callStory } from './demo/call-story.ts';
@@ -8,13 +8,13 @@ import { believableDay, CAMERAS } from './demo/day.ts';
 import { dayTable } from './demo/day-table.ts';
 import { demoCommand, type DemoOptions } from './demo/options.ts';
 import { showProgress } from './demo/progress.ts';
-import { type PlacedCall, Service } from './demo/service.ts';
+import { type SentCalls, Service } from './demo/service.ts';
 import { readRunNote } from './run-directory.ts';
 
 const BATCH_SIZE = 500;
 
-/** The simulator's callee of this number answers and listens to the end. */
-const TEST_NUMBER = '+12065550100';
+/** The simulator's callees: the first answers, the second is busy and then answers, the third never does. */
+const CALLEES = ['+12065550100', '+12065550106', '+12065550101'];
 
 const sendDay = async (service: Service, date: string): Promise<void> => {
   const messages = believableDay(date, Date.now());
@@ -38,12 +38,19 @@ const sendDay = async (service: Service, date: string): Promise<void> => {
 const simulatorOf = async (url: URL): Promise<string | undefined> =>
   ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
 
-const tellCall = async (simulatorUrl: string, call: PlacedCall | undefined): Promise<void> => {
-  if (call?.call_connection_id === undefined) throw new CommandError('The test call was not placed.');
-  const story = await callStory(simulatorUrl, call.call_connection_id);
-  if (story === undefined) throw new CommandError('The test call did not end in time.');
-  console.log(`\nThe test call to ${call.recipient}:\n`);
+const tellCalls = async (service: Service, simulatorUrl: string, sent: SentCalls | undefined): Promise<void> => {
+  const [first] = sent?.calls ?? [];
+  if (sent === undefined || first?.call_connection_id === undefined) {
+    throw new CommandError('The test calls were not placed.');
+  }
+  const story = await callStory(simulatorUrl, first.call_connection_id);
+  if (story === undefined) throw new CommandError('The first test call did not end in time.');
+  console.log(`\nThe test call to ${first.recipient}:\n`);
   for (const line of story) console.log(`  ${line}`);
+  const progress = showProgress('reached or given up', sent.calls.length);
+  const state = await service.completed(sent.notification_id, (over) => progress.update(over));
+  progress.end();
+  console.log(`\nGET /api/notifications/${sent.notification_id}\n\n${JSON.stringify(state, undefined, 2)}`);
 };
 
 const demo = async ({ url, date }: DemoOptions): Promise<void> => {
@@ -51,10 +58,11 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   await service.mustBeHealthy();
   await sendDay(service, date);
   const simulatorUrl = await simulatorOf(url);
-  const call = simulatorUrl === undefined ? undefined : await service.testCall(TEST_NUMBER);
+  const sent = simulatorUrl === undefined ? undefined : await service.testCalls(CALLEES);
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
-  if (simulatorUrl !== undefined) await tellCall(simulatorUrl, call);
+  if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
   else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
+  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}`);
 };
 
 await runCommand(demoCommand(Date.now()), demo);

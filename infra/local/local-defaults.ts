@@ -17,8 +17,16 @@ export interface LocalParts {
   readonly acs: SimulatedAcs | undefined;
 }
 
-/** The settings of a local run, for those that neither the environment nor a file sets. */
-export const localDefaults = (port: number, { tablesConnectionString, acs }: LocalParts): Settings => ({
+/**
+ * The settings of a local run that nobody gave otherwise.
+ *
+ * @param verifiesCallbacks false where anybody may post a callback, as wherever ACS_RESOURCE_ID is not set
+ */
+export const localDefaults = (
+  port: number,
+  { tablesConnectionString, acs }: LocalParts,
+  verifiesCallbacks: boolean,
+): Settings => ({
   SERVICE_NAME: 'Wildfire Watch',
   CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
   ...(tablesConnectionString === undefined ? {} : { TABLES_CONNECTION_STRING: tablesConnectionString }),
@@ -28,9 +36,11 @@ export const localDefaults = (port: number, { tablesConnectionString, acs }: Loc
     : {
         ACS_CONNECTION_STRING: acs.connectionString,
         ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        // Nobody wants to watch a simulated phone for a minute.
+        CALL_RETRY_SECONDS: '5',
         ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
-        ACS_RESOURCE_ID: acs.resourceId,
-        ACS_TOKEN_ISSUER: acs.issuer,
-        ACS_TOKEN_KEYS_URL: acs.keysUrl,
       }),
+  ...(acs === undefined || !verifiesCallbacks
+    ? {}
+    : { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer, ACS_TOKEN_KEYS_URL: acs.keysUrl }),
 });

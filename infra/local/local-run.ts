@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { bundle } from '../bundle.ts';
+import { buildApp } from '../build-app.ts';
 import { CommandError } from '../command-line.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
@@ -51,7 +51,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *   are stopped before.
  */
 export const startLocalRun = async (
-  { port, dataDir, settingsFile }: StartOptions,
+  { port, dataDir, settingsFile, lines, verifiesCallbacks }: StartOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
 ): Promise<LocalRun> => {
@@ -62,7 +62,7 @@ export const startLocalRun = async (
   const parts = new Parts();
   try {
     const bundlePath = join(runDirectory(port), 'main.cjs');
-    await bundle({ outfile: bundlePath, debug: true });
+    await buildApp({ outfile: bundlePath, debug: true });
     parts.add({ stop: () => removeRunDirectory(port) });
 
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
@@ -70,10 +70,10 @@ export const startLocalRun = async (
       : parts.add(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
     const simulator = gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
       ? undefined
-      : parts.add(await startSimulator(print));
+      : parts.add(await startSimulator(lines, print));
     const settings = mergeSettings(
       given,
-      localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }),
+      localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }, verifiesCallbacks),
     );
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
     parts.add(await startHost(port, bundlePath, settings, print));
@@ -103,8 +103,8 @@ const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: S
 /** Slow enough to follow on a terminal, fast enough for a test call to end within seconds. */
 const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
 
-const startSimulator = (print: (line: string) => void): Promise<AcsSimulator> =>
-  startAcsSimulator({ pace: PACE, print: (line) => print(`[phone] ${line}`) });
+const startSimulator = (lines: number, print: (line: string) => void): Promise<AcsSimulator> =>
+  startAcsSimulator({ pace: PACE, lines, print: (line) => print(`[phone] ${line}`) });
 
 const startHost = (
   port: number,

@@ -19,7 +19,7 @@ const start = async (options: StartOptions): Promise<number> => {
 
   console.log('Starting …');
   run = await startLocalRun(options, process.env, (line) => console.log(line));
-  console.log(announcement(run, options.dataDir, process.uptime()));
+  console.log(announcement(run, options, process.uptime()));
 
   const reason = await Promise.race([stop.asked, run.partLost]);
   console.log(reason === 'asked' ? 'Stopping …' : `${reason}. Stopping the rest …`);

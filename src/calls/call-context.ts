@@ -1,25 +1,29 @@
-import { isMaskedNumber, type MaskedNumber } from './phone-number.ts';
+import { isNotificationId, type NotificationId } from './notification-id.ts';
 
 /**
- * What the line is given with a call and returns with its events. For logs and new records only, where an event comes before the answer
- * to the request that placed the call, or the call's record cannot be read. Anyone may have written it: nothing is decided by it.
+ * Which attempt to reach a recipient a call belongs to. The line is given it with the request to place the call, and returns it with
+ * every event: so any instance knows whom a call was for, also where the answer to that request was lost. The attempt's id is random;
+ * an event with another one changes nothing about a recipient.
  */
-export interface CallContext {
-  /** This service's own id of the request to place the call. */
-  readonly requestId: string;
-  readonly recipient: MaskedNumber;
+export interface AttemptRef {
+  readonly notificationId: NotificationId;
+  /** Of the recipient in the notification. */
+  readonly index: number;
+  /** A UUID. */
+  readonly attemptId: string;
 }
 
-const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @example formatCallContext({ requestId, recipient }) // '3f0c…e1 +*******0100' */
-export const formatCallContext = ({ requestId, recipient }: CallContext): string => `${requestId} ${recipient}`;
+/** @example formatCallContext({ notificationId, index: 3, attemptId }) // 'fe5c…-81aa…/3/3f0c…e1' */
+export const formatCallContext = ({ notificationId, index, attemptId }: AttemptRef): string =>
+  `${notificationId}/${index}/${attemptId}`;
 
-/** An event's context; undefined where it is missing or in another form, which must not get into the logs. */
-export const parseCallContext = (text: unknown): CallContext | undefined => {
+/** An event's context; undefined where it is missing or in another form, which must not get into logs and rows. */
+export const parseCallContext = (text: unknown): AttemptRef | undefined => {
   if (typeof text !== 'string') return undefined;
-  const [requestId = '', recipient, ...more] = text.split(' ', 3);
-  return REQUEST_ID.test(requestId) && isMaskedNumber(recipient) && more.length === 0
-    ? { requestId, recipient }
+  const [notificationId = '', index = '', attemptId = '', ...more] = text.split('/', 4);
+  return isNotificationId(notificationId) && /^\d{1,2}$/.test(index) && UUID.test(attemptId) && more.length === 0
+    ? { notificationId, index: Number(index), attemptId }
     : undefined;
 };

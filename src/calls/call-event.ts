@@ -1,4 +1,4 @@
-import type { CallContext } from './call-context.ts';
+import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './call-id.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */
@@ -9,10 +9,19 @@ export interface ResultCodes {
   readonly subCode?: number | undefined;
 }
 
+/**
+ * What codes mean for reaching a person.
+ * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
+ * - `throttled`: no line was free.
+ */
+export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'throttled';
+
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
-  /** In words; undefined where the meaning is not known or nothing went wrong. */
+  /** In words; undefined where it is not known or nothing went wrong. */
   readonly reason?: string | undefined;
+  /** Undefined where it is none of these. */
+  readonly meaning?: ResultMeaning | undefined;
 }
 
 /** What an event reports. */
@@ -24,6 +33,6 @@ export interface CallEvent {
   readonly kind: CallEventKind;
   readonly callId: CallId;
   readonly result: CallResult;
-  /** The context that was given to the line; undefined where it is missing or was changed. */
-  readonly context: CallContext | undefined;
+  /** The attempt that the call belongs to; undefined where the context is missing or was changed. */
+  readonly attempt: AttemptRef | undefined;
 }

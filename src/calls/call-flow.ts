@@ -1,24 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../log.ts';
-import type { AlertType } from './alert-types.ts';
+import { type AlertType, findAlertType } from './alert-types.ts';
 import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
-import { callFields, errorKind, failureFields } from './call-log.ts';
+import { callFields, failureFields } from './call-log.ts';
 import * as record from './call-record.ts';
-import { LineWatch } from './line-watch.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';
 import { LONGEST_RINGING_MS, type PhoneLine, PhoneLineError } from './phone-line.ts';
 import type { CallLedger, StepResult } from './store/call-ledger.ts';
+
+/** Whoever wants to know what becomes of calls. Neither method throws. */
+export interface CallOwners {
+  /** Somebody answered. `overAt`: when the message should be over, in milliseconds since 1970. */
+  answered(callId: CallId, known: record.CallRecord, overAt: number, log: Log): Promise<void>;
+  /** The call has ended, or more has become known of one that had. */
+  ended(callId: CallId, known: record.CallRecord, log: Log): Promise<void>;
+}
 
 /** What the flow of calls needs. */
 export interface CallFlowParts {
   readonly line: PhoneLine;
   readonly ledger: CallLedger;
+  readonly owners: CallOwners;
   /** Spoken in the message. */
   readonly serviceName: string;
-  /** For what happens outside any request. */
-  readonly log: Log;
 }
 
 /** The call that is being handled. */
@@ -43,47 +49,38 @@ const PLAY_STARTED_WITHIN_MS = 2_000;
 export class CallFlow {
   readonly #line: PhoneLine;
   readonly #ledger: CallLedger;
+  readonly #owners: CallOwners;
   readonly #serviceName: string;
-  readonly #watch: LineWatch;
 
-  constructor({ line, ledger, serviceName, log }: CallFlowParts) {
+  constructor({ line, ledger, owners, serviceName }: CallFlowParts) {
     this.#line = line;
     this.#ledger = ledger;
+    this.#owners = owners;
     this.#serviceName = serviceName;
-    this.#watch = new LineWatch((callId, alertType) =>
-      this.#endIfOverdue(callId, alertType, log).catch((error: unknown) => {
-        log.error('unexpected error', { call_id: callId, kind: errorKind(error) });
-      }),
-    );
-  }
-
-  /** Records a call that the line has just accepted. */
-  async placed(callId: CallId, alertType: AlertType, details: record.CallDetails, log: Log): Promise<void> {
-    const taken = await this.#ledger.step(callId, (known) => record.placed(known, details, Date.now()), log);
-    // In another state, the call's events came first and have set a timer or ended the call.
-    if (taken.record?.state === 'establishing') this.#watch.checkAfter(ESTABLISHING_MS, callId, alertType);
   }
 
   /** Does what an event requires. Ends within about a minute, whatever the line and the table do. */
-  async handle({ callId, kind, context, result }: CallEvent, alertType: AlertType, log: Log): Promise<void> {
-    const call: Call = { callId, alertType, details: { alertType: alertType.name, ...context }, log };
+  async handle({ callId, kind, attempt, result }: CallEvent, alertType: AlertType, log: Log): Promise<void> {
+    const call: Call = { callId, alertType, details: { alertType: alertType.name, attempt }, log };
     switch (kind) {
       case 'connected':
         await this.#speak(call);
         return;
       case 'play started':
-        await this.#ledger.step(callId, (known) => record.playConfirmed(known, Date.now()), log);
+        await this.#noteStart(call);
         return;
       case 'play completed':
-        await this.#end(call, { endsAs: 'hung_up' });
+        await this.#end(call, { completed: true });
         return;
+      // The line cancels the message where the callee hangs up.
       case 'play canceled':
-        await this.#end(call, { ...result, endsAs: 'hung_up', reason: 'the message was cancelled' });
+        await this.#end(call, {});
         return;
       case 'play failed': {
-        const reason = result.reason ?? 'the message failed';
-        const ended = await this.#end(call, { ...result, endsAs: 'failed', reason });
-        if (ended !== undefined) log.error('message not played', callFields(call, ended));
+        // What its codes would mean for reaching a person they do not mean here: somebody has answered.
+        const { code, subCode, reason = 'the message failed' } = result;
+        const taken = await this.#end(call, { code, subCode, reason, playFailed: true });
+        if (taken !== undefined) log.error('message not played', callFields(call, taken));
         return;
       }
       case 'disconnected':
@@ -94,21 +91,57 @@ export class CallFlow {
     }
   }
 
+  /**
+   * Hangs up a call whose next event was lost, or went to an instance that has died.
+   *
+   * @returns its record as it is then, and when it is overdue; undefined where nothing is known of the call
+   */
+  async lookAfter(
+    callId: CallId,
+    log: Log,
+  ): Promise<{ readonly known: record.CallRecord; readonly overdueAt: number | undefined } | undefined> {
+    const { record: known, shared } = await this.#ledger.read(callId, log);
+    const alertType = known && findAlertType(known.alertType);
+    if (known === undefined || alertType === undefined) return undefined;
+    const timeouts = this.#timeouts(alertType);
+    const overdueAt = record.overdueAt(known, timeouts);
+    // While the table cannot be read, another instance may be speaking to a callee who is unanswered here.
+    if (overdueAt === undefined || overdueAt > Date.now() || (!shared && known.state === 'establishing')) {
+      return { known, overdueAt };
+    }
+    const call: Call = { callId, alertType, details: known, log };
+    log.warn('call overdue', callFields(call, known));
+    await this.#end(call, {}, (latest) => record.overdue(latest, known, timeouts, Date.now()));
+    const after = await this.#ledger.read(callId, log);
+    const latest = after.record ?? known;
+    return { known: latest, overdueAt: record.overdueAt(latest, timeouts) };
+  }
+
   async #speak(call: Call): Promise<void> {
     const taken = await this.#claim(call, (known) => record.connected(known, call.details, Date.now()));
-    if (taken.action === 'nothing') return;
-    const text = spokenMessage(this.#serviceName, call.alertType);
-    this.#watch.checkAfter(longestSpeakingMs(text), call.callId, call.alertType);
+    if (taken.action === 'nothing' || taken.record === undefined) return;
+    // At the same time: nothing that the owner does may delay the message.
+    const owner = this.#owners.answered(
+      call.callId,
+      taken.record,
+      Date.now() + this.#timeouts(call.alertType).playingMs,
+      call.log,
+    );
+    await this.#speakTo(call, taken.record);
+    await owner;
+  }
+
+  async #speakTo(call: Call, known: record.CallRecord): Promise<void> {
     try {
-      await this.#line.speak(call.callId, text, contextOf(taken.record));
+      await this.#line.speak(call.callId, spokenMessage(this.#serviceName, call.alertType), known.attempt);
     } catch (error) {
       if (await this.#startedAfterAll(call, error)) return;
-      call.log.error('message not played', callFields(call, taken.record, failureFields(error)));
-      await this.#end(call, { endsAs: 'failed', ...endingOf(error) });
+      call.log.error('message not played', callFields(call, known, failureFields(error)));
+      await this.#end(call, { playFailed: true, ...endingOf(error) });
       return;
     }
-    call.log.info('message playing', callFields(call, taken.record));
-    await this.#ledger.step(call.callId, (known) => record.playConfirmed(known, Date.now()), call.log);
+    call.log.info('message playing', callFields(call, known));
+    await this.#ledger.step(call.callId, (latest) => record.playAccepted(latest, Date.now()), call.log);
   }
 
   /** Whether the message is being spoken although the answer was lost: `play started` has come, to this or another instance. */
@@ -117,14 +150,22 @@ export class CallFlow {
     const end = performance.now() + PLAY_STARTED_WITHIN_MS;
     for (;;) {
       const { record: known } = await this.#ledger.read(call.callId, call.log);
-      if (known?.state !== 'playing') return known !== undefined;
-      if (known.playConfirmedAt !== undefined) {
+      if (known !== undefined && (known.state !== 'playing' || record.isSpoken(known))) {
         call.log.warn('message playing', callFields(call, known, { reason: 'started without an answer' }));
         return true;
       }
       if (performance.now() >= end) return false;
       await sleep(POLL_MS);
     }
+  }
+
+  async #noteStart(call: Call): Promise<void> {
+    const { record: known } = await this.#ledger.step(
+      call.callId,
+      (latest) => record.playStarted(latest, Date.now()),
+      call.log,
+    );
+    if (known?.state === 'ended') await this.#owners.ended(call.callId, known, call.log);
   }
 
   /** Hangs up. Answers the record as it was claimed; undefined where the call was hung up already. */
@@ -134,17 +175,21 @@ export class CallFlow {
     decide = (known?: record.CallRecord) => record.over(known, call.details, ending, Date.now()),
   ): Promise<record.CallRecord | undefined> {
     const taken = await this.#claim(call, decide);
-    if (taken.action === 'nothing') return undefined;
+    if (taken.action === 'nothing') {
+      if (taken.record?.state === 'ended') await this.#owners.ended(call.callId, taken.record, call.log);
+      return undefined;
+    }
     try {
       await this.#line.hangUp(call.callId);
     } catch (error) {
+      // The claim runs out, and whoever looks after the line then tries again.
       call.log.error('hang-up failed', callFields(call, taken.record, failureFields(error)));
-      this.#watch.checkAfter(record.CLAIM_LEASE_MS, call.callId, call.alertType);
       return taken.record;
     }
-    this.#watch.forget(call.callId);
     const done = await this.#ledger.step(call.callId, (known) => record.hungUp(known, Date.now()), call.log);
-    call.log.info('call hung up', callFields(call, done.record ?? taken.record));
+    const known = done.record ?? taken.record;
+    call.log.info('call hung up', callFields(call, known));
+    if (known !== undefined) await this.#owners.ended(call.callId, known, call.log);
     return taken.record;
   }
 
@@ -163,39 +208,17 @@ export class CallFlow {
   async #noteEnd(call: Call, result: CallResult, decide: record.EndStep): Promise<void> {
     const step = (known?: record.CallRecord) => decide(known, call.details, result, Date.now());
     const { action, record: known } = await this.#ledger.step(call.callId, step, call.log);
-    this.#watch.forget(call.callId);
-    const fields = callFields(call, known, { code: result.code, sub_code: result.subCode });
-    if (action === 'failed') call.log.warn('call failed', fields);
-    else if (action === 'ended') call.log.info('call disconnected', fields);
+    const codes = { code: result.code, sub_code: result.subCode };
+    if (action === 'ended') call.log.info('call disconnected', callFields(call, known, codes));
+    // A repeat too: the instance that got the first one may have died before it told anybody.
+    if (known?.state === 'ended') await this.#owners.ended(call.callId, known, call.log);
   }
 
-  /** Hangs up a call whose next event was lost, or went to an instance that has died. */
-  async #endIfOverdue(callId: CallId, alertType: AlertType, log: Log): Promise<void> {
-    const { record: known, shared } = await this.#ledger.read(callId, log);
-    const timeouts = {
-      establishingMs: ESTABLISHING_MS,
-      playingMs: longestSpeakingMs(spokenMessage(this.#serviceName, alertType)),
-    };
-    const due = known === undefined ? undefined : record.overdueAt(known, timeouts);
-    if (known === undefined || due === undefined) {
-      this.#watch.forget(callId);
-      return;
-    }
-    // While the table cannot be read, another instance may be speaking to a callee who is unanswered here.
-    if (due > Date.now() || (!shared && known.state === 'establishing')) {
-      this.#watch.checkAfter(Math.max(due - Date.now(), record.CLAIM_LEASE_MS), callId, alertType);
-      return;
-    }
-    const call: Call = { callId, alertType, details: known, log };
-    log.warn('call overdue', callFields(call, known));
-    await this.#end(call, { endsAs: 'failed' }, (latest) => record.overdue(latest, known, timeouts, Date.now()));
+  #timeouts(alertType: AlertType): record.CallTimeouts {
+    const playingMs = longestSpeakingMs(spokenMessage(this.#serviceName, alertType));
+    return { establishingMs: ESTABLISHING_MS, playingMs };
   }
 }
-
-const contextOf = (known: record.CallRecord | undefined) =>
-  known?.requestId === undefined || known.recipient === undefined
-    ? undefined
-    : { requestId: known.requestId, recipient: known.recipient };
 
 const endingOf = (error: unknown) =>
   error instanceof PhoneLineError

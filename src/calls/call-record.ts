@@ -1,40 +1,42 @@
 import type { AlertTypeName } from './alert-types.ts';
+import type { AttemptRef } from './call-context.ts';
 import type { CallResult } from './call-event.ts';
 import { LONGEST_REQUEST_MS } from './phone-line.ts';
 import type { MaskedNumber } from './phone-number.ts';
 
 /**
- * The state of a call. It only ever moves down this list; `hung_up` and `failed` are final.
+ * The state of a call. It moves down this list; what became of the callee is its outcome (call-outcome.ts).
  * - `establishing`: the line has accepted the call; it may ring;
  * - `playing`: somebody answered, and an instance has claimed to speak the message;
  * - `hanging_up`: an instance has claimed to hang up;
- * - `hung_up`: ended after the message, or the callee hung up during it;
- * - `failed`: ended, and nobody heard the message; `reason` says why.
+ * - `ended`.
  */
-export type CallState = 'establishing' | 'playing' | 'hanging_up' | 'hung_up' | 'failed';
+export type CallState = 'establishing' | 'playing' | 'hanging_up' | 'ended';
 
 /** What is known of one call. Times are in milliseconds since 1970. */
-export interface CallRecord {
+export interface CallRecord extends CallResult {
   readonly state: CallState;
   readonly alertType: AlertTypeName;
   readonly recipient?: MaskedNumber | undefined;
-  readonly requestId?: string | undefined;
+  /** Undefined where the line reported a call without saying whose it is. */
+  readonly attempt?: AttemptRef | undefined;
   /** When the line answered the request that placed the call. */
   readonly placedAt?: number | undefined;
   /** When speaking was claimed. */
   readonly playingAt?: number | undefined;
-  /** When the line accepted the message, or reported that it is being spoken. */
-  readonly playConfirmedAt?: number | undefined;
+  /** When the line accepted the message. */
+  readonly playAcceptedAt?: number | undefined;
+  /** When the line reported that the message is being spoken. */
+  readonly playStartedAt?: number | undefined;
+  /** When the line reported that the whole message was spoken. */
+  readonly playCompletedAt?: number | undefined;
+  /** When it turned out that the message is not spoken, or not to its end, though nobody hung up. */
+  readonly playFailedAt?: number | undefined;
   /** When hanging up was claimed. */
   readonly hangingUpAt?: number | undefined;
-  /** The final state that follows `hanging_up`. */
-  readonly endsAs?: 'hung_up' | 'failed' | undefined;
   readonly endedAt?: number | undefined;
+  /** When the line reported the end. */
   readonly disconnectedAt?: number | undefined;
-  readonly code?: number | undefined;
-  readonly subCode?: number | undefined;
-  /** In words. */
-  readonly reason?: string | undefined;
 }
 
 /** What an event changes in a call's record, and what must be done next. */
@@ -42,6 +44,8 @@ export interface Step<Action> {
   /** The new record; undefined where the record does not change. */
   readonly next?: CallRecord;
   readonly action: Action;
+  /** In no later state of this call does the event change anything or ask for anything: no need to look further. */
+  readonly never?: true;
 }
 
 /**
@@ -59,56 +63,100 @@ export type Claim =
   /** It is done, or the call is past it. */
   | 'nothing';
 
-const hasEnded = (record: CallRecord): boolean => record.state === 'hung_up' || record.state === 'failed';
+const NOTHING = { action: 'nothing' } as const;
+const NEVER = { action: 'nothing', never: true } as const;
+
+/** Whether anybody has ever claimed to speak or to hang up: then the call is past every claim before. */
+const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean =>
+  playingAt !== undefined || hangingUpAt !== undefined;
+
+/** Whether the line is surely speaking or has spoken the message: nobody may speak it again. */
+export const isSpoken = ({ playAcceptedAt, playStartedAt, playCompletedAt }: CallRecord): boolean =>
+  (playAcceptedAt ?? playStartedAt ?? playCompletedAt) !== undefined;
+
+/** What is known of a call before its first event. */
+export type CallDetails = Pick<CallRecord, 'alertType' | 'recipient' | 'attempt'>;
 
 /** The line accepted the call. Starts its record, or completes the one that earlier events started. */
 export const placed = (known: CallRecord | undefined, details: CallDetails, now: number): Step<'nothing'> => ({
-  next: { state: 'establishing', ...details, ...known, placedAt: now },
+  next: { state: 'establishing', ...known, ...details, placedAt: known?.placedAt ?? now },
   action: 'nothing',
 });
 
-/** What is known of a call before its first event. */
-export type CallDetails = Pick<CallRecord, 'alertType' | 'recipient' | 'requestId'>;
-
-/** Somebody answered: speak, once. */
+/**
+ * Somebody answered: speak, once. An answered call can be spoken to, whatever was reported before, by whomever: so this wins over a
+ * reported end as long as nobody has spoken or hung up.
+ */
 export const connected = (known: CallRecord | undefined, details: CallDetails, now: number): Step<Claim> => {
-  if (known === undefined || known.state === 'establishing') {
-    return { next: { ...details, ...known, state: 'playing', playingAt: now }, action: 'claimed' };
+  if (known === undefined || !wasTaken(known)) {
+    const reportedEnd = {
+      endedAt: undefined,
+      disconnectedAt: undefined,
+      code: undefined,
+      subCode: undefined,
+      reason: undefined,
+      meaning: undefined,
+    };
+    return { next: { ...details, ...known, ...reportedEnd, state: 'playing', playingAt: now }, action: 'claimed' };
   }
-  if (known.state !== 'playing' || known.playConfirmedAt !== undefined) return { action: 'nothing' };
+  if (known.state !== 'playing' || isSpoken(known)) return NEVER;
   return isFresh(known.playingAt, now) ? { action: 'wait' } : { next: { ...known, playingAt: now }, action: 'claimed' };
 };
 
-/** The line accepted the message, or reports that it is being spoken: nobody may speak it again. */
-export const playConfirmed = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known?.state === 'playing' && known.playConfirmedAt === undefined
-    ? { next: { ...known, playConfirmedAt: now }, action: 'nothing' }
-    : { action: 'nothing' };
+/** The line accepted the message. */
+export const playAccepted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
+  known === undefined
+    ? NOTHING
+    : known.playAcceptedAt === undefined
+      ? { next: { ...known, playAcceptedAt: now }, action: 'nothing' }
+      : NEVER;
+
+/** The line reports that it speaks the message. Taken down in every state: it tells what the callee heard. */
+export const playStarted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
+  known === undefined
+    ? NOTHING
+    : known.playStartedAt === undefined
+      ? { next: { ...known, playStartedAt: now }, action: 'nothing' }
+      : NEVER;
 
 /** Why a line is hung up. */
 export interface Ending extends CallResult {
-  readonly endsAs: 'hung_up' | 'failed';
+  /** The message was spoken to its end. */
+  readonly completed?: true;
+  /** It was not, and nobody hung up. */
+  readonly playFailed?: true;
 }
 
 /** The message is over, or cannot be spoken: hang up, once. A call without a record is hung up too. */
-export const over = (known: CallRecord | undefined, details: CallDetails, ending: Ending, now: number): Step<Claim> => {
-  if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
-  if (known?.state === 'hanging_up') {
-    return isFresh(known.hangingUpAt, now)
-      ? { action: 'wait' }
-      : { next: { ...known, hangingUpAt: now }, action: 'claimed' };
+export const over = (
+  known: CallRecord | undefined,
+  details: CallDetails,
+  { completed, playFailed, ...result }: Ending,
+  now: number,
+): Step<Claim> => {
+  const isNews = completed === true && known?.playCompletedAt === undefined;
+  const news = isNews ? { playCompletedAt: now } : {};
+  if (known?.state === 'ended') {
+    if (isNews) return { next: { ...known, ...news }, action: 'nothing' };
+    return wasTaken(known) ? NEVER : NOTHING;
   }
-  return { next: { ...details, ...known, ...ending, state: 'hanging_up', hangingUpAt: now }, action: 'claimed' };
+  if (known?.state === 'hanging_up') {
+    if (!isFresh(known.hangingUpAt, now)) return { next: { ...known, ...news, hangingUpAt: now }, action: 'claimed' };
+    return isNews ? { next: { ...known, ...news }, action: 'wait' } : { action: 'wait' };
+  }
+  const failed = playFailed === true ? { playFailedAt: now } : {};
+  return {
+    next: { ...details, ...known, ...result, ...news, ...failed, state: 'hanging_up', hangingUpAt: now },
+    action: 'claimed',
+  };
 };
 
 /** The line is hung up. */
 export const hungUp = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known?.state === 'hanging_up'
-    ? { next: { ...known, state: known.endsAs ?? 'hung_up', endedAt: now }, action: 'nothing' }
-    : { action: 'nothing' };
+  known?.state === 'hanging_up' ? { next: { ...known, state: 'ended', endedAt: now }, action: 'nothing' } : NOTHING;
 
-/** What to log about the end of a call; `failed`: nobody heard the message. `nothing`: it is logged already. */
-export type EndReport = 'ended' | 'failed' | 'nothing';
+/** Whether an event is the first to report the end of a call. */
+export type EndReport = 'ended' | 'nothing';
 
 /** The step of an event that ends a call. */
 export type EndStep = (
@@ -118,33 +166,22 @@ export type EndStep = (
   now: number,
 ) => Step<EndReport>;
 
-/** The line reports the end of a connected call. */
-export const disconnected: EndStep = (known, details, result, now) => {
-  if (known?.disconnectedAt !== undefined) return { action: 'nothing' };
-  if (known !== undefined && hasEnded(known)) return { next: { ...known, disconnectedAt: now }, action: 'ended' };
-  const ended = { disconnectedAt: now, endedAt: now };
-  if (known?.state === 'hanging_up') {
-    return { next: { ...known, ...ended, state: known.endsAs ?? 'hung_up' }, action: 'ended' };
-  }
-  const heard = known?.state === 'playing';
-  return {
-    next: {
-      ...details,
-      ...known,
-      ...ended,
-      ...result,
-      state: heard ? 'hung_up' : 'failed',
-      reason: heard ? 'the callee hung up' : 'the call ended before the message',
-    },
-    action: heard ? 'ended' : 'failed',
-  };
+/** The line reports the end of a connected call. Of a call that nobody knows, nothing is kept. */
+export const disconnected: EndStep = (known, details, { code, subCode }, now) => {
+  if (known === undefined && details.attempt === undefined) return NOTHING;
+  if (known?.disconnectedAt !== undefined) return NOTHING;
+  const reported = { disconnectedAt: now, endedAt: known?.endedAt ?? now, state: 'ended' } as const;
+  // Why it was hung up is known better here.
+  if (known?.hangingUpAt !== undefined) return { next: { ...known, ...reported }, action: 'ended' };
+  return { next: { ...details, ...known, ...reported, code, subCode }, action: 'ended' };
 };
 
-/** The line reports that nobody could be reached. */
+/** The line reports that nobody was reached. Once somebody has answered, that is not so. */
 export const notEstablished: EndStep = (known, details, result, now) => {
-  if (known !== undefined && hasEnded(known)) return { action: 'nothing' };
+  if (known === undefined && details.attempt === undefined) return NOTHING;
+  if (known !== undefined && (known.state === 'ended' || wasTaken(known))) return NOTHING;
   const reason = result.reason ?? 'not established';
-  return { next: { ...details, ...known, ...result, state: 'failed', endedAt: now, reason }, action: 'failed' };
+  return { next: { ...details, ...known, ...result, reason, state: 'ended', endedAt: now }, action: 'ended' };
 };
 
 /** How long to wait for a call's next event before it counts as lost, in milliseconds. */
@@ -161,11 +198,12 @@ export const overdueAt = (record: CallRecord, timeouts: CallTimeouts): number | 
     case 'establishing':
       return (record.placedAt ?? 0) + timeouts.establishingMs;
     case 'playing':
-      return (record.playConfirmedAt ?? record.playingAt ?? 0) + timeouts.playingMs;
+      return (
+        Math.max(record.playStartedAt ?? 0, record.playAcceptedAt ?? 0, record.playingAt ?? 0) + timeouts.playingMs
+      );
     case 'hanging_up':
       return (record.hangingUpAt ?? 0) + CLAIM_LEASE_MS;
-    case 'hung_up':
-    case 'failed':
+    case 'ended':
       return undefined;
   }
 };
@@ -178,28 +216,37 @@ export const overdue = (
   now: number,
 ): Step<Claim> => {
   const due = known === undefined ? undefined : overdueAt(known, timeouts);
-  if (known === undefined || due === undefined || due > now) return { action: 'nothing' };
-  const ending: Ending =
-    known.state === 'establishing'
-      ? { endsAs: 'failed', reason: 'no answer was reported' }
-      : { endsAs: 'hung_up', reason: 'the end of the message was not reported' };
-  return over(known, details, ending, now);
+  if (known === undefined || due === undefined || due > now) return NOTHING;
+  const reason = known.state === 'establishing' ? 'no answer was reported' : 'the end of the message was not reported';
+  return over(known, details, { reason }, now);
 };
 
 const isFresh = (since: number | undefined, now: number): boolean =>
   since !== undefined && now - since < CLAIM_LEASE_MS;
 
-const ADVANCE: Readonly<Record<CallState, number>> = {
-  establishing: 0,
-  playing: 1,
-  hanging_up: 2,
-  hung_up: 3,
-  failed: 3,
+/** How far a call has come. An end that was reported before anybody spoke or hung up may still turn out wrong. */
+const advance = (record: CallRecord): number => {
+  if (record.state === 'ended') return wasTaken(record) ? 4 : 1;
+  return { establishing: 0, playing: 2, hanging_up: 3 }[record.state];
 };
 
-/** The most advanced of two records of one call. What is remembered from an outage of the table may be ahead of the table. */
+/**
+ * The most advanced of two records of one call, with what either knows of the message. What is remembered from an outage of the table
+ * may be ahead of the table.
+ */
 export const mostAdvanced = (one: CallRecord | undefined, other: CallRecord | undefined): CallRecord | undefined => {
   if (one === undefined || other === undefined) return one ?? other;
-  if (ADVANCE[one.state] === ADVANCE[other.state]) return { ...other, ...one };
-  return ADVANCE[other.state] > ADVANCE[one.state] ? other : one;
+  const [ahead, behind] = advance(other) > advance(one) ? [other, one] : [one, other];
+  const playAcceptedAt = ahead.playAcceptedAt ?? behind.playAcceptedAt;
+  const playStartedAt = ahead.playStartedAt ?? behind.playStartedAt;
+  const playCompletedAt = ahead.playCompletedAt ?? behind.playCompletedAt;
+  return {
+    ...ahead,
+    placedAt: ahead.placedAt ?? behind.placedAt,
+    recipient: ahead.recipient ?? behind.recipient,
+    attempt: ahead.attempt ?? behind.attempt,
+    ...(playAcceptedAt === undefined ? {} : { playAcceptedAt }),
+    ...(playStartedAt === undefined ? {} : { playStartedAt }),
+    ...(playCompletedAt === undefined ? {} : { playCompletedAt }),
+  };
 };

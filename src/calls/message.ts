@@ -20,7 +20,8 @@ export const spokenMessage = (serviceName: string, alertType: AlertType): string
 // out as words.
 const SLOWEST_MS_PER_LETTER = 120;
 const SLOWEST_MS_PER_SIGN = 400;
-const START_OF_SPEECH_MS = 10_000;
+/** How long after the line has accepted a text its speech has surely begun, in milliseconds. */
+export const START_OF_SPEECH_MS = 10_000;
 
 /** How long speaking a text takes at most, in milliseconds. After that, the message has surely ended. */
 export const longestSpeakingMs = (text: string): number => {

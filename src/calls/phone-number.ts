@@ -1,13 +1,19 @@
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
-/** A phone number with all but its last four digits hidden: the form in logs and records. */
+/** A phone number with most of its digits hidden: the form in logs, answers and the rows of what is over. */
 export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 
 /** E.164. The HTTP API's schemas use it too. */
 export const PHONE_NUMBER_PATTERN = /^\+[1-9]\d{6,14}$/;
 
-const MASKED_NUMBER_PATTERN = /^\+\*{3,11}\d{4}$/;
+/** Of a masked number. */
+export const MASKED_NUMBER_PATTERN = /^\+\d{0,4}•{5,9}\d{2}$/;
+
+// At least five digits stay hidden, however short the number is.
+const SHOWN_AT_START = 4;
+const SHOWN_AT_END = 2;
+const FEWEST_HIDDEN = 5;
 
 const isPhoneNumber = (text: string): text is PhoneNumber => PHONE_NUMBER_PATTERN.test(text);
 
@@ -26,12 +32,16 @@ export const parsePhoneNumber = (text: string): PhoneNumber | undefined => {
 };
 
 /**
- * A phone number for logs and records.
+ * A phone number for logs and answers. A masked number stays as it is.
  *
- * @example maskPhoneNumber(number) // '+*******0100'
+ * @example maskPhoneNumber(number) // '+1206•••••00'
  */
-export const maskPhoneNumber = (number: PhoneNumber): MaskedNumber => {
-  const masked = `+${'*'.repeat(number.length - 5)}${number.slice(-4)}`;
+export const maskPhoneNumber = (number: PhoneNumber | MaskedNumber): MaskedNumber => {
+  if (isMaskedNumber(number)) return number;
+  const digits = number.slice(1);
+  const start = Math.min(SHOWN_AT_START, digits.length - SHOWN_AT_END - FEWEST_HIDDEN);
+  const hidden = digits.length - start - SHOWN_AT_END;
+  const masked = `+${digits.slice(0, start)}${'•'.repeat(hidden)}${digits.slice(-SHOWN_AT_END)}`;
   if (!isMaskedNumber(masked)) throw new TypeError('not a phone number');
   return masked;
 };

@@ -1,11 +1,14 @@
 import * as z from 'zod';
 
+import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { CategoryTally } from '../analytics/model/tally.ts';
+import type { CategoryTally, Tally } from '../analytics/model/tally.ts';
 import type { Activity, Reader } from '../analytics/read/reader.ts';
 import { identifier } from './request-values.ts';
 import { type Answers, type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
+
+const count = z.int().min(0);
 
 /** What the analytics endpoints need. */
 export interface AnalyticsDependencies {
@@ -21,31 +24,66 @@ export const cameraId = identifier
   .optional()
   .meta({ param: { description: 'One camera alone; all cameras where none is given.', example: 'ridge-04' } });
 
-const count = z.int().min(0);
+/** What a date in a query must be, in words. */
+export const DATE_FORM = 'must be a day that exists, such as 2026-11-21';
+
+/** The query parameter `date`. */
+export const date = z
+  .string()
+  .refine(isDay, DATE_FORM)
+  .meta({ format: 'date' })
+  .optional()
+  .meta({ param: { description: 'A UTC day that exists; today where none is given.', example: '2026-11-21' } });
+
 const countsPerCategory = z.record(z.string(), count);
-const time = z
+
+/** A time in an answer. */
+export const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
   .describe('UTC; a fraction (microseconds) only where there is one.');
 
+/** The ends of a period in an answer. */
+export const periodMembers = {
+  ts_utc_start: answeredTime,
+  ts_utc_end: answeredTime.describe('The last microsecond of the period: both ends are included.'),
+};
+
+/** The counts in every answer about activity. */
+export const countMembers = {
+  total_events: count.describe('Camera frames in the period.'),
+  counts_per_category: countsPerCategory.describe('Times the AI flagged each category.'),
+  reviewed_total_events: count.describe('Events that an operator reviewed.'),
+  reviewed_counts_per_category: countsPerCategory.describe(
+    'Of the reviewed events, how many have at least one annotation of the category.',
+  ),
+  annotated_total_events: count.describe('Events that have annotations.'),
+  annotated_counts_per_category: countsPerCategory.describe('Annotations per category, over all events.'),
+};
+
+/** How many cameras were active in a period. */
+export const activeCameras = count.describe('How many distinct cameras sent them.');
+
 const activitySchema = z
   .strictObject({
-    ts_utc_start: time,
-    ts_utc_end: time.describe('The last microsecond of the period: both ends are included.'),
-    total_events: count.describe('Camera frames in the period.'),
-    active_cameras: count.describe('How many distinct cameras sent them.'),
+    ...periodMembers,
+    active_cameras: activeCameras,
     active_camera_ids: z.array(z.string()).describe('Those cameras, sorted.'),
-    counts_per_category: countsPerCategory.describe('Times the AI flagged each category.'),
-    reviewed_total_events: count.describe('Events that an operator reviewed.'),
-    reviewed_counts_per_category: countsPerCategory.describe(
-      'Of the reviewed events, how many have at least one annotation of the category.',
-    ),
-    annotated_total_events: count.describe('Events that have annotations.'),
-    annotated_counts_per_category: countsPerCategory.describe('Annotations per category, over all events.'),
+    ...countMembers,
   })
   .meta({ id: 'Analytics' });
 
-/** What both analytics endpoints answer. */
+/** Counts for an example: two frames of a day. */
+export const EXAMPLE_COUNTS = {
+  total_events: 2,
+  counts_per_category: { fire: 0, smoke: 1, structure: 0 },
+  reviewed_total_events: 1,
+  reviewed_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
+  annotated_total_events: 1,
+  annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
+} as const;
+
+/** What the endpoints about one period answer. */
 export const ACTIVITY_ANSWERS = {
   200: {
     description: 'What happened. Every configured category is present in all three maps, 0 where nothing happened.',
@@ -54,14 +92,9 @@ export const ACTIVITY_ANSWERS = {
       day: {
         ts_utc_start: '2026-11-21T00:00:00+00:00',
         ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-        total_events: 2,
         active_cameras: 2,
         active_camera_ids: ['ridge-04', 'ridge-05'],
-        counts_per_category: { fire: 0, smoke: 1, structure: 0 },
-        reviewed_total_events: 1,
-        reviewed_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
-        annotated_total_events: 1,
-        annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
+        ...EXAMPLE_COUNTS,
       },
     },
   },
@@ -81,28 +114,46 @@ export const queryProblems = (field: string, detail: string): ProblemAnswers => 
   ...STORAGE_PROBLEMS,
 });
 
+/** A period as answers have it. */
+export const answeredPeriod = ({ start, end }: Period) => ({
+  ts_utc_start: formatInstant(start),
+  ts_utc_end: formatInstant(end),
+});
+
 /**
- * What happened in a period, as both analytics endpoints answer it.
+ * The counts of a tally as answers have them.
  *
  * @param always categories that are present with 0 where nothing happened
  */
-export const activityAnswer = (period: Period, { tally, activeCameras }: Activity, always: readonly string[]) => {
+export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   const categories = [...new Set([...always, ...tally.categories.keys()])].sort();
   const counts = (of: keyof CategoryTally): Record<string, number> =>
     Object.fromEntries(categories.map((category) => [category, tally.categories.get(category)?.[of] ?? 0]));
   return {
+    total_events: tally.events,
+    counts_per_category: counts('detections'),
+    reviewed_total_events: tally.reviewed,
+    reviewed_counts_per_category: counts('reviewed'),
+    annotated_total_events: tally.annotated,
+    annotated_counts_per_category: counts('annotations'),
+  };
+};
+
+/**
+ * What happened in a period, as the endpoints about one period answer it.
+ *
+ * @param always categories that are present with 0 where nothing happened
+ */
+export const activityAnswer = (period: Period, { tally, activeCameras: ids }: Activity, always: readonly string[]) => {
+  const { total_events, ...counts } = answeredCounts(tally, always);
+  return {
     status: 200 as const,
     jsonBody: {
-      ts_utc_start: formatInstant(period.start),
-      ts_utc_end: formatInstant(period.end),
-      total_events: tally.events,
-      active_cameras: activeCameras.length,
-      active_camera_ids: activeCameras,
-      counts_per_category: counts('detections'),
-      reviewed_total_events: tally.reviewed,
-      reviewed_counts_per_category: counts('reviewed'),
-      annotated_total_events: tally.annotated,
-      annotated_counts_per_category: counts('annotations'),
+      ...answeredPeriod(period),
+      total_events,
+      active_cameras: ids.length,
+      active_camera_ids: ids,
+      ...counts,
     },
   };
 };

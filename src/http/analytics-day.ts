@@ -1,24 +1,18 @@
 import * as z from 'zod';
 
-import { dayOf, endOfDay, isDay, startOfDay } from '../analytics/model/day.ts';
+import { dayOf, endOfDay, startOfDay } from '../analytics/model/day.ts';
 import {
   ACTIVITY_ANSWERS,
   activityAnswer,
   type AnalyticsDependencies,
   cameraId,
+  date,
+  DATE_FORM,
   queryProblems,
 } from './analytics-answer.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const query = z.object({
-  date: z
-    .string()
-    .refine(isDay, 'must be a day that exists, such as 2026-11-21')
-    .meta({ format: 'date' })
-    .optional()
-    .meta({ param: { description: 'A UTC day that exists; today where none is given.', example: '2026-11-21' } }),
-  camera_id: cameraId,
-});
+const query = z.object({ date, camera_id: cameraId });
 
 /** `GET /api/analytics/day`: what happened on a UTC day, today where none is given. */
 export const analyticsDay = ({ reader, now, categories }: AnalyticsDependencies): Route =>
@@ -31,10 +25,11 @@ export const analyticsDay = ({ reader, now, categories }: AnalyticsDependencies)
       tag: 'analytics',
       summary: 'What happened on a UTC day',
       query,
+      conditional: true,
       answers: ACTIVITY_ANSWERS,
-      problems: queryProblems('date', 'must be a day that exists, such as 2026-11-21'),
-      handle: async ({ query: { date, camera_id } }) => {
-        const day = date ?? dayOf(now());
+      problems: queryProblems('date', DATE_FORM),
+      handle: async ({ query: { date: asked, camera_id } }) => {
+        const day = asked ?? dayOf(now());
         const period = { start: startOfDay(day), end: endOfDay(day) };
         return activityAnswer(period, await reader.activity(period, camera_id), categories);
       },

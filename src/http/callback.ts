@@ -5,8 +5,10 @@ import type { CallFlow } from '../calls/call-flow.ts';
 import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/callbacks.ts';
 import { handleCallEvents } from '../calls/handle-call-events.ts';
 import type { Log } from '../log.ts';
+import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
+import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** The most a callback's body may have, in bytes; ACS's have about one KiB. */
@@ -24,6 +26,7 @@ export interface CallbackParts {
   readonly parseEvents: ParseCallEvents;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
+  readonly refusals: RefusalLog;
 }
 
 const text = z.string().min(1);
@@ -68,7 +71,7 @@ const NOT_AVAILABLE = 'Not available now.';
  * told now, 413 and 400 for a body that is no array of CloudEvents, else 200, after everything that the events ask for was done
  * or has failed for good.
  */
-export const callback = (alertType: AlertType, { flow, parseEvents, verifyToken }: CallbackParts): Route =>
+export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Route =>
   route({
     name: alertType.callbackPath,
     path: alertType.callbackPath,
@@ -78,8 +81,10 @@ export const callback = (alertType: AlertType, { flow, parseEvents, verifyToken 
       tag: 'callbacks',
       summary: `What becomes of a call about ${alertType.name}`,
       description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
-      callbackToken: async (authorization) => {
-        if (verifyToken !== undefined) await demandToken(verifyToken, authorization);
+      callbackToken: async (authorization, log) => {
+        const { verifyToken, refusals } = phoneOr503(phone);
+        if (verifyToken !== undefined)
+          await demandToken(verifyToken, authorization, (refusal) => refusals.note(refusal, log));
       },
       query: 'any',
       body: {
@@ -104,12 +109,13 @@ export const callback = (alertType: AlertType, { flow, parseEvents, verifyToken 
           detail: NOT_AUTHORISED,
         },
         503: {
-          description: 'Whether the token is good cannot be told now.',
+          description: 'Whether the token is good cannot be told now, or the phone is switched off (`PHONE=off`).',
           headers: RETRY_AFTER,
           detail: NOT_AVAILABLE,
         },
       },
       handle: async ({ body, log }) => {
+        const { flow, parseEvents } = phoneOr503(phone);
         const parsed = await parseEvents(body);
         if (!('events' in parsed)) {
           throw new Problem(400, {
@@ -124,13 +130,19 @@ export const callback = (alertType: AlertType, { flow, parseEvents, verifyToken 
     }),
   });
 
-const demandToken = async (verifyToken: VerifyToken, authorization: string | null): Promise<void> => {
+const demandToken = async (
+  verifyToken: VerifyToken,
+  authorization: string | null,
+  note: (refusal: Refusal) => void,
+): Promise<void> => {
   switch (await verifyToken(authorization)) {
     case 'valid':
       return;
     case 'invalid':
+      note(authorization === null ? 'no token' : 'token not valid');
       throw new Problem(401, { detail: NOT_AUTHORISED, headers: { 'www-authenticate': 'Bearer' } });
     case 'unknown':
+      note('keys unreachable');
       throw new Problem(503, { detail: NOT_AVAILABLE, headers: { 'retry-after': '2' } });
   }
 };

@@ -4,6 +4,7 @@ import { RecorderUnavailable } from '../analytics/record/recorder.ts';
 import { DamagedRow } from '../analytics/rows/damaged-row.ts';
 import { LaterFormat } from '../analytics/rows/format.ts';
 import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
+import { RowsUnavailable } from '../calls/store/rows.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { Problem, problemResponse } from './problem.ts';
 
@@ -29,7 +30,7 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof RowsUnavailable) {
     return new Problem(503, {
       detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
       headers: { 'retry-after': RETRY_AFTER_SECONDS },

@@ -21,6 +21,7 @@ const TITLES = {
   409: 'Conflict',
   413: 'Content Too Large',
   422: 'Unprocessable Content',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -30,7 +31,7 @@ const TITLES = {
 export type ProblemStatus = keyof typeof TITLES;
 
 /** All of them, ascending. */
-export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 409, 413, 422, 500, 502, 503];
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 409, 413, 422, 429, 500, 502, 503];
 
 /** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {

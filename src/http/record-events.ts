@@ -10,9 +10,10 @@ import { problemMembers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Operation, type Route, route } from './route/route.ts';
 
-/** Most bytes and most events of a request. */
-const MAX_BYTES = 4 * 1_048_576;
-const MAX_EVENTS = 5_000;
+/** The most bytes a request may have. */
+export const MAX_EVENTS_BYTES = 4 * 1_048_576;
+/** The most events a request may have. */
+export const MAX_EVENTS = 5_000;
 
 /** What recording needs. */
 export interface RecordingDependencies {
@@ -50,11 +51,11 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
     description: [
       'A CloudEvent or a batch of them. Each tells the whole truth about the facets that it carries, as of its `time`; the newest wins, so',
       'sending anything again, in any order, is always safe. The answer comes after everything is stored.',
-      `At most ${MAX_EVENTS} events and ${MAX_BYTES} bytes.`,
+      `At most ${MAX_EVENTS} events and ${MAX_EVENTS_BYTES} bytes.`,
     ].join('\n'),
     query: NO_QUERY,
     body: {
-      maxBytes: MAX_BYTES,
+      maxBytes: MAX_EVENTS_BYTES,
       content: {
         'application/cloudevents-batch+json': BATCH,
         'application/json': BATCH,

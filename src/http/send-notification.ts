@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-import type { PlaceCalls } from '../calls/place-calls.ts';
-import { type IdempotencyStore, KEY_OF_ANOTHER_REQUEST } from '../calls/store/idempotency-store.ts';
-import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
-import { Problem } from './problem.ts';
+import type { Notifications } from '../calls/notifications.ts';
+import { type Phone, phoneOr503 } from './phone-off.ts';
+import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer, KEY_PROBLEM } from './placed-calls.ts';
+import { listNotifications } from './read-notifications.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY } from './route/fields.ts';
@@ -11,8 +11,7 @@ import { operation, type Route, route } from './route/route.ts';
 
 /** What sends notifications. */
 export interface NotificationsParts {
-  readonly placeCalls: PlaceCalls;
-  readonly idempotency: IdempotencyStore;
+  readonly notifications: Notifications;
 }
 
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
@@ -38,28 +37,28 @@ const idempotencyKey = z
   .optional()
   .meta({
     param: {
-      description: 'The same request with the same key gets the first answer for 24 hours, and calls nobody again.',
+      description:
+        'The same request with the same key finds the same notification for 24 hours, as it stands, and calls nobody anew.',
     },
   });
 
-const KEY_USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
-
 /**
- * `POST /api/notifications`: calls every recipient and answers what became of each, 202; 502 where nobody could be called.
- * With an `Idempotency-Key`, the same request again within 24 hours gets the first one's answer and calls nobody; the key
- * with another request is a 422.
+ * `POST /api/notifications`: writes the notification down, calls every recipient and answers what became of each, 202; 502 where nobody
+ * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
+ * the key with another request is a 422. `GET` lists the newest.
  */
-export const sendNotification = ({ placeCalls, idempotency }: NotificationsParts): Route =>
+export const notifications = (phone: Phone<NotificationsParts>): Route =>
   route({
     name: 'Notifications',
     path: 'notifications',
     authLevel: 'function',
+    GET: listNotifications(phone),
     POST: operation({
       operationId: 'sendNotification',
       tag: 'calls',
       summary: 'Phone people',
       description:
-        'Places a call to every recipient at once. When one connects, the message of the alert type is spoken, and the call is hung up.',
+        'Calls every recipient as soon as a line is free. When somebody answers, the message of the alert type is spoken, and the call is hung up. Who is busy or does not answer is called again.',
       query: NO_QUERY,
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
       body: jsonBody(notificationSchema, {
@@ -68,20 +67,10 @@ export const sendNotification = ({ placeCalls, idempotency }: NotificationsParts
         element: 'recipient',
       }),
       answers: CALLS_ANSWERS,
-      problems: {
-        ...CALLS_PROBLEMS,
-        422: {
-          description: 'The `Idempotency-Key` belongs to another request. Nobody was called.',
-          detail: KEY_USED,
-        },
-      },
+      problems: { ...CALLS_PROBLEMS, ...KEY_PROBLEM },
       handle: async ({ headers: { 'Idempotency-Key': key }, body: { alert_type, recipients }, log }) => {
-        const alertType = alertTypeOf(alert_type);
-        const place = () => placeCalls(alertType, recipients, log);
-        if (key === undefined) return callsAnswer(recipients, await place());
-        const outcomes = await idempotency.once(key, { alertType, recipients }, place, log);
-        if (outcomes === KEY_OF_ANOTHER_REQUEST) throw new Problem(422, { detail: KEY_USED });
-        return callsAnswer(recipients, outcomes);
+        const request = { alertType: alertTypeOf(alert_type), recipients };
+        return callsAnswer(recipients, await phoneOr503(phone).notifications.send(request, key, log));
       },
     }),
   });

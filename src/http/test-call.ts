@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
-import type { PlaceCalls } from '../calls/place-calls.ts';
+import type { Notifications } from '../calls/notifications.ts';
+import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
 import { jsonBody } from './route/body.ts';
@@ -9,10 +10,13 @@ import { operation, type Route, route } from './route/route.ts';
 /**
  * `POST /api/test-call`, **debug builds only**: the body is a JSON array of phone numbers; calls them as an alert of the type
  * `alert_type` (default `Custom`) would, and answers as `POST /api/notifications` does.
+ * Its limits are the same. The events of its calls go to `callbackBaseUrl`, where that is given.
  *
  * Everything is declared inside the function: a call outside it would keep this module in a release bundle.
  */
-export const testCall = (placeCalls: PlaceCalls): Route =>
+export const testCall = (
+  phone: Phone<{ readonly notifications: Notifications; readonly callbackBaseUrl: string | undefined }>,
+): Route =>
   route({
     name: 'TestCall',
     path: 'test-call',
@@ -33,7 +37,10 @@ export const testCall = (placeCalls: PlaceCalls): Route =>
       }),
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
-      handle: async ({ query, body: recipients, log }) =>
-        callsAnswer(recipients, await placeCalls(alertTypeOf(query.alert_type), recipients, log)),
+      handle: async ({ query, body: recipients, log }) => {
+        const { notifications, callbackBaseUrl } = phoneOr503(phone);
+        const request = { alertType: alertTypeOf(query.alert_type), recipients, callbackBaseUrl };
+        return callsAnswer(recipients, await notifications.send(request, undefined, log));
+      },
     }),
   });

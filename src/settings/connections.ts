@@ -13,13 +13,28 @@ export const oneConnection = (
   given: Readonly<Record<string, string | undefined>>,
   [connectionStringName, endpointName]: readonly [connectionString: string, endpoint: string],
 ): Connection | SettingProblem => {
-  const { [connectionStringName]: connectionString, [endpointName]: endpoint } = given;
-  if (connectionString !== undefined && endpoint !== undefined) {
-    return { setting: endpointName, detail: `cannot be set together with ${connectionStringName}` };
+  const chosen = oneOf(given, [connectionStringName, endpointName]);
+  if ('setting' in chosen) return chosen;
+  const value = given[chosen.name] ?? '';
+  return chosen.name === endpointName ? { endpoint: value } : { connectionString: value };
+};
+
+/**
+ * The one of two settings that is given, or what is wrong.
+ *
+ * @param given settings by name, without empty ones
+ */
+export const oneOf = (
+  given: Readonly<Record<string, string | undefined>>,
+  [first, second]: readonly [string, string],
+): { readonly name: string } | SettingProblem => {
+  if (given[first] !== undefined && given[second] !== undefined) {
+    return { setting: second, detail: `cannot be set together with ${first}` };
   }
-  if (connectionString !== undefined) return { connectionString };
-  if (endpoint !== undefined) return { endpoint };
-  return { setting: connectionStringName, detail: `is required, or ${endpointName}` };
+  if (given[first] === undefined && given[second] === undefined) {
+    return { setting: first, detail: `is required, or ${second}` };
+  }
+  return { name: given[first] === undefined ? second : first };
 };
 
 /** The parts of a connection string, names in lower case; undefined where the text is not of that form. */

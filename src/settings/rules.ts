@@ -53,3 +53,25 @@ const canBeExtended = (value: string): boolean => {
 export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
   .transform((value) => value.replace(/\/+$/, ''));
+
+const PREFIX = /^\+\d{0,14}$/;
+
+/** Beginnings of phone numbers with commas between them. */
+export const numberPrefixes = text
+  .transform((value) => [...new Set(value.split(',').map((prefix) => prefix.trim()))])
+  .refine(
+    (prefixes) => prefixes.every((prefix) => PREFIX.test(prefix)),
+    'must be beginnings of phone numbers with commas between them, as +1,+64',
+  );
+
+const CRON_FIELD = String.raw`(?:\*|(?:\d+|[A-Za-z]{3})(?:-(?:\d+|[A-Za-z]{3}))?)(?:\/\d+)?`;
+const CRON_LIST = `${CRON_FIELD}(?:,${CRON_FIELD})*`;
+
+/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. */
+export const schedule = text.regex(
+  new RegExp(`^${CRON_LIST}(?: +${CRON_LIST}){5}$`),
+  'must be an NCRONTAB expression of six fields, as */30 * * * * *',
+);
+
+/** A GUID. */
+export const guid = text.regex(/^[\dA-Fa-f]{8}(-[\dA-Fa-f]{4}){3}-[\dA-Fa-f]{12}$/, 'must be a GUID');

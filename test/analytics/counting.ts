@@ -7,6 +7,7 @@ import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
@@ -24,12 +25,14 @@ export class CountingProcess {
   readonly shards: DayShards;
   readonly recorder: Recorder;
   readonly reader: Reader;
+  readonly cameras: CamerasReader;
 
   constructor(client: TableClient, counterShards: number) {
     this.table = new CounterTable(() => client);
     this.shards = new DayShards(this.table, counterShards);
     this.recorder = new Recorder(this.table, this.shards, SILENT);
     this.reader = new Reader(this.table, this.shards);
+    this.cameras = new CamerasReader(this.table, this.shards);
   }
 
   /** Records messages; returns the outcome of each. */

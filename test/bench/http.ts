@@ -4,29 +4,17 @@ import path from 'node:path';
 
 import { bundle } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { instantFrom, instantFromMilliseconds, sortableInstant } from '../../src/analytics/model/instant.ts';
+import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
 import { serve } from './serve.ts';
-import { frames } from './workload.ts';
+import { cloudEventOf, frames } from './workload.ts';
 
 const CAMERAS = 200;
 
 /** Frames of the last hours as CloudEvents. */
 const cloudEvents = (count: number, name: string): unknown[] => {
   const start = instantFrom(instantFromMilliseconds(Date.now()) - 6n * 3_600_000_000n);
-  return frames({ cameras: CAMERAS, frames: count, step: 40_000n, start, name }).map((message) => ({
-    specversion: '1.0',
-    id: message.eventId,
-    source: '/bench',
-    type: 'CameraEvent.Changed',
-    time: sortableInstant(message.ts),
-    data: {
-      event_id: message.eventId,
-      camera_id: message.cameraId,
-      ts_utc: sortableInstant(message.ts),
-      detections: Object.fromEntries(message.facets.detections?.value ?? []),
-    },
-  }));
+  return frames({ cameras: CAMERAS, frames: count, step: 40_000n, start, name }).map(cloudEventOf);
 };
 
 const post = async (url: string, events: readonly unknown[]): Promise<void> => {

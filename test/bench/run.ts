@@ -1,12 +1,15 @@
 import { z } from 'zod';
 
 import { runCommand } from '../../infra/command-line.ts';
+import type { InstancesOptions } from './instances.ts';
 
 /** The benchmarks by name. */
-const BENCHES: Readonly<Record<string, () => Promise<unknown>>> = {
+const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<unknown>>> = {
   recording: async () => (await import('./recording.ts')).recordingBench(),
   reading: async () => (await import('./reading.ts')).readingBench(),
   http: async () => (await import('./http.ts')).httpBench(),
+  instances: async (options) => (await import('./instances.ts')).instancesBench(options),
+  'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
   startup: async () => import('./startup.ts'),
   ranges: async () => (await import('./ranges.ts')).rangesBench(),
@@ -14,22 +17,59 @@ const BENCHES: Readonly<Record<string, () => Promise<unknown>>> = {
 
 const NAMES = Object.keys(BENCHES);
 
+const whole = (text: string): boolean => /^[1-9]\d{0,3}$/.test(text);
+
+const wholeOption = z
+  .string()
+  .refine(whole, { error: ({ input }) => `${String(input)} is not a whole number from 1 to 9999.` })
+  .transform(Number);
+
+/** Few enough for one machine. */
+const MOST_INSTANCES = 8;
+
+const instancesOption = z
+  .string()
+  .transform((text) => text.split(','))
+  .refine((counts) => counts.every((count) => whole(count) && Number(count) <= MOST_INSTANCES), {
+    error: `--instances takes numbers from 1 to ${MOST_INSTANCES} with commas between them, such as 2,8.`,
+  })
+  .transform((counts) => counts.map(Number));
+
 const BENCH = {
-  help: `npm run bench -- [NAME ...]
+  help: `npm run bench -- [NAME ...] [--full] [--seconds N] [--instances N,...] [--cameras N]
   Runs the benchmarks of these names, all of them by default. Each prints ratios to a baseline of the same run.
-  NAME  ${NAMES.join(', ')}`,
-  options: {},
+  NAME               ${NAMES.join(', ')}
+  Of the benchmark instances:
+  --full             1, 2, 4 and 8 instances, 0 and 10 ms, 25 and 210 events/s, 1 and 10 a request; a selection by default
+  --seconds N        how long each load lasts; 15 by default
+  --instances N,...  only the loads of so many instances
+  --cameras N        how many cameras send the events; 200 by default`,
+  options: {
+    full: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '15' },
+    instances: { type: 'string' },
+    cameras: { type: 'string', default: '200' },
+  },
   takesPositionals: true,
-  values: z.object({
-    positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
-  }),
+  values: z
+    .object({
+      positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
+      full: z.boolean(),
+      seconds: wholeOption,
+      instances: instancesOption.optional(),
+      cameras: wholeOption,
+    })
+    .transform(({ positionals, full, seconds, instances, cameras }) => ({
+      names: positionals,
+      options: { isFull: full, seconds, cameras, ...(instances === undefined ? {} : { instances }) },
+    })),
 } as const;
 
 await runCommand(
   BENCH,
-  async ({ positionals }) => {
+  async ({ names, options }) => {
     for (const [name, bench] of Object.entries(BENCHES)) {
-      if (positionals.length === 0 || positionals.includes(name)) await bench();
+      if (names.length === 0 || names.includes(name)) await bench(options);
     }
   },
   { exitCode: 2 },

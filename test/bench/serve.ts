@@ -6,15 +6,43 @@ import { ServiceProcess } from '../../infra/local/service-process.ts';
 const HOST = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
 
+/** Another process may take the free port before the app does. */
+const ATTEMPTS = 3;
+
+type Environment = Readonly<Record<string, string>>;
+
 /** A bundle that is served in a process of its own. */
 export interface Served {
   readonly url: string;
   stop(): Promise<void>;
+  /** Ends it at once, whatever it is doing, and waits until it has ended. */
+  kill(): Promise<void>;
+}
+
+/** How a bundle is served. */
+export interface ServeOptions {
+  /** Default: true. False: no timer function runs, so that all that the app does is what it is asked to do. */
+  readonly runsSchedules?: boolean;
 }
 
 /** Serves a bundle on a free port; `environment` is added to what every start needs. */
-export const serve = async (bundle: string, environment: Readonly<Record<string, string>>): Promise<Served> => {
-  const port = await freePort();
+export const serve = async (bundle: string, environment: Environment, options: ServeOptions = {}): Promise<Served> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await serveOn(await freePort(), bundle, environment, options);
+    } catch (error) {
+      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (!portWasTaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+};
+
+const serveOn = async (
+  port: number,
+  bundle: string,
+  environment: Environment,
+  { runsSchedules = true }: ServeOptions,
+): Promise<Served> => {
   const url = `http://127.0.0.1:${port}`;
   const service = await ServiceProcess.start({
     name: 'The app',
@@ -24,6 +52,7 @@ export const serve = async (bundle: string, environment: Readonly<Record<string,
       `--bundle=${bundle}`,
       `--host-json=${HOST_JSON}`,
       `--port=${port}`,
+      ...(runsSchedules ? [] : ['--no-schedules']),
     ],
     environment: {
       SERVICE_NAME: 'Bench',
@@ -35,5 +64,12 @@ export const serve = async (bundle: string, environment: Readonly<Record<string,
     },
     ready: /^Functions host ready/,
   });
-  return { url, stop: async () => service.stop() };
+  return {
+    url,
+    stop: async () => service.stop(),
+    kill: async () => {
+      service.kill();
+      await service.exited;
+    },
+  };
 };

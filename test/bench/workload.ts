@@ -1,5 +1,5 @@
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
-import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
+import { instantFrom, parseInstant, sortableInstant, type Instant } from '../../src/analytics/model/instant.ts';
 
 /** 2026-11-20T00:00:00Z. */
 export const dayStart = (): Instant => {
@@ -37,3 +37,18 @@ export const frames = ({ cameras, frames: count, step, start = dayStart(), name 
 /** Splits into requests of so many messages. */
 export const requests = (messages: readonly EventMessage[], size: number): (readonly EventMessage[])[] =>
   Array.from({ length: Math.ceil(messages.length / size) }, (_, at) => messages.slice(at * size, (at + 1) * size));
+
+/** A frame as a producer sends it to `POST /api/events`. */
+export const cloudEventOf = ({ eventId, cameraId, ts, facets }: EventMessage): unknown => ({
+  specversion: '1.0',
+  id: eventId,
+  source: '/bench',
+  type: 'CameraEvent.Changed',
+  time: sortableInstant(ts),
+  data: {
+    event_id: eventId,
+    camera_id: cameraId,
+    ts_utc: sortableInstant(ts),
+    detections: Object.fromEntries(facets.detections?.value ?? []),
+  },
+});

@@ -13,24 +13,29 @@ const sources = async (bundle: string): Promise<readonly string[]> =>
 
 const routes = (bundle: 'debug' | 'release'): readonly string[] =>
   loadBundle(bundle)
-    .functions.map(({ name, bindings }) => {
+    .functions.flatMap(({ name, bindings }) => {
       const trigger = Object.values(bindings).find(({ type }) => type === 'httpTrigger');
+      if (trigger === undefined) return [];
       return `${String(trigger?.['methods'])} ${String(trigger?.['route'])} ${String(trigger?.['authLevel'])}: ${name}`;
     })
     .sort();
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
+  'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/day function: AnalyticsDay',
+  'GET analytics/series function: AnalyticsSeries',
+  'GET dashboard anonymous: Dashboard',
   'GET health anonymous: Health',
+  'GET notifications/{id} function: Notification',
   'GET openapi.json anonymous: OpenApi',
+  'GET,POST notifications function: Notifications',
   'POST AnomalyCallback anonymous: AnomalyCallback',
   'POST BurnJobCallback anonymous: BurnJobCallback',
   'POST ConfirmedFireCallback anonymous: ConfirmedFireCallback',
   'POST CustomCallback anonymous: CustomCallback',
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
-  'POST notifications function: Notifications',
   'POST,OPTIONS events function: RecordEvents',
 ];
 
@@ -41,10 +46,20 @@ describe('the release bundle', () => {
 
   it('hands HTTP answers back through the return value', () => {
     const { functions } = loadBundle('release');
-
-    expect(functions.map(({ bindings }) => bindings['$return'])).toEqual(
-      functions.map(() => ({ type: 'http', direction: 'out', name: expect.any(String) })),
+    const ofHttp = functions.filter(({ bindings }) =>
+      Object.values(bindings).some(({ type }) => type === 'httpTrigger'),
     );
+
+    expect(ofHttp.map(({ bindings }) => bindings['$return'])).toEqual(
+      ofHttp.map(() => ({ type: 'http', direction: 'out', name: expect.any(String) })),
+    );
+  });
+
+  it('looks for calls that are due with a timer', () => {
+    const timers = loadBundle('release').functions.flatMap(({ name, bindings }) =>
+      Object.values(bindings).flatMap(({ type, schedule }) => (type === 'timerTrigger' ? [[name, schedule]] : [])),
+    );
+    expect(timers).toEqual([['Sweep', '*/30 * * * * *']]);
   });
 
   it('finishes what is under way when it is told to stop', () => {

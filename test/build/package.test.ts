@@ -34,12 +34,14 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-it('holds the bundle, its map, host.json and a package.json that asks for nothing', async () => {
+it('holds the bundle, its map, the page, host.json and a package.json that asks for nothing', async () => {
   const made = join(directory, 'made');
   const manifest: unknown = JSON.parse(await readFile(join(made, 'package.json'), 'utf8'));
 
   expect((await readdir(made, { recursive: true })).sort()).toEqual(
-    ['dist', 'dist/main.cjs', 'dist/main.cjs.map', 'host.json', 'package.json'].map((path) => join(path)),
+    ['dist', 'dist/dashboard.html', 'dist/main.cjs', 'dist/main.cjs.map', 'host.json', 'package.json'].map((path) =>
+      join(path),
+    ),
   );
   expect(manifest).not.toHaveProperty('dependencies');
   expect(manifest).not.toHaveProperty('scripts');
@@ -59,6 +61,16 @@ it('asks for the key where the contract says so, and answers with the hardening 
   expect(refused.status).toBe(401);
   expect(refused.headers.get('x-content-type-options')).toBe('nosniff');
   expect(refused.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+});
+
+it('answers the page to anybody, with a policy of its own', async () => {
+  const page = await fetch(`${app.url}/api/dashboard`);
+
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(page.headers.get('content-security-policy')).toMatch(/script-src 'sha256-[^']+'; style-src 'sha256-/);
+  expect(page.headers.get('strict-transport-security')).toContain('max-age=');
+  expect(await page.text()).toBe(await readFile(join(directory, 'deployed/dist/dashboard.html'), 'utf8'));
 });
 
 it('has no test calls', async () => {

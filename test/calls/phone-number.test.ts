@@ -23,15 +23,28 @@ describe('a phone number', () => {
     (text) => expect(parsePhoneNumber(text)).toBeUndefined(),
   );
 
-  it('shows only its last four digits when it is masked', () => {
+  it.each([
+    ['+12065550100', '+1206•••••00'],
+    ['+1234567', '+•••••67'],
+    ['+123456789012345', '+1234•••••••••45'],
+  ])('%s is masked as %s', (text, masked) => {
+    const number = parsePhoneNumber(text);
+    expect(number && maskPhoneNumber(number)).toBe(masked);
+  });
+
+  it('shows four digits at its start and two at its end when it is masked, and hides five at least', () => {
     fc.assert(
       fc.property(numbers, (text) => {
         const number = parsePhoneNumber(text);
         if (number === undefined) throw new Error('not a number');
         const masked = maskPhoneNumber(number);
         expect(masked).toHaveLength(text.length);
-        expect(masked.slice(-4)).toBe(text.slice(-4));
-        expect(masked.slice(1, -4)).toMatch(/^\*+$/);
+        expect(masked.slice(-2)).toBe(text.slice(-2));
+        const [, start = '', hidden = ''] = /^\+(\d*)(•+)/.exec(masked) ?? [];
+        expect(text.startsWith(`+${start}`)).toBe(true);
+        expect(start.length).toBeLessThanOrEqual(4);
+        expect(hidden.length).toBeGreaterThanOrEqual(5);
+        expect(maskPhoneNumber(masked)).toBe(masked);
         expect(isMaskedNumber(masked)).toBe(true);
         expect(isMaskedNumber(text)).toBe(false);
       }),

@@ -30,13 +30,22 @@ describe('the settings that are deployed', () => {
       ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
       ACS_SOURCE_PHONE_NUMBER: '+12065550100',
       ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
+      PHONE: 'on',
+      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '',
+      CALL_ATTEMPTS: '3',
+      CALL_RETRY_SECONDS: '60',
+      NOTIFICATION_DEADLINE_MINUTES: '30',
+      PHONE_ALLOWED_PREFIXES: '',
+      CALLS_PER_DAY: '1000',
+      SWEEP_SCHEDULE: '*/30 * * * * *',
+      CALL_RETENTION_DAYS: '90',
       ACS_RESOURCE_ID: '11111111-2222-3333-4444-555555555555',
       CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
     };
     expect(given.filter((name) => !FOREIGN.test(name)).toSorted()).toEqual(Object.keys(values).toSorted());
     const settings = readSettings(values);
     expect(settings.tables).toEqual({ connection: { endpoint: values['TABLES_ENDPOINT'] }, prefix: '' });
-    expect(settings.acs.connection).toEqual({ endpoint: values['ACS_ENDPOINT'] });
+    expect(settings.phone?.connection).toEqual({ endpoint: values['ACS_ENDPOINT'] });
   });
 
   it('have the defaults of the service where nobody says otherwise', () => {
@@ -55,6 +64,12 @@ describe('the settings that are deployed', () => {
     expect(defaultOf('counterShards')).toBe(String(settings.counterShards));
     expect(defaultOf('eventRetentionDays')).toBe(String(settings.eventRetentionDays ?? ''));
     expect(defaultOf('tablesPrefix')).toBe(settings.tables.prefix);
+    expect(defaultOf('callAttempts')).toBe(String(settings.phone?.attempts));
+    expect(defaultOf('callRetrySeconds')).toBe(String((settings.phone?.retryMs ?? 0) / 1_000));
+    expect(defaultOf('notificationDeadlineMinutes')).toBe(String((settings.phone?.deadlineMs ?? 0) / 60_000));
+    expect(defaultOf('callsPerDay')).toBe(String(settings.phone?.callsPerDay));
+    expect(defaultOf('sweepSchedule')).toBe(settings.phone?.sweepSchedule);
+    expect(defaultOf('callRetentionDays')).toBe(String((settings.phone?.retentionMs ?? 0) / 86_400_000));
   });
 
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {

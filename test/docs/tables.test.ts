@@ -17,7 +17,7 @@ const defaultsOf = (name: string): readonly string[] => {
   const schema = new Map(Object.entries(settingSchemas)).get(name);
   const { success, data } = schema?.safeParse(undefined) ?? { success: false };
   if (!success) return ['required'];
-  if (data === undefined) return ['none', 'empty', 'one required', "ACS's own"];
+  if (data === undefined) return ['none', 'empty', 'one required', 'one, for the phone', 'for the phone', "ACS's own"];
   return URL.canParse(String(data)) ? ["ACS's own"] : [String(data)];
 };
 

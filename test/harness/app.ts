@@ -30,6 +30,8 @@ export interface AppOptions {
   readonly runsSchedules?: boolean;
   /** The working directory. Default: the repository. */
   readonly cwd?: string;
+  /** To start where an app was stopped before. Default: a free port. */
+  readonly port?: number;
 }
 
 /** A running app in a process of its own. */
@@ -57,7 +59,7 @@ export interface App {
 export const startApp = async (options: AppOptions): Promise<App> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startOn(await freePort(), options);
+      return await startOn(options.port ?? (await freePort()), options);
     } catch (error) {
       const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
       if (!portWasTaken || attempt === ATTEMPTS) throw error;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { TestProject } from 'vitest/node';
 
-import { bundle } from '../../infra/bundle.ts';
+import { buildApp } from '../../infra/build-app.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 
@@ -25,8 +25,8 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };
   await Promise.all([
-    bundle({ outfile: bundles.debug, debug: true }),
-    bundle({ outfile: bundles.release, debug: false }),
+    buildApp({ outfile: bundles.debug, debug: true }),
+    buildApp({ outfile: bundles.release, debug: false }),
   ]);
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);

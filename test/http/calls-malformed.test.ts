@@ -5,15 +5,12 @@ import { z } from 'zod';
 
 import { lazily } from '../../src/azure/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
-import { IdempotencyStore } from '../../src/calls/store/idempotency-store.ts';
-import { CallFlow } from '../../src/calls/call-flow.ts';
-import { CallLedger } from '../../src/calls/store/call-ledger.ts';
-import { CallRequests } from '../../src/calls/store/call-requests.ts';
+import { createPhone } from '../../src/calls/phone.ts';
 import { CallsTable } from '../../src/calls/store/calls-table.ts';
-import { createCallPlacer } from '../../src/calls/place-calls.ts';
-import { sendNotification } from '../../src/http/send-notification.ts';
+import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
 import { appLog } from '../../src/log.ts';
+import { readSettings } from '../../src/settings.ts';
 
 const problemSchema = z.object({
   status: z.number(),
@@ -34,19 +31,24 @@ const table = new CallsTable(
   ),
 );
 const credential = { getToken: () => Promise.resolve(null) };
+const settings = readSettings({
+  SERVICE_NAME: 'Test Watch',
+  TABLES_CONNECTION_STRING: nowhere,
+  ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
+  ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+  ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+  CALLBACK_BASE_URL: 'http://127.0.0.1:9',
+});
+if (settings.phone === undefined) throw new Error('the phone is off');
+const { phone: own, serviceName } = settings;
 const line = new AcsPhoneLine(
-  lazily(() => connectToAcs({ connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==' }, credential)),
-  {
-    sourcePhoneNumber: '+12065550199',
-    cognitiveServicesEndpoint: 'https://speech.invalid/',
-    callbackBaseUrl: 'http://127.0.0.1:9',
-  },
+  lazily(() => connectToAcs(own.connection, credential)),
+  own,
 );
-const flow = new CallFlow({ line, ledger: new CallLedger(table), serviceName: 'Test Watch', log: appLog });
-const placeCalls = createCallPlacer({ line, flow, requests: new CallRequests(table) });
+const phone = createPhone({ line, rows: table, serviceName, rules: own, log: appLog });
 const handlers = {
-  notifications: sendNotification({ placeCalls, idempotency: new IdempotencyStore(table) }).handler,
-  'test-call': testCall(placeCalls).handler,
+  notifications: notifications(phone).handler,
+  'test-call': testCall({ ...phone, callbackBaseUrl: undefined }).handler,
 };
 
 const post = async (path: keyof typeof handlers, body: unknown, query = '') => {
@@ -103,7 +105,8 @@ describe('POST /api/notifications refuses, naming it,', () => {
     });
     // Accepted; then no call can be placed, because ACS does not answer.
     const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
-    expect(await post('notifications', { ...good, recipients: repeated })).toMatchObject({ status: 502 });
+    const tooMany = await post('notifications', { ...good, recipients: [...repeated, 'x'] });
+    expect(tooMany).toMatchObject({ status: 400, errors: [{ index: 63 }] });
   });
 
   it('a query parameter, an empty body, no JSON, too much', async () => {

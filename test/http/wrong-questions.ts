@@ -171,3 +171,40 @@ export const WRONG_DAYS: readonly WrongQuery[] = [
   ['camera for camera_id', 'date=2026-11-21&camera=a', ['camera']],
   ['a wrong date and a wrong camera, both', 'date=x&camera_id=%00', ['date', 'camera_id']],
 ];
+
+/** Wrong queries of `GET /api/analytics/series`, besides those of a range. */
+export const WRONG_SERIES: readonly WrongQuery[] = [
+  ['an unknown step', `${START}&${END}&step=week`, ['step']],
+  ['a step in other letters', `${START}&${END}&step=Hour`, ['step']],
+  ['an empty step', `${START}&${END}&step=`, ['step']],
+  ['a step without a value', `${START}&${END}&step`, ['step']],
+  ['two steps', `${START}&${END}&step=hour&step=day`, ['step']],
+  ['the same step twice', `${START}&${END}&step=hour&step=hour`, ['step']],
+  ['steps for step', `${START}&${END}&steps=hour`, ['steps']],
+  ['a date', 'date=2026-11-21', ['date']],
+  ['1,501 minutes', 'ts_utc_start=2026-11-20T00:00:30Z&ts_utc_end=2026-11-21T01:00:00Z&step=minute', ['step']],
+  ['1,501 hours', 'ts_utc_start=2026-01-01T00:00:00Z&ts_utc_end=2026-03-04T12:00:00Z', ['step']],
+  ['a year of minutes', 'ts_utc_start=2025-11-21T00:00:00Z&ts_utc_end=2026-11-21T00:00:00Z&step=minute', ['step']],
+  ['a wrong step and a wrong camera, both', 'step=x&camera_id=%00', ['step', 'camera_id']],
+];
+
+/** Wrong queries of `GET /api/analytics/cameras`. */
+export const WRONG_CAMERA_LISTS: readonly WrongQuery[] = [
+  ['a range', `${START}&${END}`, ['ts_utc_start', 'ts_utc_end']],
+  ['a camera', 'camera_id=ridge-04', ['camera_id']],
+  ['an empty date', 'date=', ['date']],
+  ['two dates', 'date=2026-11-21&date=2026-11-22', ['date']],
+  ['an empty order', 'order_by=', ['order_by']],
+  ['two orders', 'order_by=smoke&order_by=fire', ['order_by']],
+  ['an order that no category can be', 'order_by=3smoke', ['order_by']],
+  ['an order of several', 'order_by=smoke,fire', ['order_by']],
+  ['an order with a direction', 'order_by=smoke%20desc', ['order_by']],
+  ['an order that is too long', `order_by=${'a'.repeat(65)}`, ['order_by']],
+  ['orderBy for order_by', 'orderBy=smoke', ['orderBy']],
+  ['an offset', 'offset=10', ['offset']],
+  ...['', '0', '-1', '1001', '1000000', '1.5', '1e2', '+5', '%205', '05', '0x10', 'all', '１'].map(
+    (limit): WrongQuery => [`the limit ${limit}`, `limit=${limit}`, ['limit']],
+  ),
+  ['two limits', 'limit=1&limit=2', ['limit']],
+  ['everything wrong at once', 'date=x&order_by=%00&limit=0', ['date', 'order_by', 'limit']],
+];

@@ -1,72 +1,16 @@
-import { createHash, createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { type AcsSimulator, startAcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
+import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
+import { freePort } from '../../infra/local/free-port.ts';
 import { until } from '../system/calls/until.ts';
-
-const errorSchema = z.object({ error: z.object({ code: z.string() }) }).transform(({ error }) => error.code);
-
-const start = async (): Promise<AcsSimulator> => {
-  const acs = await startAcsSimulator();
-  onTestFinished(() => acs.stop());
-  return acs;
-};
-
-/** A request as the SDK makes it, written out by hand, so that each part of it can be wrong. */
-const ask = async (
-  acs: AcsSimulator,
-  path: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-  version = '2026-03-12',
-) => {
-  const url = new URL(`${acs.url}/calling/callConnections${path}?api-version=${version}`);
-  const text = body === undefined ? '' : JSON.stringify(body);
-  const date = new Date().toUTCString();
-  const hash = createHash('sha256').update(text).digest('base64');
-  const key = Buffer.from(/accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '', 'base64');
-  const signed = `POST\n${url.pathname}${url.search}\n${date};${url.host};${hash}`;
-  const signature = createHmac('sha256', key).update(signed).digest('base64');
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-ms-date': date,
-      'x-ms-content-sha256': hash,
-      authorization: `HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${signature}`,
-      ...headers,
-    },
-    ...(text === '' ? {} : { body: text }),
-  });
-  const answer = await response.text();
-  return { status: response.status, body: answer === '' ? undefined : z.unknown().parse(JSON.parse(answer)) };
-};
-
-const repeatable = () => ({
-  'repeatability-request-id': randomUUID(),
-  'repeatability-first-sent': new Date().toUTCString(),
-});
-
-const createCall = (number = '+12065550100') => ({
-  targets: [{ kind: 'phoneNumber', rawId: `4:${number}`, phoneNumber: { value: number, isAnonymous: false } }],
-  sourceCallerIdNumber: { value: '+12065550199', isAnonymous: false },
-  callbackUri: 'http://127.0.0.1:9/api/CustomCallback',
-  callIntelligenceOptions: { cognitiveServicesEndpoint: 'https://speech.invalid/' },
-});
-
-const play = (text: string) => ({
-  playSources: [{ kind: 'text', text: { text, sourceLocale: 'en-US', voiceKind: 'female' } }],
-  playTo: [],
-  playOptions: { loop: false },
-  operationContext: 'x',
-});
-
-const callIdOf = (answer: unknown): string => z.object({ callConnectionId: z.string() }).parse(answer).callConnectionId;
+import { ask, callIdOf, createCall, errorSchema, play, repeatable, startAcs } from './acs-requests.ts';
 
 it('takes a right request, and the same again with its repeatability id as one', async () => {
-  const acs = await start();
+  const acs = await startAcs();
   const headers = repeatable();
   const first = await ask(acs, '', createCall(), headers);
   expect(first.status).toBe(201);
@@ -91,13 +35,13 @@ it.each<[string, number, (acs: AcsSimulator) => ReturnType<typeof ask>]>([
   ['a hang-up of an unknown call', 404, (acs) => ask(acs, `/${randomUUID()}:terminate`, undefined, repeatable())],
   ['an empty call id', 404, (acs) => ask(acs, '/:terminate', undefined, repeatable())],
 ])('refuses %s, and remembers it', async (_, status, request) => {
-  const acs = await start();
+  const acs = await startAcs();
   expect((await request(acs)).status).toBe(status);
   expect(acs.log().refused).toHaveLength(1);
 });
 
 it('refuses to speak before the call is connected, more than 4,000 characters, and after the end', async () => {
-  const acs = await start();
+  const acs = await startAcs();
   const created = await ask(acs, '', createCall(), repeatable());
   const callId = callIdOf(created.body);
   const early = await ask(acs, `/${callId}:play`, play('x'));
@@ -116,12 +60,105 @@ it('refuses to speak before the call is connected, more than 4,000 characters, a
 });
 
 it('serves its keys and what they are for, and its log', async () => {
-  const acs = await start();
+  const acs = await startAcs();
   const configuration = await (await fetch(`${acs.url}/calling/.well-known/acsopenidconfiguration`)).json();
   expect(configuration).toEqual({ issuer: acs.issuer, jwks_uri: acs.keysUrl });
   const keys = z
     .object({ keys: z.array(z.record(z.string(), z.unknown())) })
     .parse(await (await fetch(acs.keysUrl)).json());
   expect(keys.keys.map(({ kty, alg, d }) => [kty, alg, d])).toEqual([['RSA', 'RS256', undefined]]);
-  expect(await (await fetch(`${acs.url}/log`)).json()).toEqual({ calls: [], refused: [], keyFetches: 1 });
+  expect(await (await fetch(`${acs.url}/log`)).json()).toEqual({
+    calls: [],
+    refused: [],
+    turnedAway: [],
+    keyFetches: 1,
+  });
+});
+
+it('carries a repeated request out again where it does not honour repeatability ids', async () => {
+  const acs = await startAcs({ honoursRepeatabilityIds: false });
+  const headers = repeatable();
+  const [first, again] = [await ask(acs, '', createCall(), headers), await ask(acs, '', createCall(), headers)];
+  expect(callIdOf(first.body)).not.toBe(callIdOf(again.body));
+  expect(acs.log().calls).toHaveLength(2);
+});
+
+it('calls from a number or from a Teams resource account, never from both or neither', async () => {
+  const acs = await startAcs();
+  const { sourceCallerIdNumber, ...rest } = createCall();
+  const teamsAppSource = { appId: '0d1c2b3a-0000-4000-8000-00000000000a' };
+  const fromTeams = await ask(acs, '', { ...rest, teamsAppSource }, repeatable());
+  expect(fromTeams.status).toBe(201);
+  expect((await ask(acs, '', { ...rest, sourceCallerIdNumber }, repeatable())).status).toBe(201);
+  expect((await ask(acs, '', { ...rest, sourceCallerIdNumber, teamsAppSource }, repeatable())).status).toBe(400);
+  expect((await ask(acs, '', rest, repeatable())).status).toBe(400);
+  expect((await ask(acs, '', { ...rest, teamsAppSource: { appId: 'x' } }, repeatable())).status).toBe(400);
+  expect(acs.log().calls.map(({ from }) => from)).toEqual([teamsAppSource.appId, '+12065550199']);
+});
+
+/** Two calls ring when a third is asked for. */
+const askForThree = async (options: AcsSimulatorOptions) => {
+  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 }, ...options });
+  const two = [await ask(acs, '', createCall('+12065550100'), repeatable())];
+  two.push(await ask(acs, '', createCall('+12065551100'), repeatable()));
+  expect(two.map(({ status }) => status)).toEqual([201, 201]);
+  const third = await ask(acs, '', createCall('+12065552100'), repeatable());
+  expect(acs.log().turnedAway).toMatchObject([{ to: '+12065552100' }]);
+  expect(acs.log().refused).toEqual([]);
+  return { acs, first: callIdOf(two[0]?.body), third };
+};
+
+describe('the lines', () => {
+  it.each([
+    [undefined, 429, 'TooManyRequests', null],
+    ['429', 429, 'TooManyRequests', null],
+    ['429 with Retry-After', 429, 'TooManyRequests', '1'],
+    ['403', 403, '8529', null],
+  ] as const)(
+    'all taken: one more call is refused (%s), until one has ended',
+    async (whenTaken, status, code, retryAfter) => {
+      const { acs, first, third } = await askForThree(whenTaken === undefined ? {} : { whenLinesAreTaken: whenTaken });
+      expect(third).toMatchObject({ status, retryAfter });
+      expect(errorSchema.parse(third.body)).toBe(code);
+      expect(acs.log().calls).toHaveLength(2);
+
+      expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
+      expect((await ask(acs, '', createCall('+12065552100'), repeatable())).status).toBe(201);
+    },
+  );
+
+  it('all taken: one more call is taken and then fails (CreateCallFailed), without ringing or taking a line', async () => {
+    const { acs, first, third } = await askForThree({ whenLinesAreTaken: 'CreateCallFailed' });
+    expect(third.status).toBe(201);
+    await until(() => acs.log().calls[2]?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'it fails');
+    expect(acs.log().calls[2]).toMatchObject({ state: 'ended', endedBy: 'network', speeches: [] });
+
+    expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
+    await ask(acs, '', createCall('+12065552100'), repeatable());
+    expect(acs.log().calls[3]?.state).toBe('ringing');
+  });
+
+  it('are as many as are asked for where nobody says', async () => {
+    const acs = await startAcs({ pace: { ringMs: 60_000 } });
+    for (let call = 0; call < 10; call += 1) {
+      expect((await ask(acs, '', createCall(`+1206555${call}100`), repeatable())).status).toBe(201);
+    }
+  });
+});
+
+it.each([1, 3])('posts a callback that is not accepted at most %i times', async (deliveryAttempts) => {
+  let posts = 0;
+  const server = createServer((request, response) => {
+    posts += 1;
+    request.resume();
+    response.writeHead(503).end();
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const acs = await startAcs({ deliveryAttempts });
+  const callbackUri = `http://127.0.0.1:${port}/api/CustomCallback`;
+  await ask(acs, '', { ...createCall('+12065550101'), callbackUri }, repeatable());
+  await until(() => acs.log().calls[0]?.story.at(-1)?.answer === '503', 'ACS gives up');
+  expect(posts).toBe(deliveryAttempts);
 });

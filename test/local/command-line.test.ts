@@ -66,7 +66,7 @@ const scripts = z
 describe('every command of package.json', () => {
   it('is among those that are tried', () => {
     expect(scripts.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['start', 'demo', 'audit', 'build', 'build:debug', 'package', 'bench']),
+      expect.arrayContaining(['start', 'demo', 'audit', 'screenshot', 'build', 'build:debug', 'package', 'bench']),
     );
   });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 
 import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
@@ -14,6 +14,22 @@ import { ownTablesPrefix } from '../harness/app.ts';
 import { bareEnvironment, NO_SETTINGS, npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
 
 const MINUTE = 60_000;
+
+/** CallConnected as a person posts it, without a token. */
+const callbackByHand = (port: number): Promise<Response> =>
+  fetch(`http://localhost:${port}/api/CustomCallback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify([
+      {
+        specversion: '1.0',
+        id: '1',
+        source: 'by-hand',
+        type: 'Microsoft.Communication.CallConnected',
+        data: { callConnectionId: '11111111-2222-4333-8444-555555555555' },
+      },
+    ]),
+  });
 
 /** Those of the processes that still run after a while in which all should have ended. */
 const leftOf = async (pids: readonly number[]): Promise<readonly number[]> => {
@@ -48,6 +64,12 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       expect(second.output()).toContain(`Port ${port} is in use.`);
       expect(second.output()).not.toMatch(/\n\s+at /);
 
+      // Nobody set a check: anybody may post a callback, and one warning says so.
+      expect(npm.output().match(/callbacks are not verified/g)).toHaveLength(1);
+      expect((await callbackByHand(port)).status).toBe(200);
+      const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
+      await vi.waitFor(() => expect(npm.output()).toContain(refused), 10_000);
+
       const date = '2026-03-14';
       const demo = await promisify(execFile)(
         'npm',
@@ -60,6 +82,9 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       expect(demo.stdout).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
       expect(demo.stdout).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
       expect(demo.stdout).toContain('CallDisconnected');
+      const state = demo.stdout.slice(demo.stdout.lastIndexOf('GET /api/notifications/'));
+      const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
+      expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer no_answer');
       expect(npm.output()).toContain('[phone] ');
 
       // The audit finds the run's storage by its port, and ends with 0 only where every counter is right.
@@ -78,11 +103,11 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
   );
 
   it(
-    'keeps the tables in the directory of --data; SIGTERM to npm alone stops everything',
+    'keeps the tables in the directory of --data; takes --lines calls at a time; SIGTERM to npm alone stops everything',
     async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
       const port = await freePort();
-      const args = ['--port', `${port}`, '--data', dataDir];
+      const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
       const first = start(args);
       await first.untilReady();
       const firstTree = first.tree();
@@ -99,6 +124,16 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
         }),
       });
       expect(recorded.status).toBe(200);
+
+      expect(first.output()).not.toContain('callbacks are not verified');
+      expect((await callbackByHand(port)).status).toBe(401);
+      await fetch(`http://localhost:${port}/api/test-call`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '["+12065550100", "+12065551100"]',
+      });
+      await vi.waitFor(() => expect(first.output()).toMatch(/\[phone\] \+1206555\d100 hears: /), 10_000);
+      expect(first.output()).toMatch(/\[phone\] \+1206555\d100: no line is free/);
       first.signal('SIGTERM');
       expect(await leftOf(firstTree)).toEqual([]);
 
@@ -148,6 +183,7 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
     [['--port', '70000'], '70000 is not a port.'],
     [['--port', 'http'], 'http is not a port.'],
     [['--data', ''], '--data needs a directory.'],
+    [['--lines', '0'], '0 is not a number of lines.'],
     [['extra'], "Unexpected argument 'extra'"],
   ])('%j is refused with what is wrong and what there is', async (args, message) => {
     const npm = start(args);

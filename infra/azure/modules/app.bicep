@@ -25,6 +25,15 @@ param acsEndpoint string
 param acsResourceId string
 param acsSourcePhoneNumber string
 param acsCognitiveServicesEndpoint string
+param phone string
+param acsTeamsResourceAccountId string
+param callAttempts int
+param callRetrySeconds int
+param notificationDeadlineMinutes int
+param phoneAllowedPrefixes string
+param callsPerDay int
+param sweepSchedule string
+param callRetentionDays int
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
@@ -122,6 +131,15 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber
     ACS_COGNITIVE_SERVICES_ENDPOINT: acsCognitiveServicesEndpoint
     ACS_RESOURCE_ID: acsResourceId
+    PHONE: phone
+    ACS_TEAMS_RESOURCE_ACCOUNT_ID: acsTeamsResourceAccountId
+    CALL_ATTEMPTS: string(callAttempts)
+    CALL_RETRY_SECONDS: string(callRetrySeconds)
+    NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
+    PHONE_ALLOWED_PREFIXES: phoneAllowedPrefixes
+    CALLS_PER_DAY: string(callsPerDay)
+    SWEEP_SCHEDULE: sweepSchedule
+    CALL_RETENTION_DAYS: string(callRetentionDays)
     CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)

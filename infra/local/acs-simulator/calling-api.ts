@@ -4,9 +4,10 @@ import { z } from 'zod';
 
 import type { Deliveries } from './deliveries.ts';
 import { signatureFault } from './request-signature.ts';
+import type { Lines } from './lines.ts';
 import { type Fault, scenarioOf } from './scenarios.ts';
 import { type Pace, SimulatedCall } from './simulated-call.ts';
-import type { RefusedRequest, SimulatorLog } from './story.ts';
+import type { RefusedRequest, SimulatorLog, TurnedAway } from './story.ts';
 import { API_VERSION, createCallBody, errorBody, playBody, repeatabilityHeaders } from './wire.ts';
 
 /** What a request is answered with. */
@@ -20,7 +21,7 @@ const MOST_BODY_BYTES = 1024 * 1024;
 
 /** A request that ACS would not take: the app should not have made it. */
 class Refusal extends Error {
-  override readonly name = 'Refusal';
+  override readonly name: string = 'Refusal';
   readonly status: number;
   readonly code: string;
 
@@ -31,30 +32,46 @@ class Refusal extends Error {
   }
 }
 
+/** A request about a call that the app could not know to be over. */
+class TooLate extends Refusal {
+  override readonly name = 'TooLate';
+}
+
+/** What the requests depend on. */
+export interface CallingApiOptions {
+  /** Base64, as in the connection string. */
+  readonly accessKey: string;
+  readonly pace: Pace;
+  readonly lines: Lines;
+  /** False where a request with a repeatability id of before is carried out again. */
+  readonly honoursRepeatabilityIds: boolean;
+  readonly deliveries: Deliveries;
+  readonly print: (line: string) => void;
+}
+
 /** The requests that the app may make: signed, and each by ACS's rules. */
 export class CallingApi {
   /** When each call's last request to speak arrived, in milliseconds since 1970. */
   readonly playsAt = new Map<string, number>();
-  readonly #accessKey: string;
-  readonly #pace: Pace;
-  readonly #deliveries: Deliveries;
-  readonly #print: (line: string) => void;
+  readonly #options: CallingApiOptions;
   readonly #calls = new Map<string, SimulatedCall>();
   readonly #refused: RefusedRequest[] = [];
+  readonly #turnedAway: TurnedAway[] = [];
   /** What repeatable requests were answered with, by their id. */
   readonly #answered = new Map<string, { readonly body: string; readonly answer: Answer }>();
   /** How many faults each number's requests have met. */
   readonly #met = new Map<string, number>();
 
-  constructor(accessKey: string, pace: Pace, deliveries: Deliveries, print: (line: string) => void) {
-    this.#accessKey = accessKey;
-    this.#pace = pace;
-    this.#deliveries = deliveries;
-    this.#print = print;
+  constructor(options: CallingApiOptions) {
+    this.#options = options;
   }
 
   log(): Omit<SimulatorLog, 'keyFetches'> {
-    return { calls: [...this.#calls.values()].map((call) => call.told()), refused: [...this.#refused] };
+    return {
+      calls: [...this.#calls.values()].map((call) => call.told()),
+      refused: [...this.#refused],
+      turnedAway: [...this.#turnedAway],
+    };
   }
 
   stop(): void {
@@ -71,16 +88,18 @@ export class CallingApi {
     } catch (error) {
       const { status, code, message } =
         error instanceof Refusal ? error : { status: 500, code: 'Simulator', message: String(error) };
-      const path = new URL(request.url ?? '/', 'http://simulator').pathname;
-      const line = `${request.method ?? ''} ${path}`;
-      this.#refused.push({ at: new Date().toISOString(), request: line, status, reason: message });
-      this.#print(`refused: ${line}: ${message}`);
+      if (!(error instanceof TooLate)) {
+        const path = new URL(request.url ?? '/', 'http://simulator').pathname;
+        const line = `${request.method ?? ''} ${path}`;
+        this.#refused.push({ at: new Date().toISOString(), request: line, status, reason: message });
+        this.#options.print(`refused: ${line}: ${message}`);
+      }
       send(response, { status, body: errorBody(code, message) });
     }
   }
 
   #route(request: IncomingMessage, body: string): Answer | 'hangs' | 'answer lost' {
-    const fault = signatureFault(request, body, this.#accessKey);
+    const fault = signatureFault(request, body, this.#options.accessKey);
     if (fault !== undefined) throw new Refusal(401, 'Denied', fault);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator');
     if (searchParams.get('api-version') !== API_VERSION) {
@@ -101,17 +120,29 @@ export class CallingApi {
     const body = parse(createCallBody, text);
     const to = body.targets[0].phoneNumber.value;
     const earlier = this.#earlier(requestId, text);
-    if (earlier !== undefined) return earlier;
+    if (earlier !== undefined) return losesEveryAnswer(to) ? 'answer lost' : earlier;
     const fault = this.#fault(to, 'call');
     if (fault === 'hangs') return fault;
     if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
 
-    const call = new SimulatedCall(body, this.#pace, this.#deliveries, this.#print);
+    const calls = [...this.#calls.values()];
+    const refusal = this.#options.lines.refusal(calls.filter(({ state }) => state !== 'ended').length);
+    if (refusal !== undefined) {
+      this.#turnedAway.push({ at: new Date().toISOString(), to });
+      this.#options.print(`${to}: no line is free`);
+      if ('answer' in refusal) return answerOf(refusal);
+    }
+    const call = new SimulatedCall({
+      ...this.#options,
+      body,
+      earlierCalls: calls.filter((other) => other.to === to && other.rang).length,
+      ...refusal,
+    });
     this.#calls.set(call.id, call);
     const answer = { status: 201, body: call.properties() };
     this.#answered.set(requestId, { body: text, answer });
     call.note('request', 'createCall', fault ?? '201');
-    this.#print(`${to} rings (${call.scenario.name})`);
+    if (call.rang) this.#options.print(`${to} rings (${call.scenario.name})`);
     call.begin();
     return fault ?? answer;
   }
@@ -126,6 +157,7 @@ export class CallingApi {
     }
     const fault = this.#fault(call.to, 'play');
     call.note('request', 'play', fault === undefined ? '202' : nameOf(fault));
+    if (fault !== undefined && fault !== 'answer lost') call.staysSilent();
     if (fault === 'hangs') return fault;
     if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
     call.play(body);
@@ -151,13 +183,15 @@ export class CallingApi {
 
   #find(callId: string): SimulatedCall {
     const call = this.#calls.get(callId);
-    if (call === undefined || call.state === 'ended') throw new Refusal(404, '8522', 'Call not found.');
-    return call;
+    if (call !== undefined && call.state !== 'ended') return call;
+    // The app knows that it hung up itself; it may not know yet that the callee did.
+    const AnyRefusal = call === undefined || call.endedBy === 'app' ? Refusal : TooLate;
+    throw new AnyRefusal(404, '8522', 'Call not found.');
   }
 
   #earlier(requestId: string, body: string): Answer | undefined {
     const earlier = this.#answered.get(requestId);
-    if (earlier === undefined) return undefined;
+    if (earlier === undefined || !this.#options.honoursRepeatabilityIds) return undefined;
     if (earlier.body !== body)
       throw new Refusal(400, 'BadRequest', 'the repeatability id was used for another request');
     return { ...earlier.answer, headers: { 'repeatability-result': 'accepted' } };
@@ -172,6 +206,11 @@ export class CallingApi {
     return faults?.always === true ? planned[met % planned.length] : planned[met];
   }
 }
+
+const losesEveryAnswer = (to: string): boolean => {
+  const { faults } = scenarioOf(to);
+  return faults?.always === true && faults.call?.at(-1) === 'answer lost';
+};
 
 /** Answers a request. */
 export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TokenSigner } from './token-signer.ts';
 
-const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 const DEADLINE_MS = 60_000;
 
@@ -11,11 +10,14 @@ export class Deliveries {
   /** Further instances of the app: base URLs, without a slash at the end, that get every callback as well. */
   readonly mirrors: string[] = [];
   readonly #signer: TokenSigner;
+  readonly #attempts: number;
   readonly #stopped = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(signer: TokenSigner) {
+  /** @param attempts how often a callback is posted at most, where the app does not take it */
+  constructor(signer: TokenSigner, attempts: number) {
     this.#signer = signer;
+    this.#attempts = attempts;
   }
 
   /** @param answered is told what each recipient answered: a status, or `unreachable` */
@@ -42,7 +44,7 @@ export class Deliveries {
   async #deliver(url: string, body: string): Promise<string> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#post(url, body);
-      if (/^[234]/.test(answer) || attempt === ATTEMPTS || this.#stopped.signal.aborted) return answer;
+      if (/^[234]/.test(answer) || attempt >= this.#attempts || this.#stopped.signal.aborted) return answer;
       await sleep(PAUSE_MS * attempt);
     }
   }

@@ -10,6 +10,10 @@ export type Fault =
 /** An ACS result: code and sub-code. */
 export type Result = readonly [code: number, subCode: number];
 
+/** The events of ACS that a scenario may lose. */
+export type CallEventName =
+  'CallConnected' | 'CreateCallFailed' | 'PlayStarted' | 'PlayCompleted' | 'PlayCanceled' | 'CallDisconnected';
+
 /** What a number's last two digits make of its call. What is not given goes as it should. */
 export interface Scenario {
   readonly digits: string;
@@ -17,14 +21,18 @@ export interface Scenario {
   readonly name: string;
   /** Nobody is reached: CreateCallFailed with this result. */
   readonly unreachable?: Result;
+  /** The first calls to the number reach nobody: CreateCallFailed with these results, one a call. Later calls go as the rest says. */
+  readonly firstCalls?: readonly Result[];
+  /** It rings so many times as long as usual. */
+  readonly ringing?: number;
   /** PlayFailed with this result in place of PlayCompleted. */
   readonly playFails?: Result;
-  /** The callee hangs up while the message is spoken. */
-  readonly calleeHangsUp?: true;
+  /** When the callee hangs up: as soon as they have answered, while the message is spoken, or when a request to speak was not carried out. */
+  readonly calleeHangsUp?: 'before the message' | 'mid-message' | 'in the silence';
   /** The events of the callback are posted so many times each. */
   readonly copies?: { readonly CallConnected?: number; readonly all?: number };
   /** Events that never arrive. */
-  readonly lost?: 'CallConnected' | 'PlayCompleted';
+  readonly lost?: readonly CallEventName[];
   /** ParticipantsUpdated before CallConnected, PlayCompleted before PlayStarted, CallConnected again after the end. */
   readonly reordered?: true;
   /** CallConnected is posted before createCall is answered. */
@@ -40,33 +48,46 @@ export interface Scenario {
   };
 }
 
+const NO_ANSWER: Result = [480, 560_480];
+const BUSY: Result = [486, 560_486];
+/** Too many calls at a time. */
+export const NO_LINE: Result = [403, 8_529];
+
 const throttled: Fault = { answer: 429, code: 'TooManyRequests', retryAfterSeconds: 1 };
 
 /** Every scenario. A number that ends otherwise is answered, and all goes well. */
 export const SCENARIOS: readonly Scenario[] = [
-  { digits: '01', name: 'no answer', unreachable: [480, 560_480] },
-  { digits: '02', name: 'busy', unreachable: [486, 560_486] },
+  { digits: '01', name: 'no answer', unreachable: NO_ANSWER },
+  { digits: '02', name: 'busy', unreachable: BUSY },
   { digits: '03', name: 'declined', unreachable: [487, 10_024] },
   { digits: '04', name: 'invalid number', unreachable: [484, 560_484] },
   { digits: '05', name: 'blocked as spam', unreachable: [403, 510_403] },
+  { digits: '06', name: 'busy, then answered', firstCalls: [BUSY] },
+  { digits: '07', name: 'no answer, then answered', firstCalls: [NO_ANSWER] },
+  { digits: '08', name: 'busy, no answer, then answered', firstCalls: [BUSY, NO_ANSWER] },
+  { digits: '09', name: 'answered after ten times the usual ringing', ringing: 10 },
 
   { digits: '10', name: 'play fails: speech refused', playFails: [400, 8_565] },
   { digits: '11', name: 'play fails: speech not configured', playFails: [400, 8_567] },
-  { digits: '12', name: 'callee hangs up mid-message', calleeHangsUp: true },
+  { digits: '12', name: 'callee hangs up mid-message', calleeHangsUp: 'mid-message' },
   { digits: '13', name: 'play request refused', faults: { play: [{ answer: 400, code: '8535' }], always: true } },
   { digits: '14', name: 'play request answered 500', faults: { play: [{ answer: 500 }], always: true } },
   { digits: '15', name: "play request's answer lost", faults: { play: ['answer lost'] } },
   { digits: '16', name: 'play request never answered', faults: { play: ['hangs'], always: true } },
   { digits: '18', name: 'play request never answered the first time', faults: { play: ['hangs'] } },
   { digits: '17', name: 'play request throttled once', faults: { play: [throttled] } },
+  { digits: '19', name: 'callee hangs up before the message', calleeHangsUp: 'before the message' },
 
   { digits: '20', name: 'CallConnected repeated', copies: { CallConnected: 3 } },
   { digits: '21', name: 'every event repeated', copies: { all: 2 } },
   { digits: '22', name: 'events reordered', reordered: true },
   { digits: '23', name: "CallConnected before the call request's answer", connectedFirst: true },
-  { digits: '24', name: 'PlayCompleted lost', lost: 'PlayCompleted' },
-  { digits: '25', name: 'CallConnected lost', lost: 'CallConnected' },
+  { digits: '24', name: 'PlayCompleted lost', lost: ['PlayCompleted'] },
+  { digits: '25', name: 'CallConnected lost', lost: ['CallConnected'] },
   { digits: '26', name: 'unknown event kinds', unknownKinds: true },
+  { digits: '27', name: 'PlayStarted lost', lost: ['PlayStarted'] },
+  { digits: '28', name: 'PlayStarted and PlayCompleted lost', lost: ['PlayStarted', 'PlayCompleted'] },
+  { digits: '29', name: 'no answer, and CreateCallFailed lost', unreachable: NO_ANSWER, lost: ['CreateCallFailed'] },
 
   { digits: '30', name: 'call request throttled once, with Retry-After', faults: { call: [throttled] } },
   {
@@ -80,10 +101,28 @@ export const SCENARIOS: readonly Scenario[] = [
   { digits: '35', name: 'call request answered 500 twice', faults: { call: [{ answer: 500 }, { answer: 500 }] } },
   { digits: '36', name: 'call request refused', faults: { call: [{ answer: 400, code: '8519' }], always: true } },
   { digits: '37', name: 'call request throttled once, code 8529', faults: { call: [{ answer: 403, code: '8529' }] } },
+  {
+    digits: '38',
+    name: "call request's answers all lost, and it rings",
+    faults: { call: ['answer lost'], always: true },
+  },
+  { digits: '39', name: 'call request answered, then CreateCallFailed 8529 once', firstCalls: [NO_LINE] },
 
   { digits: '40', name: "hang-up request's answer lost", faults: { hangUp: ['answer lost'] } },
   { digits: '41', name: 'hang-up request answered 503 once', faults: { hangUp: [{ answer: 503 }] } },
   { digits: '42', name: 'hang-up request never answered the first time', faults: { hangUp: ['hangs'] } },
+  {
+    digits: '43',
+    name: 'play request never answered, and the callee hangs up in the silence',
+    calleeHangsUp: 'in the silence',
+    faults: { play: ['hangs'], always: true },
+  },
+  {
+    digits: '44',
+    name: 'callee hangs up mid-message, and the events about it are lost',
+    calleeHangsUp: 'mid-message',
+    lost: ['PlayCanceled', 'CallDisconnected'],
+  },
 ];
 
 const ANSWERED: Scenario = { digits: '00', name: 'answered' };

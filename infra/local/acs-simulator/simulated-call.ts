@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { callEvent, participants } from './call-events.ts';
 import type { Deliveries } from './deliveries.ts';
 import { type Result, type Scenario, scenarioOf } from './scenarios.ts';
-import type { CallStory, StoryLine } from './story.ts';
+import type { CallStory, EndedBy, StoryLine } from './story.ts';
 import type { CreateCallBody, PlayBody } from './wire.ts';
 
 /** How long things take, in milliseconds. */
@@ -16,6 +16,24 @@ export interface Pace {
   readonly speakMs: number;
 }
 
+/** What a simulated call needs. */
+export interface CallOptions {
+  readonly body: CreateCallBody;
+  /** How often the number has rung before. */
+  readonly earlierCalls: number;
+  /** Where it is given, the call fails at once with this result and never rings. */
+  readonly failsAtOnce?: Result;
+  readonly pace: Pace;
+  readonly deliveries: Deliveries;
+  readonly print: (line: string) => void;
+}
+
+/** A request to speak that is under way. */
+interface Play {
+  readonly context: string;
+  speech?: { readonly text: string; readonly startedAt: number; endedAt?: number; isComplete: boolean };
+}
+
 const OK: Result = [200, 0];
 
 /** One call: what the callee does, and the events about it. */
@@ -23,100 +41,129 @@ export class SimulatedCall {
   readonly id = randomUUID();
   readonly scenario: Scenario;
   readonly requests = { createCall: 1, play: 0, hangUp: 0 };
-  readonly #body: CreateCallBody;
-  readonly #pace: Pace;
-  readonly #deliveries: Deliveries;
-  readonly #print: (line: string) => void;
+  readonly #options: CallOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #story: StoryLine[] = [];
-  readonly #spoken: string[] = [];
+  readonly #plays = new Set<Play>();
+  readonly #speeches: NonNullable<Play['speech']>[] = [];
   readonly #serverCallId = Buffer.from(`https://simulator/${this.id}`).toString('base64url');
   readonly #correlationId = randomUUID();
+  readonly #rangAt = now();
   #state: CallStory['state'] = 'ringing';
-  #speaking: string | undefined;
+  #answeredAt: string | undefined;
+  #end: { readonly endedAt: string; readonly endedBy: EndedBy } | undefined;
 
-  constructor(body: CreateCallBody, pace: Pace, deliveries: Deliveries, print: (line: string) => void) {
-    this.#body = body;
-    this.#pace = pace;
-    this.#deliveries = deliveries;
-    this.#print = print;
+  constructor(options: CallOptions) {
+    this.#options = options;
     this.scenario = scenarioOf(this.to);
   }
 
   get to(): string {
-    return this.#body.targets[0].phoneNumber.value;
+    return this.#options.body.targets[0].phoneNumber.value;
   }
 
   get state(): CallStory['state'] {
     return this.#state;
   }
 
+  /** False where it failed before it could ring. */
+  get rang(): boolean {
+    return this.#options.failsAtOnce === undefined;
+  }
+
+  get endedBy(): EndedBy | undefined {
+    return this.#end?.endedBy;
+  }
+
   /** What createCall is answered with. */
   properties(): object {
+    const { targets, callbackUri, sourceCallerIdNumber } = this.#options.body;
     return {
       callConnectionId: this.id,
       callConnectionState: 'connecting',
       correlationId: this.#correlationId,
-      targets: this.#body.targets,
-      sourceCallerIdNumber: this.#body.sourceCallerIdNumber,
-      callbackUri: this.#body.callbackUri,
+      targets,
+      // Undefined is not sent: a Teams resource account calls from no number of ACS.
+      sourceCallerIdNumber,
+      callbackUri,
     };
   }
 
   told(): CallStory {
+    const { sourceCallerIdNumber, teamsAppSource, callbackUri } = this.#options.body;
     return {
       id: this.id,
       to: this.to,
-      from: this.#body.sourceCallerIdNumber.value,
+      from: sourceCallerIdNumber?.value ?? teamsAppSource?.appId ?? '',
       scenario: this.scenario.name,
-      callbackUri: this.#body.callbackUri,
+      callbackUri,
       state: this.#state,
-      spoken: [...this.#spoken],
+      rangAt: this.#rangAt,
+      ...(this.#answeredAt === undefined ? {} : { answeredAt: this.#answeredAt }),
+      ...this.#end,
+      spoken: this.#speeches.map(({ text }) => text),
+      speeches: this.#speeches.map(({ text, startedAt, endedAt = Date.now(), isComplete }) => ({
+        text,
+        startedAt: new Date(startedAt).toISOString(),
+        spokenMs: endedAt - startedAt,
+        isComplete,
+      })),
       requests: { ...this.requests },
       story: [...this.#story],
     };
   }
 
   note(kind: StoryLine['kind'], text: string, answer?: string): void {
-    this.#story.push({ at: new Date().toISOString(), kind, text, ...(answer === undefined ? {} : { answer }) });
+    this.#story.push({ at: now(), kind, text, ...(answer === undefined ? {} : { answer }) });
   }
 
   /** Starts ringing. */
   begin(): void {
-    const { unreachable, connectedFirst } = this.scenario;
-    if (unreachable !== undefined) {
-      this.#after(this.#pace.ringMs, () => {
-        this.#state = 'ended';
-        this.#report('CreateCallFailed', unreachable);
+    const { unreachable, firstCalls = [], ringing = 1, connectedFirst } = this.scenario;
+    const { failsAtOnce, earlierCalls, pace } = this.#options;
+    const failure = failsAtOnce ?? firstCalls[earlierCalls] ?? unreachable;
+    if (failure !== undefined) {
+      if (failsAtOnce !== undefined) this.#ended('network');
+      this.#after(failsAtOnce === undefined ? pace.ringMs * ringing : pace.eventMs, () => {
+        this.#ended('network');
+        this.#report('CreateCallFailed', failure);
       });
     } else if (connectedFirst === true) this.#answer();
-    else this.#after(this.#pace.ringMs, () => this.#answer());
+    else this.#after(pace.ringMs * ringing, () => this.#answer());
   }
 
   /** Speaks; the call must be connected. */
   play({ playSources, operationContext }: PlayBody): void {
-    const { eventMs, speakMs } = this.#pace;
+    const { eventMs, speakMs } = this.#options.pace;
     const { text } = playSources[0].text;
     const { playFails, calleeHangsUp, reordered } = this.scenario;
-    this.#speaking = operationContext;
+    const play: Play = { context: operationContext };
+    this.#plays.add(play);
     if (playFails !== undefined) {
-      this.#after(eventMs, () => this.#spoke('PlayFailed', playFails));
+      this.#after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
       return;
     }
     this.#after(eventMs, () => {
       if (reordered !== true) this.#report('PlayStarted', OK, operationContext);
-      this.#spoken.push(text);
+      play.speech = { text, startedAt: Date.now(), isComplete: false };
+      this.#speeches.push(play.speech);
       this.note('speech', text);
-      this.#print(`${this.to} hears: ${text}`);
+      this.#options.print(`${this.to} hears: ${text}`);
     });
-    if (calleeHangsUp === true) this.#after(eventMs + speakMs / 2, () => this.#end());
-    else this.#after(eventMs + speakMs, () => this.#spoke('PlayCompleted', OK));
+    if (calleeHangsUp === 'mid-message') this.#after(eventMs + speakMs / 2, () => this.#hangUp('callee'));
+    else this.#after(eventMs + speakMs, () => this.#spoke(play, 'PlayCompleted', OK));
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
+  }
+
+  /** A request to speak came, and it is not carried out. */
+  staysSilent(): void {
+    if (this.scenario.calleeHangsUp !== 'in the silence') return;
+    this.#after(this.#options.pace.eventMs, () => this.#hangUp('callee'));
   }
 
   /** The app hangs up for everyone. */
   terminate(): void {
-    this.#end();
+    this.#hangUp('app');
   }
 
   /** No more events. */
@@ -126,37 +173,49 @@ export class SimulatedCall {
   }
 
   #answer(): void {
-    const { reordered, unknownKinds } = this.scenario;
-    const { eventMs } = this.#pace;
+    const { reordered, unknownKinds, calleeHangsUp } = this.scenario;
+    const { eventMs } = this.#options.pace;
     this.#state = 'connected';
-    this.#print(`${this.to} answers`);
+    this.#answeredAt = now();
+    this.#options.print(`${this.to} answers`);
     const callee = participants(this.to);
     if (unknownKinds === true) this.#report('CallTimeTravelled', OK);
     if (reordered === true) this.#report('ParticipantsUpdated', OK, undefined, callee);
     this.#after(reordered === true ? eventMs : 0, () => this.#report('CallConnected', OK));
     if (reordered !== true) this.#after(eventMs, () => this.#report('ParticipantsUpdated', OK, undefined, callee));
     if (unknownKinds === true) this.#after(eventMs, () => this.#report('RecognizeFizzled', [400, 1]));
+    // The event that lets the app ask to speak is on its way by then: the request meets a call that is over.
+    if (calleeHangsUp === 'before the message') this.#after(1, () => this.#hangUp('callee'));
   }
 
-  #spoke(kind: 'PlayCompleted' | 'PlayFailed' | 'PlayCanceled', result: Result): void {
-    const context = this.#speaking;
-    this.#speaking = undefined;
-    this.#report(kind, result, context);
+  #spoke(play: Play, kind: 'PlayCompleted' | 'PlayFailed' | 'PlayCanceled', result: Result): void {
+    this.#plays.delete(play);
+    if (play.speech !== undefined) {
+      play.speech.endedAt = Date.now();
+      play.speech.isComplete = kind === 'PlayCompleted';
+    }
+    this.#report(kind, result, play.context);
   }
 
-  #end(): void {
+  #hangUp(by: EndedBy): void {
     if (this.#state === 'ended') return;
-    this.#state = 'ended';
+    const { eventMs } = this.#options.pace;
+    this.#ended(by);
     this.stop();
-    this.#print(`${this.to}: the line is closed`);
-    if (this.#speaking !== undefined) this.#spoke('PlayCanceled', OK);
-    this.#after(this.#pace.eventMs, () => this.#report('CallDisconnected', OK));
-    if (this.scenario.reordered === true) this.#after(this.#pace.eventMs * 2, () => this.#report('CallConnected', OK));
+    this.#options.print(`${this.to}: the line is closed`);
+    for (const play of this.#plays) this.#spoke(play, 'PlayCanceled', OK);
+    this.#after(eventMs, () => this.#report('CallDisconnected', OK));
+    if (this.scenario.reordered === true) this.#after(eventMs * 2, () => this.#report('CallConnected', OK));
   }
 
-  #report(kind: string, result: Result, context = this.#body.operationContext, more?: object): void {
-    const { lost, copies } = this.scenario;
-    if (kind === lost) {
+  #ended(endedBy: EndedBy): void {
+    this.#state = 'ended';
+    this.#end ??= { endedAt: now(), endedBy };
+  }
+
+  #report(kind: string, result: Result, context = this.#options.body.operationContext, more?: object): void {
+    const { lost = [], copies } = this.scenario;
+    if (lost.some((name) => name === kind)) {
       this.note('event', kind, 'lost');
       return;
     }
@@ -171,7 +230,7 @@ export class SimulatedCall {
     for (let copy = 1; copy <= times; copy += 1) {
       const index = this.#story.length;
       this.note('event', kind);
-      this.#deliveries.post(this.#body.callbackUri, event, (answer) => {
+      this.#options.deliveries.post(this.#options.body.callbackUri, event, (answer) => {
         const line = this.#story[index];
         if (line === undefined) return;
         this.#story[index] = { ...line, answer: line.answer === undefined ? answer : `${line.answer}, ${answer}` };
@@ -187,3 +246,5 @@ export class SimulatedCall {
     this.#timers.add(timer);
   }
 }
+
+const now = (): string => new Date().toISOString();

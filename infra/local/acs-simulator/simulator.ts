@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 
 import { type Answer, CallingApi, send } from './calling-api.ts';
 import { Deliveries } from './deliveries.ts';
+import { Lines, type WhenLinesAreTaken } from './lines.ts';
 import type { Pace } from './simulated-call.ts';
 import type { SimulatorLog } from './story.ts';
 import { createTokenSigner, type TokenSigner } from './token-signer.ts';
@@ -13,6 +14,14 @@ export interface AcsSimulatorOptions {
   readonly port?: number;
   /** How long things take. The default is fast, for tests. */
   readonly pace?: Partial<Pace>;
+  /** How many calls there may be at a time; as many as are asked for where it is not given. ACS gives a new number two. */
+  readonly lines?: number;
+  /** What becomes of a request for one call more than that; a 429 without Retry-After where it is not given. */
+  readonly whenLinesAreTaken?: WhenLinesAreTaken;
+  /** False where a request with a repeatability id of before is carried out again; true where it is not given. */
+  readonly honoursRepeatabilityIds?: boolean;
+  /** How often a callback is posted that is not accepted, at most; 3 where it is not given. Microsoft does not publish it. */
+  readonly deliveryAttempts?: number;
   /** Gets a line for everything that a callee hears and does. */
   readonly print?: (line: string) => void;
 }
@@ -45,6 +54,7 @@ export interface AcsSimulator {
 }
 
 const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
+
 /**
  * Starts a simulator of ACS Call Automation on this machine: the real SDK talks to it, and it posts the callbacks that ACS posts,
  * signed with keys of its own. It is strict: it refuses what ACS refuses and keeps a list of it, so that a test can assert that there
@@ -55,14 +65,22 @@ const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
  * const app = await startApp({ environment: (url) => testEnvironment({ ACS_CONNECTION_STRING: acs.connectionString, … }) });
  */
 export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
+  const { lines = Infinity, whenLinesAreTaken = '429', honoursRepeatabilityIds = true, deliveryAttempts = 3 } = options;
   const accessKey = randomBytes(32).toString('base64');
   const resourceId = randomUUID();
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const url = `http://127.0.0.1:${port}`;
   const signer = await createTokenSigner(url, resourceId);
-  const deliveries = new Deliveries(signer);
-  const api = new CallingApi(accessKey, { ...PACE, ...options.pace }, deliveries, options.print ?? (() => undefined));
+  const deliveries = new Deliveries(signer, deliveryAttempts);
+  const api = new CallingApi({
+    accessKey,
+    pace: { ...PACE, ...options.pace },
+    lines: new Lines(lines, whenLinesAreTaken),
+    honoursRepeatabilityIds,
+    deliveries,
+    print: options.print ?? (() => undefined),
+  });
   const keys = { down: false, fetches: 0 };
   const log = (): SimulatorLog => ({ ...api.log(), keyFetches: keys.fetches });
 

@@ -10,18 +10,42 @@ export interface StoryLine {
   readonly answer?: string;
 }
 
-/** What happened in one call. */
+/** A text that a callee heard, or began to hear. */
+export interface Speech {
+  readonly text: string;
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  /** How long it was spoken, in milliseconds; up to now where it still is. */
+  readonly spokenMs: number;
+  /** False where the call ended before the text did, and while it is still spoken. */
+  readonly isComplete: boolean;
+}
+
+/** Who ended a call; `network`: nobody was reached. */
+export type EndedBy = 'app' | 'callee' | 'network';
+
+/** One call, told. */
 export interface CallStory {
   readonly id: string;
   /** The whole number: no real person has it. */
   readonly to: string;
+  /** The caller's number, or the id of the Teams resource account that calls. */
   readonly from: string;
   readonly scenario: string;
   readonly callbackUri: string;
   readonly state: 'ringing' | 'connected' | 'ended';
-  /** Every text that the callee heard. */
+  /** When it began to ring: ISO 8601, UTC. */
+  readonly rangAt: string;
+  /** When the callee picked up. */
+  readonly answeredAt?: string;
+  /** When the line was free again. */
+  readonly endedAt?: string;
+  readonly endedBy?: EndedBy;
+  /** Every text that the callee heard, or began to hear. */
   readonly spoken: readonly string[];
-  /** The number of requests of each kind, failed ones included. */
+  /** The same, and how far each was spoken. */
+  readonly speeches: readonly Speech[];
+  /** How many requests of each kind came, those that failed included. */
   readonly requests: { readonly createCall: number; readonly play: number; readonly hangUp: number };
   readonly story: readonly StoryLine[];
 }
@@ -35,10 +59,17 @@ export interface RefusedRequest {
   readonly reason: string;
 }
 
+/** A request for a call while all lines were taken. */
+export interface TurnedAway {
+  readonly at: string;
+  readonly to: string;
+}
+
 /** What `GET /log` answers. */
 export interface SimulatorLog {
   readonly calls: readonly CallStory[];
   readonly refused: readonly RefusedRequest[];
+  readonly turnedAway: readonly TurnedAway[];
   /** How often the keys of the callback tokens were fetched. */
   readonly keyFetches: number;
 }

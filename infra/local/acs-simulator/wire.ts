@@ -16,20 +16,30 @@ const isPublicOrLoopback = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname));
 };
 
-/** The body of `POST /calling/callConnections`. ACS takes https callbacks only; this takes plain http on this machine as well. */
-export const createCallBody = z.strictObject({
-  targets: z.tuple([
-    z
-      .strictObject({ kind: z.literal('phoneNumber'), rawId: z.string(), phoneNumber })
-      .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number'),
-  ]),
-  sourceCallerIdNumber: phoneNumber,
-  operationContext: z.string().max(5_000).optional(),
-  callbackUri: z.string().refine(isPublicOrLoopback, 'must be an https URL'),
-  callIntelligenceOptions: z
-    .strictObject({ cognitiveServicesEndpoint: z.string().refine((text) => URL.canParse(text)) })
-    .optional(),
-});
+/**
+ * The body of `POST /calling/callConnections`. The caller is a number, or the resource account of a Teams Phone extension. ACS takes https
+ * callbacks alone; this takes plain http on this machine too.
+ */
+export const createCallBody = z
+  .strictObject({
+    targets: z.tuple([
+      z
+        .strictObject({ kind: z.literal('phoneNumber'), rawId: z.string(), phoneNumber })
+        .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number'),
+    ]),
+    sourceCallerIdNumber: phoneNumber.optional(),
+    teamsAppSource: z.strictObject({ appId: z.guid() }).optional(),
+    operationContext: z.string().max(5_000).optional(),
+    callbackUri: z.string().refine(isPublicOrLoopback, 'must be an https URL'),
+    callIntelligenceOptions: z
+      .strictObject({ cognitiveServicesEndpoint: z.string().refine((text) => URL.canParse(text)) })
+      .optional(),
+  })
+  .refine(
+    ({ sourceCallerIdNumber, teamsAppSource }) =>
+      (sourceCallerIdNumber === undefined) !== (teamsAppSource === undefined),
+    'needs either sourceCallerIdNumber or teamsAppSource',
+  );
 
 /** The parts of a request for a call that the simulator uses. */
 export type CreateCallBody = z.infer<typeof createCallBody>;

@@ -29,25 +29,40 @@ const analyticsSchema = z.object({
 });
 export type Analytics = z.infer<typeof analyticsSchema>;
 
-const placedCallsSchema = z.object({
+const sentCallsSchema = z.object({
+  notification_id: z.string(),
   calls: z.array(z.object({ recipient: z.string(), status: z.string(), call_connection_id: z.string().optional() })),
 });
-export type PlacedCall = z.infer<typeof placedCallsSchema>['calls'][number];
+/** What the service answers to a request to phone people. */
+export type SentCalls = z.infer<typeof sentCallsSchema>;
+
+/** The parts of a notification's state that the demo looks at; all of it is printed. */
+const notificationSchema = z.looseObject({
+  status: z.string(),
+  recipients: z.array(z.looseObject({ status: z.string() })),
+});
+/** What became of a notification. */
+export type NotificationState = z.infer<typeof notificationSchema>;
+
+/** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
+const REACHED_MILLISECONDS = 300_000;
+
+const OVER = new Set(['heard', 'not_reached', 'failed']);
 
 /** The running service as the demo sees it: the same HTTP requests that anybody would send. */
 export class Service {
-  readonly #url: string;
+  /** Of the service, without `/api` and a slash at its end. */
+  readonly url: string;
 
   /** @param url of the service, without `/api` */
   constructor(url: string) {
-    this.#url = url.replace(/\/+$/, '');
+    this.url = url.replace(/\/+$/, '');
   }
 
   /** @throws {CommandError} where the service does not run or its storage does not answer */
   async mustBeHealthy(): Promise<void> {
     const response = await this.#request('/api/health');
-    if (!response.ok)
-      throw new CommandError(`${this.#url}/api/health answers ${response.status}: its storage is away.`);
+    if (!response.ok) throw new CommandError(`${this.url}/api/health answers ${response.status}: its storage is away.`);
   }
 
   /** Sends messages as one CloudEvents batch, again where the service asks for that. */
@@ -67,17 +82,36 @@ export class Service {
     return analyticsSchema.parse(await response.json());
   }
 
-  /** Places one test call; undefined where the service is a release build, which has no test calls. */
-  async testCall(phoneNumber: string): Promise<PlacedCall | undefined> {
-    const response = await this.#request('/api/test-call', 'application/json', [phoneNumber]);
+  /** Places test calls; undefined where the service is a release build, which has none. */
+  async testCalls(phoneNumbers: readonly string[]): Promise<SentCalls | undefined> {
+    const response = await this.#request('/api/test-call', 'application/json', phoneNumbers);
     if (response.status === 404) return undefined;
     if (!response.ok) throw await refused('POST /api/test-call', response);
-    return placedCallsSchema.parse(await response.json()).calls[0];
+    return sentCallsSchema.parse(await response.json());
+  }
+
+  /**
+   * Waits until nothing more will be done about a notification.
+   *
+   * @param progress is told how many recipients are reached or given up
+   * @throws {CommandError} where that takes minutes
+   */
+  async completed(id: string, progress: (over: number) => void): Promise<NotificationState> {
+    const end = performance.now() + REACHED_MILLISECONDS;
+    while (performance.now() < end) {
+      const response = await this.#request(`/api/notifications/${id}`);
+      if (!response.ok) throw await refused('GET /api/notifications/{id}', response);
+      const state = notificationSchema.parse(await response.json());
+      progress(state.recipients.filter(({ status }) => OVER.has(status)).length);
+      if (state.status === 'completed') return state;
+      await delay(500);
+    }
+    throw new CommandError('The notification was not completed in time.');
   }
 
   async #request(path: string, contentType?: string, body?: unknown): Promise<Response> {
     try {
-      return await fetch(`${this.#url}${path}`, {
+      return await fetch(`${this.url}${path}`, {
         signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
         ...(contentType === undefined
           ? {}
@@ -85,7 +119,7 @@ export class Service {
       });
     } catch (error) {
       throw new CommandError(
-        `Nothing answers at ${this.#url}. Start the service with "npm start", or name another one with --url.`,
+        `Nothing answers at ${this.url}. Start the service with "npm start", or name another one with --url.`,
         { cause: error },
       );
     }

@@ -1,12 +1,15 @@
 import pLimit from 'p-limit';
 
+import { dayOf, type Day } from '../model/day.ts';
 import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
+import { stepsOf, type Step } from '../model/steps.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { CounterTable } from '../rows/table.ts';
-import { ShardReader, type ShardActivity } from './shard-reader.ts';
+import type { PieceActivity } from './part-sum.ts';
+import { ShardReader } from './shard-reader.ts';
 import { StripedShards, type Bounded, type ReadingSource } from './shard-reading.ts';
 
 /** What happened in a period. */
@@ -16,12 +19,21 @@ export interface Activity {
   readonly activeCameras: readonly string[];
 }
 
-const PARALLEL_READS = 24;
+/** What happened in one step of a series. */
+export interface StepActivity {
+  readonly period: Period;
+  readonly tally: Tally;
+  /** How many distinct cameras sent events. */
+  readonly activeCameras: number;
+}
+
+/** Most reads of one question at a time. */
+export const PARALLEL_READS = 24;
 
 /** How a reader works. */
 export type ReaderOptions = Pick<ReadingSource, 'checksCommits'>;
 
-/** Answers what happened in a period: the sum over its disjoint pieces and their shards, each event in exactly one of them. */
+/** Answers what happened in periods: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
   readonly #table: CounterTable;
   readonly #shards: DayShards;
@@ -37,25 +49,62 @@ export class Reader {
   /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read: Bounded = pLimit(PARALLEL_READS);
-    const pieces = await Promise.all(piecesOf(period).map(async (piece) => this.#readPiece(read, piece, cameraId)));
-    const shards = pieces.flat();
+    const days = await Promise.all(
+      piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
+    );
+    const activities = days.flat(2);
     const active = new Set<string>();
-    for (const { cameras } of shards) for (const id of cameras) active.add(id);
-    return { tally: sumOf(shards.map(({ tally }) => tally)), activeCameras: [...active].sort() };
+    for (const { cameras } of activities) for (const id of cameras()) active.add(id);
+    return { tally: sumOf(activities.map(({ tally }) => tally)), activeCameras: [...active].sort() };
   }
 
-  async #readPiece(read: Bounded, piece: DayPiece, cameraId?: string): Promise<readonly ShardActivity[]> {
-    const shards = await read(async () => this.#shards.find(piece.day));
+  /**
+   * What happened in each step of a period, in order, of all cameras or one: every event is in exactly one step. So many steps cost
+   * no more reads than one question about the same period.
+   *
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
+    const read: Bounded = pLimit(PARALLEL_READS);
+    const days = await Promise.all(
+      Array.from(
+        Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
+        async ([day, steps]): Promise<readonly StepActivity[]> => {
+          // No step is longer than a day, and days start with a step: each step is one piece.
+          const shards = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
+          return steps.map((ofStep, index) => {
+            const activities = shards.flatMap((ofShard) => ofShard[index] ?? []);
+            return {
+              period: ofStep,
+              tally: sumOf(activities.map(({ tally }) => tally)),
+              // A camera is in one shard of the day: no camera is counted twice.
+              activeCameras: activities.reduce((count, { countCameras }) => count + countCameras(), 0),
+            };
+          });
+        },
+      ),
+    );
+    return days.flat();
+  }
+
+  /** What happened in pieces of one day, by shard and piece. */
+  async #readDay(
+    read: Bounded,
+    day: Day,
+    pieces: readonly DayPiece[],
+    cameraId: string | undefined,
+  ): Promise<readonly (readonly PieceActivity[])[]> {
+    const shards = await read(async () => this.#shards.find(day));
     if (shards === undefined) return [];
     const readerOf = (shard: number): ShardReader =>
       new ShardReader({
         ...this.#options,
         table: this.#table,
-        partition: shardPartition(piece.day, shard),
+        partition: shardPartition(day, shard),
         read,
         striped: this.#striped,
       });
-    if (cameraId !== undefined) return [await readerOf(shardOf(cameraId, shards)).pieceOfCamera(piece, cameraId)];
-    return Promise.all(Array.from({ length: shards }, async (_, shard) => readerOf(shard).piece(piece)));
+    if (cameraId !== undefined) return [await readerOf(shardOf(cameraId, shards)).piecesOfCamera(pieces, cameraId)];
+    return Promise.all(Array.from({ length: shards }, async (_, shard) => readerOf(shard).pieces(pieces)));
   }
 }

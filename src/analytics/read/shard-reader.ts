@@ -1,65 +1,27 @@
-import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
-import { instantFrom, sortableInstant, type Instant } from '../model/instant.ts';
-import type { DayPiece, PartialMinute } from '../model/period.ts';
-import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
+import { hourOfMinute } from '../model/day.ts';
+import type { DayPiece } from '../model/period.ts';
+import { EMPTY_TALLY, sumOf } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
-import { CONTRIBUTION_PROPERTIES, contributionFrom, INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
-import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
-import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
-import {
-  minuteRowFrom,
-  overflowedSecondsOf,
-  sampleRows,
-  samplesOf,
-  SECOND,
-  secondOf,
-  type MinuteRow,
-  type StoredSample,
-} from '../rows/minute-row.ts';
+import { bucketProperties, bucketsFrom, type Bucket } from '../rows/hour-rows.ts';
+import { cameraKey, hourKey, HOURS_KEY } from '../rows/keys.ts';
 import type { StoredRow } from '../rows/row.ts';
-import { listsTooShort } from '../rows/total-row.ts';
+import { knownCameras, PartSum, type PieceActivity } from './part-sum.ts';
+import { readSamples, samplesRequests, type PartialMinuteReading } from './samples.ts';
 import { readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
-import { ShardSum } from './shard-sum.ts';
 
-/** What happened in a piece of a period, in one shard. */
-export interface ShardActivity {
-  readonly tally: Tally;
-  /** The cameras that sent events, perhaps more than once. */
-  readonly cameras: readonly string[];
-}
+/** What a period covers of a day that it does not cover as a whole. */
+export type PartOfDay = Extract<DayPiece, { whole: false }>;
 
-type PartOfDay = Extract<DayPiece, { whole: false }>;
-
-const NOTHING: ShardActivity = { tally: EMPTY_TALLY, cameras: [] };
-
-const sumOfActivities = (activities: readonly ShardActivity[]): ShardActivity => ({
-  tally: sumOf(activities.map(({ tally }) => tally)),
-  cameras: activities.flatMap(({ cameras }) => cameras),
-});
-
-/** Minutes of the day by their hour, there as minutes of the hour. */
-const byHour = (minutes: readonly number[]): ReadonlyMap<number, readonly number[]> =>
-  new Map(
-    Array.from(Map.groupBy(minutes, hourOfMinute), ([hour, ofHour]) => [hour, ofHour.map((minute) => minute % 60)]),
-  );
-
-const secondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
-  microsecondOfMinute(start),
-  microsecondOfMinute(end),
-];
-
-const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly RowRequest[] =>
-  partialMinutes.flatMap((partial) =>
-    Array.from(sampleRows(partial.minute, ...secondsOf(partial)), ([key, select]) => ({ key, select })),
-  );
+/** A bucket row to read, and the part of the day that each of the buckets wanted belongs to. */
+type BucketRows = ReadonlyMap<string, ReadonlyMap<number, PartOfDay>>;
 
 /**
  * Reads pieces of periods from the rows of one shard of a day: a whole day from its `total` rows (or a camera's rows), whole hours
  * and minutes from the `hours` and `hour` rows (or the camera's rows), and partial minutes from the `minute` rows: the sums over
  * the shard's stripes. All of one event is in one row of a piece, and each row is read as of one moment over all stripes, so no
- * event is ever half visible. All is read by key, so that the number of reads depends on neither the events nor the cameras.
- * Event rows are read only for seconds that have overflowed.
+ * event is ever half visible. All is read by key, so that the number of reads depends on neither the events nor the cameras; and
+ * every row is read once, however many parts of the day it serves. Event rows are read only for seconds that have overflowed.
  */
 export class ShardReader {
   readonly #source: ReadingSource;
@@ -68,81 +30,99 @@ export class ShardReader {
     this.#source = source;
   }
 
-  /** What all cameras of the shard did in a piece of the day. */
-  async piece(piece: DayPiece): Promise<ShardActivity> {
-    return piece.whole ? this.#day() : this.#partOfDay(piece);
+  /** What all cameras of the shard did in disjoint pieces of the day, in their order. @throws {StorageTrouble | DamagedRow} */
+  async pieces(pieces: readonly DayPiece[]): Promise<readonly PieceActivity[]> {
+    const parts = partsOf(pieces);
+    return parts === undefined ? [await this.#day()] : this.#parts(parts);
   }
 
-  /** What one camera, which is in the shard, did in a piece of the day. */
-  async pieceOfCamera(piece: DayPiece, cameraId: string): Promise<ShardActivity> {
-    return piece.whole ? this.#dayOfCamera(cameraId) : this.#partOfCamera(piece, cameraId);
+  /** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {StorageTrouble | DamagedRow} */
+  async piecesOfCamera(pieces: readonly DayPiece[], cameraId: string): Promise<readonly PieceActivity[]> {
+    const parts = partsOf(pieces);
+    return parts === undefined ? [await this.#dayOfCamera(cameraId)] : this.#partsOfCamera(parts, cameraId);
   }
 
-  async #day(): Promise<ShardActivity> {
+  async #day(): Promise<PieceActivity> {
     const stripes = await readShard(this.#source, [], 'cameras');
-    return sumOfActivities(
-      stripes.map(({ total }) => ({ tally: total?.tally ?? EMPTY_TALLY, cameras: total?.cameras?.ids ?? [] })),
+    return {
+      tally: sumOf(stripes.map(({ total }) => total?.tally ?? EMPTY_TALLY)),
+      ...knownCameras(stripes.flatMap(({ total }) => total?.cameras?.ids ?? [])),
+    };
+  }
+
+  async #parts(parts: readonly PartOfDay[]): Promise<readonly PieceActivity[]> {
+    const buckets = bucketRowsOf(parts);
+    const partialMinutes = parts.flatMap((part) => part.partialMinutes);
+    const stripes = await readShard(
+      this.#source,
+      [
+        ...Array.from(buckets, ([key, wanted]) => ({ key, select: bucketProperties([...wanted.keys()]) })),
+        ...samplesRequests(partialMinutes),
+      ],
+      'cameras',
     );
-  }
-
-  async #partOfDay({ hours, minutes, partialMinutes }: PartOfDay): Promise<ShardActivity> {
-    const buckets: readonly RowRequest[] = [
-      ...(hours.length === 0 ? [] : [{ key: HOURS_KEY, select: bucketProperties(hours) }]),
-      ...Array.from(byHour(minutes), ([hour, wanted]) => ({ key: hourKey(hour), select: bucketProperties(wanted) })),
-    ];
-    const stripes = await readShard(this.#source, [...buckets, ...samplesRequests(partialMinutes)], 'cameras');
-    const { samples, events } = await this.#samples(stripes, partialMinutes);
-    return sumOfActivities([
-      events,
-      ...stripes.map((reading): ShardActivity => {
-        const sum = new ShardSum();
-        for (const { key } of buckets) addBuckets(sum, reading.rows.get(key));
-        for (const sample of samples.get(reading.stripe) ?? []) sum.addSample(sample);
-        const tally = sum.tally([...(reading.total?.tally?.categories.keys() ?? [])]);
-        const cameras = sum.cameras(reading.total?.cameras?.ids ?? []);
-        if (tally === undefined || cameras === undefined) throw listsTooShort(this.#source.partition, reading.stripe);
-        return { tally, cameras };
+    const sums = new Map(parts.map((part) => [part, new PartSum(this.#source.partition, stripes)]));
+    for (const { stripe, rows } of stripes) {
+      for (const [key, wanted] of buckets) {
+        addBuckets(rows.get(key), (bucket, number) => {
+          const part = wanted.get(number);
+          if (part !== undefined) sums.get(part)?.addBucket(stripe, bucket);
+        });
+      }
+    }
+    await Promise.all(
+      Array.from(sums, async ([part, sum]) => {
+        for (const reading of await this.#samples(stripes, part)) sum.addSamples(reading);
       }),
-    ]);
+    );
+    return Array.from(sums.values(), (sum) => sum.activity());
   }
 
-  async #dayOfCamera(cameraId: string): Promise<ShardActivity> {
+  async #dayOfCamera(cameraId: string): Promise<PieceActivity> {
     const key = cameraKey(cameraId);
     const stripes = await readShard(this.#source, [{ key, select: CAMERA_DAY_PROPERTIES }], 'state');
-    return sumOfActivities(
-      stripes.map(({ rows }) => {
-        const row = rows.get(key);
-        return row === undefined ? NOTHING : { tally: cameraRowFrom(row).tally, cameras: [cameraId] };
-      }),
-    );
+    const tallies = stripes.flatMap(({ rows }) => {
+      const row = rows.get(key);
+      return row === undefined ? [] : [cameraRowFrom(row).tally];
+    });
+    return { tally: sumOf(tallies), ...knownCameras(tallies.length === 0 ? [] : [cameraId]) };
   }
 
-  async #partOfCamera({ hours, minutes, partialMinutes }: PartOfDay, cameraId: string): Promise<ShardActivity> {
-    const wanted = byHour(minutes);
-    const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, wanted.keys()) };
-    const sampled = samplesRequests(partialMinutes);
+  async #partsOfCamera(parts: readonly PartOfDay[], cameraId: string): Promise<readonly PieceActivity[]> {
+    const hours = new Set(parts.flatMap((part) => part.hours));
+    const hoursOfMinutes = new Set(parts.flatMap((part) => part.minutes.map(hourOfMinute)));
+    const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
+    const sampled = samplesRequests(parts.flatMap((part) => part.partialMinutes));
     const stripes = await readShard(this.#source, [request, ...sampled], sampled.length === 0 ? 'state' : 'tally');
-    const cameras = await this.#camerasOf(stripes, request, sampled);
-    const { samples, events } = await this.#samples(stripes, partialMinutes, cameraId);
-    const tallies = stripes.map(({ stripe, total }): Tally => {
-      const stored = cameras.get(stripe);
-      if (stored === undefined) return EMPTY_TALLY;
-      const row = cameraRowFrom(stored);
-      const sum = new ShardSum();
-      for (const sample of samples.get(stripe) ?? []) if (sample.cameraIndex === row.index) sum.addSample(sample);
-      const tally = sum.tally([...(total?.tally?.categories.keys() ?? [])]);
-      if (tally === undefined) throw listsTooShort(this.#source.partition, stripe);
-      const whole = decodingRow(stored, () => [
-        ...hours.map((hour) => row.hours.get(hour)?.tally ?? EMPTY_TALLY),
-        ...[...wanted].flatMap(([hour, own]) => {
-          const ofHour = minutesOf(row, hour);
-          return own.map((minute) => ofHour.get(minute) ?? EMPTY_TALLY);
-        }),
-      ]);
-      return sumOf([tally, ...whole]);
+    const stored = await this.#camerasOf(stripes, request, sampled);
+    const rows = Array.from(stored, ([stripe, row]) => {
+      const camera = cameraRowFrom(row);
+      const minutes = decodingRow(
+        row,
+        () => new Map(Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)])),
+      );
+      return { stripe, camera, minutes };
     });
-    const tally = sumOf([...tallies, events.tally]);
-    return { tally, cameras: tally.events > 0 ? [cameraId] : [] };
+    return Promise.all(
+      parts.map(async (part): Promise<PieceActivity> => {
+        const sum = new PartSum(this.#source.partition, stripes);
+        for (const { samples, events } of await this.#samples(stripes, part, cameraId)) {
+          const own = rows.map(
+            ({ stripe, camera }) =>
+              [stripe, (samples.get(stripe) ?? []).filter(({ cameraIndex }) => cameraIndex === camera.index)] as const,
+          );
+          sum.addSamples({ samples: new Map(own), events });
+        }
+        const whole = rows.map(({ camera, minutes }) =>
+          sumOf([
+            ...part.hours.map((hour) => camera.hours.get(hour)?.tally ?? EMPTY_TALLY),
+            ...part.minutes.map((minute) => minutes.get(hourOfMinute(minute))?.get(minute % 60) ?? EMPTY_TALLY),
+          ]),
+        );
+        const tally = sumOf([sum.tally(), ...whole]);
+        return { tally, ...knownCameras(tally.events > 0 ? [cameraId] : []) };
+      }),
+    );
   }
 
   /**
@@ -166,90 +146,39 @@ export class ShardReader {
     return found(await readShard(this.#source, [request], 'state'));
   }
 
-  /**
-   * The samples of partial minutes, by stripe. A second that has overflowed in any stripe is read from its event rows, of all cameras
-   * or one, for all stripes: only such seconds, because of a closed day no other event rows are left.
-   */
   async #samples(
     stripes: readonly StripeReading[],
-    partialMinutes: readonly PartialMinute[],
+    { partialMinutes }: PartOfDay,
     cameraId?: string,
-  ): Promise<{ samples: ReadonlyMap<number, readonly StoredSample[]>; events: ShardActivity }> {
-    const samples = new Map<number, StoredSample[]>();
-    const overflowed = new Map<PartialMinute, ReadonlySet<number>>();
-    for (const partial of partialMinutes) {
-      const minuteRows = stripes.flatMap(({ stripe, rows }) =>
-        minuteRowsIn(rows, partial).map((minuteRow) => ({ stripe, minuteRow })),
-      );
-      const seconds = new Set(minuteRows.flatMap(({ minuteRow }) => overflowedSecondsOf(minuteRow.row)));
-      if (seconds.size > 0) overflowed.set(partial, seconds);
-      for (const { stripe, minuteRow } of minuteRows) {
-        const own = decodingRow(minuteRow.stored, () => samplesBeside(seconds, minuteRow.row, partial));
-        samples.set(stripe, [...(samples.get(stripe) ?? []), ...own]);
-      }
-    }
-    const events = await Promise.all(
-      Array.from(overflowed, async ([partial, seconds]) => this.#events(partial, seconds, cameraId)),
-    );
-    return { samples, events: sumOfActivities(events) };
-  }
-
-  /** The events in some seconds of a partial minute. */
-  async #events(
-    { minute, start, end }: PartialMinute,
-    seconds: ReadonlySet<number>,
-    cameraId: string | undefined,
-  ): Promise<ShardActivity> {
-    const { table, partition, read } = this.#source;
-    const range = eventsOfMinute(minute, cameraId);
-    // One query from the first of them to the last. A condition for each second would be more than a filter may have.
-    const [first, last] = [Math.min(...seconds), Math.max(...seconds)];
-    const startOfMinute = start - BigInt(microsecondOfMinute(start));
-    const from = laterOf(start, instantFrom(startOfMinute + BigInt(first * SECOND)));
-    const to = earlierOf(end, instantFrom(startOfMinute + BigInt((last + 1) * SECOND - 1)));
-    const filter = `ts_utc ge '${sortableInstant(from)}' and ts_utc le '${sortableInstant(to)}'`;
-    const select = [...INSTANT_PROPERTIES, ...CONTRIBUTION_PROPERTIES];
-    const found = await read(async () => table.all(partition, range, { select, filter }));
-    const rows = found.filter((row) => seconds.has(secondOf(microsecondOfMinute(instantOf(row)))));
-    return {
-      tally: sumOf(rows.map(contributionFrom)),
-      cameras: rows.map((row) => decodingRow(row, () => parseEventKey(row.rowKey).cameraId)),
-    };
+  ): Promise<readonly PartialMinuteReading[]> {
+    return Promise.all(partialMinutes.map(async (partial) => readSamples(this.#source, stripes, partial, cameraId)));
   }
 }
 
-/** Adds the buckets that were read of a row to a sum. */
-const addBuckets = (sum: ShardSum, row: StoredRow | undefined): void => {
-  if (row === undefined) return;
-  decodingRow(row, () => {
-    for (const bucket of bucketsFrom(row).values()) sum.addBucket(bucket);
-  });
+/** The parts that pieces of one day are; undefined where the piece is the whole day. */
+const partsOf = (pieces: readonly DayPiece[]): readonly PartOfDay[] | undefined => {
+  const parts = pieces.flatMap((piece) => (piece.whole ? [] : [piece]));
+  return parts.length < pieces.length ? undefined : parts;
 };
 
-const laterOf = (left: Instant, right: Instant): Instant => (left > right ? left : right);
-const earlierOf = (left: Instant, right: Instant): Instant => (left < right ? left : right);
+/** The rows of hours and minutes that parts need. */
+const bucketRowsOf = (parts: readonly PartOfDay[]): BucketRows => {
+  const rows = new Map<string, Map<number, PartOfDay>>();
+  const want = (key: string, number: number, part: PartOfDay): void => {
+    const wanted = rows.get(key) ?? new Map<number, PartOfDay>();
+    rows.set(key, wanted.set(number, part));
+  };
+  for (const part of parts) {
+    for (const hour of part.hours) want(HOURS_KEY, hour, part);
+    for (const minute of part.minutes) want(hourKey(hourOfMinute(minute)), minute % 60, part);
+  }
+  return rows;
+};
 
-/** A `minute` row as it is stored, and what is in it. */
-interface StoredMinuteRow {
-  readonly stored: StoredRow;
-  readonly row: MinuteRow;
-}
-
-/** The `minute` rows of a partial minute in one stripe. */
-const minuteRowsIn = (rows: ReadonlyMap<string, StoredRow>, partial: PartialMinute): readonly StoredMinuteRow[] =>
-  [...sampleRows(partial.minute, ...secondsOf(partial)).keys()].flatMap((key) => {
-    const stored = rows.get(key);
-    return stored === undefined ? [] : [{ stored, row: minuteRowFrom(stored) }];
+/** Hands over the buckets that were read of a row. */
+const addBuckets = (row: StoredRow | undefined, add: (bucket: Bucket, number: number) => void): void => {
+  if (row === undefined) return;
+  decodingRow(row, () => {
+    for (const [number, bucket] of bucketsFrom(row)) add(bucket, number);
   });
-
-/** The samples of a partial minute in one of its rows, without those of some seconds. */
-const samplesBeside = (
-  seconds: ReadonlySet<number>,
-  row: MinuteRow,
-  partial: PartialMinute,
-): readonly StoredSample[] => {
-  const others = seconds.size === 0 ? row : new Map([...row].filter(([second]) => !seconds.has(second)));
-  const samples = samplesOf(others, ...secondsOf(partial));
-  if (samples === undefined) throw new RangeError('the seconds that have overflowed were left out');
-  return samples;
 };

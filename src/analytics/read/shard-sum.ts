@@ -31,14 +31,25 @@ export class ShardSum {
     return this.#tally.named(categories);
   }
 
+  /** How many cameras sent it; undefined where the shard's list of so many cameras is older than what was added. */
+  countCameras(listed: number): number | undefined {
+    const indexes = this.#indexes();
+    for (const index of indexes) if (index >= listed) return undefined;
+    return indexes.size;
+  }
+
   /** The cameras that sent it; undefined where the shard's list of cameras is older than what was added: read it again. */
   cameras(ids: readonly string[]): readonly string[] | undefined {
     const cameras: string[] = [];
-    for (const index of new Set([...indexesIn(this.#active), ...this.#cameras])) {
+    for (const index of this.#indexes()) {
       const id = ids[index];
       if (id === undefined) return undefined;
       cameras.push(id);
     }
     return cameras;
+  }
+
+  #indexes(): ReadonlySet<number> {
+    return new Set([...indexesIn(this.#active), ...this.#cameras]);
   }
 }

@@ -5,7 +5,7 @@ import { dayOf, MICROSECONDS, type Day } from '../model/day.ts';
 import { instantFrom, type Instant } from '../model/instant.ts';
 import { DamagedRow } from '../rows/damaged-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { UnknownFormat } from '../rows/format.ts';
+import { LaterFormat } from '../rows/format.ts';
 import { openDaysBefore } from '../rows/open-days.ts';
 import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
 import type { CounterTable } from '../rows/table.ts';
@@ -80,11 +80,11 @@ const isExpected = (error: unknown): boolean =>
   error instanceof StorageTrouble ||
   error instanceof WriteConflict ||
   error instanceof DamagedRow ||
-  error instanceof UnknownFormat;
+  error instanceof LaterFormat;
 
 const fieldsOf = (error: unknown): LogFields => {
   const kind = error instanceof Error ? error.name : typeof error;
-  return error instanceof DamagedRow || error instanceof UnknownFormat
+  return error instanceof DamagedRow || error instanceof LaterFormat
     ? { kind, partition: error.partitionKey, row: error.rowKey }
     : { kind };
 };

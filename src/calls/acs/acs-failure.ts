@@ -1,12 +1,11 @@
 import { readSdkError, type Unanswered } from '../../azure/sdk-error.ts';
 import type { ResultCodes } from '../call-event.ts';
 import { PhoneLineError, type PhoneLineFailure } from '../phone-line.ts';
-import { reasonInWords } from './result-reason.ts';
+import { meaningOfResult } from './result-meaning.ts';
 
 /** A failed request to ACS. */
 export interface AcsFailure extends ResultCodes {
-  /** `not sent`: the request surely never reached ACS. */
-  readonly kind: PhoneLineFailure | 'not sent';
+  readonly kind: PhoneLineFailure;
   /** In words, safe to log and to answer. */
   readonly reason: string;
   /** How long ACS asked to wait, in milliseconds. */
@@ -25,11 +24,11 @@ export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
   const codes = { code: status, subCode };
   const throttled =
     status === 429 ||
-    reasonInWords({ subCode }) === 'throttled' ||
+    meaningOfResult({ subCode }).meaning === 'throttled' ||
     // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of ACS.
     (status === 503 && retryAfterMs !== undefined);
   if (throttled) return { kind: 'throttled', reason: 'throttled', waitMs: retryAfterMs, ...codes };
-  if (status === 404) return { kind: 'gone', reason: reasonInWords(codes) ?? 'not found', ...codes };
+  if (status === 404) return { kind: 'gone', reason: meaningOfResult(codes).reason ?? 'not found', ...codes };
   if (status === 408 || status >= 500) return { kind: 'unanswered', reason: `answered ${status}`, code: status };
   if (status < 400) return { kind: 'unanswered', reason: 'unexpected answer', code: status };
   return { kind: 'refused', reason: reasonOfRefusal(status, subCode), ...codes };
@@ -46,9 +45,9 @@ const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
 
 // The status of a refused request is HTTP's: only the sub-code has a meaning for the call.
 const reasonOfRefusal = (status: number, subCode: number | undefined): string =>
-  reasonInWords({ subCode }) ??
+  meaningOfResult({ subCode }).reason ??
   (status === 401 || status === 403 ? 'the phone service does not accept this app' : `refused (${status})`);
 
 /** A failed request to ACS as the error of the PhoneLine port. */
 export const phoneLineError = (failure: AcsFailure): PhoneLineError =>
-  new PhoneLineError(failure.kind === 'not sent' ? 'refused' : failure.kind, failure.reason, failure);
+  new PhoneLineError(failure.kind, failure.reason, failure);

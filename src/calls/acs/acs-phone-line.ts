@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CallAutomationClient, type TextSource, VoiceKind } from '@azure/communication-call-automation';
+import {
+  CallAutomationClient,
+  type CallInvite,
+  type TextSource,
+  VoiceKind,
+} from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../settings.ts';
 import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
-import type { AlertType } from '../alert-types.ts';
-import { type CallContext, formatCallContext } from '../call-context.ts';
+import { type AttemptRef, formatCallContext } from '../call-context.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
-import { LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
+import { meaningOfResult } from './result-meaning.ts';
+import { type CallOrder, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
@@ -31,7 +36,7 @@ interface Bounds {
   readonly attempts: number;
 }
 
-const CALL_ATTEMPT = { attemptMs: 5_000, attempts: 3 };
+const CALL: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 // Without an answer it is not repeated, so one attempt may take longer.
 const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
@@ -41,10 +46,12 @@ const FIRST_PAUSE_MS = 200;
 const FIRST_THROTTLE_PAUSE_MS = 1_000;
 const LONGEST_FLOOR_MS = 2_000;
 
+/** Who calls: an ACS number, or a Teams resource account (Teams Phone extensibility). */
+export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
+
 /** Settings of the line. */
 export interface AcsLineOptions {
-  /** The caller's number. */
-  readonly sourcePhoneNumber: string;
+  readonly caller: Caller;
   /** Text to speech. Without it, the call connects and stays silent. */
   readonly cognitiveServicesEndpoint: string;
   /** The callback paths are below it. Without a slash at its end. */
@@ -52,8 +59,8 @@ export interface AcsLineOptions {
 }
 
 /**
- * The telephone line of Azure Communication Services. All attempts to call, or to hang up, have the same repeatability id, with which ACS
- * acts once. Requests to speak cannot have one.
+ * The telephone line of Azure Communication Services. All requests of one order to call, or to hang up, have the same repeatability id, with
+ * which ACS acts once. Requests to speak cannot have one.
  */
 export class AcsPhoneLine implements PhoneLine {
   readonly #client: () => CallAutomationClient;
@@ -64,36 +71,40 @@ export class AcsPhoneLine implements PhoneLine {
     this.#options = options;
   }
 
-  async call(number: PhoneNumber, alertType: AlertType, context: CallContext, withinMs: number): Promise<CallId> {
-    const { sourcePhoneNumber, cognitiveServicesEndpoint, callbackBaseUrl } = this.#options;
-    const requestOptions = repeatable();
-    const { callConnectionProperties } = await attempt(isSafeToRepeat, { ...CALL_ATTEMPT, withinMs }, (abortSignal) =>
+  async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallOrder): Promise<CallId> {
+    const { caller, cognitiveServicesEndpoint } = this.#options;
+    const requestOptions = repeatable(ref.attemptId, firstSentAt);
+    const ask = (abortSignal: AbortSignal) =>
       this.#client().createCall(
-        { targetParticipant: { phoneNumber: number }, sourceCallIdNumber: { phoneNumber: sourcePhoneNumber } },
-        `${callbackBaseUrl}/api/${alertType.callbackPath}`,
+        inviteTo(number, caller),
+        `${callbackBaseUrl ?? this.#options.callbackBaseUrl}/api/${alertType.callbackPath}`,
         {
-          operationContext: formatCallContext(context),
+          operationContext: formatCallContext(ref),
           callIntelligenceOptions: { cognitiveServicesEndpoint },
+          ...('teamsResourceAccountId' in caller
+            ? { teamsAppSource: { teamsAppId: caller.teamsResourceAccountId } }
+            : {}),
           abortSignal,
           requestOptions,
         },
-      ),
-    );
+      );
+    // Throttled: whoever asked knows better when to ask again.
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwNoLine);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
   }
 
-  async speak(callId: CallId, text: string, context?: CallContext): Promise<void> {
+  async speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
-    const options = { loop: false, ...(context === undefined ? {} : { operationContext: formatCallContext(context) }) };
+    const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
     await attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal }));
   }
 
   async hangUp(callId: CallId): Promise<void> {
     const connection = this.#client().getCallConnection(callId);
-    const requestOptions = repeatable();
+    const requestOptions = repeatable(randomUUID(), Date.now());
     try {
       await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
     } catch (error) {
@@ -103,15 +114,29 @@ export class AcsPhoneLine implements PhoneLine {
   }
 }
 
-// Replaces the SDK's own headers: it makes a new repeatability id for every attempt.
-const repeatable = () => ({
+// What ACS answers when all lines of a number are taken is not published. A 403 may be that, and passes; or the app has lost its role.
+const throwNoLine = (error: unknown): never => {
+  const isForbidden = error instanceof PhoneLineError && error.failure === 'refused' && error.code === 403;
+  if (!isForbidden || meaningOfResult({ subCode: error.subCode }).meaning !== undefined) throw error;
+  throw new PhoneLineError('throttled', 'refused (403): no line is free, or this app has no role there', error);
+};
+
+const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({
+  targetParticipant: { phoneNumber: number },
+  ...('phoneNumber' in caller ? { sourceCallIdNumber: { phoneNumber: caller.phoneNumber } } : {}),
+});
+
+// Replaces the SDK's own headers: it makes a new repeatability id for every request.
+const repeatable = (id: string, firstSentAt: number) => ({
   customHeaders: {
-    'Repeatability-Request-ID': randomUUID(),
-    'Repeatability-First-Sent': new Date().toUTCString(),
+    'Repeatability-Request-ID': id,
+    'Repeatability-First-Sent': new Date(firstSentAt).toUTCString(),
   },
 });
 
-const hadNoEffect = (failure: AcsFailure): boolean => failure.kind === 'throttled' || failure.kind === 'not sent';
+const hadNoEffect = ({ kind }: AcsFailure): boolean => kind === 'throttled' || kind === 'not sent';
+
+const mayHaveFailed = ({ kind }: AcsFailure): boolean => kind === 'unanswered' || kind === 'not sent';
 
 const isSafeToRepeat = (failure: AcsFailure): boolean => hadNoEffect(failure) || failure.kind === 'unanswered';
 
@@ -122,6 +147,7 @@ const attempt = async <Answer>(
   send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const end = performance.now() + withinMs;
+  let unclear: AcsFailure | undefined;
   for (let sent = 0, throttled = 0; ;) {
     const left = end - performance.now();
     try {
@@ -130,13 +156,15 @@ const attempt = async <Answer>(
       const failure = judgeAcsError(error, Date.now());
       if (failure.kind === 'throttled') throttled += 1;
       else sent += 1;
+      if (failure.kind === 'unanswered') unclear = failure;
       const floorMs = Math.min(LONGEST_FLOOR_MS, FIRST_PAUSE_MS * 2 ** (sent + throttled - 1)) * (0.5 + Math.random());
       const pauseMs =
         failure.kind === 'throttled'
           ? Math.max(floorMs, failure.waitMs ?? FIRST_THROTTLE_PAUSE_MS * throttled)
           : floorMs;
       const isLast = sent >= attempts || performance.now() + pauseMs >= end;
-      if (isLast || !mayRepeat(failure)) throw phoneLineError(failure);
+      // An earlier request of these may have been done, whatever this one was answered; but a call that is gone is gone.
+      if (isLast || !mayRepeat(failure)) throw phoneLineError(failure.kind === 'gone' ? failure : (unclear ?? failure));
       await sleep(pauseMs);
     }
   }

@@ -5,7 +5,7 @@ import { parseCallContext } from '../call-context.ts';
 import type { CallEvent, CallEventKind } from '../call-event.ts';
 import { parseCallId } from '../call-id.ts';
 import type { MalformedEvent, ParseCallEvents } from '../callbacks.ts';
-import { reasonInWords } from './result-reason.ts';
+import { meaningOfResult } from './result-meaning.ts';
 
 /** The ACS event types that are used here. Compared exactly: `Microsoft.Communication.playFailed` is another type. */
 const KIND_OF_TYPE = {
@@ -72,6 +72,6 @@ const readEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
   const callId = parseCallId(data?.callConnectionId);
   if (data === undefined || callId === undefined) return undefined;
   const { resultInformation: codes, operationContext } = data;
-  const reason = reasonInWords(codes);
-  return { kind, callId, result: { ...codes, reason }, context: parseCallContext(operationContext) };
+
+  return { kind, callId, result: { ...codes, ...meaningOfResult(codes) }, attempt: parseCallContext(operationContext) };
 };

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import type { CallId } from '../call-id.ts';
 import { type CallRecord, mostAdvanced, type Step } from '../call-record.ts';
 import { callRowAddress, callRowValues, parseCallRow } from './call-rows.ts';
-import { type CallsTable, CallsTableUnavailable } from './calls-table.ts';
+import { type Rows, RowsUnavailable } from './rows.ts';
 
 /** The result of a step. */
 export interface StepResult<Action> {
@@ -27,10 +27,10 @@ const REMEMBERED_CALLS = 10_000;
  * take its place: an alert that is heard twice beats silence.
  */
 export class CallLedger {
-  readonly #table: CallsTable;
+  readonly #table: Rows;
   readonly #remembered = new LRUCache<CallId, CallRecord>({ max: REMEMBERED_CALLS });
 
-  constructor(table: CallsTable) {
+  constructor(table: Rows) {
     this.#table = table;
   }
 
@@ -49,16 +49,16 @@ export class CallLedger {
     decide: (known: CallRecord | undefined) => Step<Action>,
     log: Log,
   ): Promise<StepResult<Action>> {
-    // A call only moves forward: a step that changes nothing in an older record changes nothing in the newest.
+    // What is remembered may be old. It spares a look at the table only where no later state could need the step.
     const remembered = this.#remembered.get(callId);
     if (remembered !== undefined) {
-      const { action, next } = decide(remembered);
-      if (action === 'nothing' && next === undefined) return { action, record: remembered, shared: true };
+      const { action, never } = decide(remembered);
+      if (never === true) return { action, record: remembered, shared: true };
     }
     try {
       return await this.#stepInTable(callId, decide);
     } catch (error) {
-      if (!(error instanceof CallsTableUnavailable)) throw error;
+      if (!(error instanceof RowsUnavailable)) throw error;
       log.warn('call records unreachable', { call_id: callId, kind: error.kind });
       return this.#stepInMemory(callId, decide);
     }
@@ -70,9 +70,9 @@ export class CallLedger {
   ): Promise<StepResult<Action>> {
     const address = callRowAddress(callId);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const row = await this.#table.read(address);
+      const row = await this.#table.read(address, 'in a call');
       const stored = row === undefined ? undefined : parseCallRow(row);
-      if (row !== undefined && stored === undefined) throw new CallsTableUnavailable('unknown row');
+      if (row !== undefined && stored === undefined) throw new RowsUnavailable('unknown row');
 
       const known = mostAdvanced(stored, this.#remembered.get(callId));
       const { action, next } = decide(known);
@@ -86,7 +86,7 @@ export class CallLedger {
       }
       await sleep(Math.random() * LONGEST_PAUSE_MS);
     }
-    throw new CallsTableUnavailable('contended');
+    throw new RowsUnavailable('contended');
   }
 
   // Answers to writes may come out of order.

@@ -1,41 +1,37 @@
-import type { TableClient, TableEntityResult } from '@azure/data-tables';
+import type { TableClient, TableEntityResult, TransactionAction } from '@azure/data-tables';
 
 import { readSdkError, type SdkFailure } from '../../azure/sdk-error.ts';
-
-/** A row's address in the `calls` table. */
-export interface RowAddress {
-  readonly partitionKey: string;
-  readonly rowKey: string;
-}
-
-/** The values of a row; times are `Date`s. A property that is undefined is not stored. */
-export type RowValues = Readonly<Record<string, string | number | Date | undefined>>;
-
-/** A row as it was read, with the ETag that a later write must send. */
-export interface StoredRow {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly etag: string;
-}
-
-/** The table did not answer in time, or with an error. A write may have been done. */
-export class CallsTableUnavailable extends Error {
-  override readonly name = 'CallsTableUnavailable';
-  /** An error code, an HTTP status or a few words; never the SDK's message. */
-  readonly kind: string;
-
-  constructor(kind: string) {
-    super('The calls table cannot be used.');
-    this.kind = kind;
-  }
-}
+import {
+  type CommitResult,
+  type KeyRange,
+  type RowAddress,
+  type RowChange,
+  type Rows,
+  RowsUnavailable,
+  type RowValues,
+  type StoredRow,
+} from './rows.ts';
 
 // Short: a callee hears silence meanwhile. Long enough to fetch the process's first token.
 const DEADLINE_MS = 1_500;
 // After a request that was not answered in time, further requests fail at once for so long.
 const FAIL_AFTER_DEADLINE_MS = 5_000;
+// Nobody listens to silence while a notification is written or looked up.
+const PATIENT_DEADLINE_MS = 3_000;
+const ROWS_A_PAGE = 1_000;
 
-/** Rows with compare-and-swap. Every method throws {@link CallsTableUnavailable} and nothing else. */
-export class CallsTable {
+/** How long a request may take. */
+interface Bounds {
+  readonly deadlineMs: number;
+  /** Whether it fails at once while the table was found not to answer. */
+  readonly failsFast: boolean;
+}
+
+const IN_A_CALL: Bounds = { deadlineMs: DEADLINE_MS, failsFast: true };
+const PATIENT: Bounds = { deadlineMs: PATIENT_DEADLINE_MS, failsFast: false };
+
+/** The table `calls`. Every method throws {@link RowsUnavailable} and nothing else. */
+export class CallsTable implements Rows {
   readonly #client: () => TableClient;
   #failsUntil = 0;
 
@@ -44,23 +40,17 @@ export class CallsTable {
     this.#client = client;
   }
 
-  /** The row; undefined where there is none. */
-  async read({ partitionKey, rowKey }: RowAddress): Promise<StoredRow | undefined> {
-    const row = await this.#request<TableEntityResult<Record<string, unknown>> | undefined>(
-      (abortSignal) => this.#client().getEntity(partitionKey, rowKey, { abortSignal }),
-      (failure) => (failure.status === 404 ? { answer: undefined } : undefined),
+  async read({ partitionKey, rowKey }: RowAddress, patience: 'in a call' | 'patient'): Promise<StoredRow | undefined> {
+    return this.#request(
+      patience === 'patient' ? PATIENT : IN_A_CALL,
+      async (abortSignal) => storedRow(await this.#client().getEntity(partitionKey, rowKey, { abortSignal })),
+      isMissing,
     );
-    return row === undefined ? undefined : { values: row, etag: row.etag };
   }
 
-  /**
-   * Inserts a row, or replaces the one that was read.
-   *
-   * @param readEtag the ETag of the row that was read; undefined: insert
-   * @returns the new ETag; undefined where another writer was first
-   */
   write(address: RowAddress, values: RowValues, readEtag: string | undefined): Promise<string | undefined> {
     return this.#request(
+      IN_A_CALL,
       async (abortSignal) => {
         const row = { ...address, ...values };
         const { etag } =
@@ -69,32 +59,82 @@ export class CallsTable {
             : await this.#client().updateEntity(row, 'Replace', { etag: readEtag, abortSignal });
         return etag;
       },
-      ({ status }) => (status === 409 || status === 412 || status === 404 ? { answer: undefined } : undefined),
+      hasConflict,
+    );
+  }
+
+  async list(partitionKey: string, { from, to }: KeyRange, mostRows = Infinity): Promise<readonly StoredRow[]> {
+    const filter = `PartitionKey eq '${partitionKey}' and RowKey ge '${from}' and RowKey le '${to}'`;
+    const rows: StoredRow[] = [];
+    let continuationToken: string | undefined;
+    do {
+      const page = await this.#request(
+        PATIENT,
+        async (abortSignal) => {
+          const pages = this.#client()
+            .listEntities({ queryOptions: { filter }, abortSignal })
+            .byPage({
+              maxPageSize: Math.min(ROWS_A_PAGE, mostRows),
+              ...(continuationToken === undefined ? {} : { continuationToken }),
+            });
+          for await (const found of pages) return found;
+          return undefined;
+        },
+        () => false,
+      );
+      rows.push(...(page ?? []).map(storedRow));
+      continuationToken = page?.continuationToken;
+    } while (continuationToken !== undefined && rows.length < mostRows);
+    return rows.slice(0, mostRows);
+  }
+
+  async commit(partitionKey: string, changes: readonly RowChange[]): Promise<CommitResult> {
+    const done = await this.#request(
+      PATIENT,
+      async (abortSignal) => {
+        await this.#client().submitTransaction(
+          changes.map((change) => actionOf(partitionKey, change)),
+          { abortSignal },
+        );
+        return 'done' as const;
+      },
+      hasConflict,
+    );
+    return done ?? 'conflict';
+  }
+
+  async delete({ partitionKey, rowKey }: RowAddress): Promise<void> {
+    await this.#request(
+      PATIENT,
+      (abortSignal) => this.#client().deleteEntity(partitionKey, rowKey, { abortSignal }),
+      isMissing,
     );
   }
 
   async #request<Answer>(
+    { deadlineMs, failsFast }: Bounds,
     send: (abortSignal: AbortSignal) => Promise<Answer>,
-    meaningOf: (failure: SdkFailure) => { readonly answer: Answer } | undefined,
-  ): Promise<Answer> {
-    if (performance.now() < this.#failsUntil) throw new CallsTableUnavailable('deadline');
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    meansNone: (failure: SdkFailure) => boolean,
+  ): Promise<Answer | undefined> {
+    if (failsFast && performance.now() < this.#failsUntil) throw new RowsUnavailable('deadline');
+    const deadline = AbortSignal.timeout(deadlineMs);
     for (let created = false; ; created = true) {
       try {
-        return await send(deadline);
+        const answer = await send(deadline);
+        this.#failsUntil = 0;
+        return answer;
       } catch (error) {
         if (deadline.aborted) {
           this.#failsUntil = performance.now() + FAIL_AFTER_DEADLINE_MS;
-          throw new CallsTableUnavailable('deadline');
+          throw new RowsUnavailable('deadline');
         }
         const failure = readSdkError(error);
         if (failure.code === 'TableNotFound' && !created) {
           await this.#create(deadline);
           continue;
         }
-        const meaning = failure.code === 'TableNotFound' ? undefined : meaningOf(failure);
-        if (meaning === undefined) throw unavailable(failure);
-        return meaning.answer;
+        if (meansNone(failure)) return undefined;
+        throw unavailable(failure);
       }
     }
   }
@@ -109,5 +149,30 @@ export class CallsTable {
   }
 }
 
-const unavailable = ({ code, status, unanswered }: SdkFailure): CallsTableUnavailable =>
-  new CallsTableUnavailable(code ?? unanswered ?? String(status));
+// A 404 without the code of Table Storage comes from something else in between: it says nothing about rows.
+const isMissing = ({ status, code }: SdkFailure): boolean =>
+  status === 404 && (code === 'ResourceNotFound' || code === 'EntityNotFound');
+
+const hasConflict = (failure: SdkFailure): boolean =>
+  failure.status === 409 || failure.status === 412 || isMissing(failure);
+
+const storedRow = (entity: TableEntityResult<Record<string, unknown>>): StoredRow => ({
+  values: entity,
+  rowKey: entity.rowKey ?? '',
+  etag: entity.etag,
+});
+
+const actionOf = (partitionKey: string, change: RowChange): TransactionAction => {
+  const address = { partitionKey, rowKey: change.rowKey };
+  switch (change.kind) {
+    case 'insert':
+      return ['create', { ...address, ...change.values }];
+    case 'replace':
+      return ['update', { ...address, ...change.values }, 'Replace', { etag: change.etag }];
+    case 'delete':
+      return ['delete', address];
+  }
+};
+
+const unavailable = ({ code, status, unanswered }: SdkFailure): RowsUnavailable =>
+  new RowsUnavailable(code ?? unanswered ?? String(status));

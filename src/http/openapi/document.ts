@@ -8,6 +8,7 @@ import {
 import { UNEXPECTED_DETAIL } from '../error-edge.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
 import { type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
+import { CONDITIONAL } from '../route/conditional.ts';
 import { type DescribedContent, tooLargeDetail } from '../route/body.ts';
 import type { Operation, Route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
@@ -56,13 +57,14 @@ const describeOperation = (operation: Operation, authLevel: Route['authLevel']):
     ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
     responses: {
       ...(authLevel === 'function' && { 401: KEY_REFUSED }),
-      ...mapValues(operation.answers, describeAnswer),
+      ...describeAnswers(operation),
       ...describeProblems({ ...derivedProblems(operation), ...operation.problems }),
     },
   };
 };
 
-const describeParameters = ({ path, query, headers }: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
+const describeParameters = (operation: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
+  const { path, query, headers = operation.conditional === true ? CONDITIONAL.requestHeaders : undefined } = operation;
   const given = { ...(path && { path }), ...(query !== 'any' && { query }), ...(headers && { header: headers }) };
   const isEmpty = Object.values(given).every(({ shape }) => Object.keys(shape).length === 0);
   return isEmpty ? {} : { requestParams: given };
@@ -79,6 +81,17 @@ const derivedProblems = ({ body }: Operation): ProblemAnswers => ({
     detail: UNEXPECTED_DETAIL,
   },
 });
+
+const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiResponsesObject => {
+  const described = mapValues(answers, describeAnswer);
+  if (conditional !== true) return described;
+  const headers = CONDITIONAL.answerHeaders;
+  return {
+    ...described,
+    200: { ...described[200], description: answers[200]?.description ?? '', headers },
+    304: { description: CONDITIONAL.notModified, headers },
+  };
+};
 
 const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
   description,

@@ -5,7 +5,7 @@ import type { ProblemInit, ProblemStatus } from '../problem.ts';
 /**
  * An answer of an operation that did what it was asked, as its declaration has it.
  *
- * With a `schema` alone the body is JSON; with a `mediaType` the handler gives the body as text.
+ * With a `schema` alone the body is JSON; with a `mediaType` the handler gives the body as text or bytes.
  */
 export interface Answer {
   readonly description: string;
@@ -25,7 +25,7 @@ export type Given<Of extends Answers> = {
 }[keyof Of];
 
 type GivenBody<Of> = Of extends { mediaType: string }
-  ? { readonly body: string }
+  ? { readonly body: string | Uint8Array }
   : Of extends { schema: infer Schema extends z.ZodType }
     ? { readonly jsonBody: Immutable<z.input<Schema>> }
     : unknown;

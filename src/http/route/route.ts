@@ -6,6 +6,7 @@ import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import type { Answers, Given, ProblemAnswers } from './answers.ts';
 import { readJson, type RequestBody } from './body.ts';
+import { conditionalHeaders, entityTag, isKnown } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
 /** The methods that the service answers. */
@@ -27,8 +28,8 @@ type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown ex
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The body as text; its media type is the declared one. */
-  readonly body?: string;
+  /** The body as text or bytes; its media type is the declared one. */
+  readonly body?: string | Uint8Array;
   readonly jsonBody?: unknown;
 }
 
@@ -51,12 +52,14 @@ export interface Operation<
   readonly query: Query & (z.ZodObject | 'any');
   readonly headers?: Headers & z.ZodObject;
   readonly body?: RequestBody<Body>;
+  /** True: a 200 with a JSON body has an ETag, and is a 304 for a caller who has it already. */
+  readonly conditional?: boolean;
   /**
    * Checks the token of a callback, before anything else of the request is read.
    *
    * @throws {Problem} where the token is not believed
    */
-  readonly callbackToken?: (authorization: string | null) => Promise<void>;
+  readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
   readonly answers: Of;
   /** Besides those that the description derives: 401 for a function key, 413 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
@@ -124,18 +127,22 @@ export const route = (declared: RouteDeclaration): Route => ({
 });
 
 const respond = async (
-  { callbackToken, path, query, headers, body, answers, handle }: Operation,
+  { callbackToken, path, query, headers, body, conditional, answers, handle }: Operation,
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
-  await callbackToken?.(request.headers.get('authorization'));
+  const log = invocationLog(context);
+  await callbackToken?.(request.headers.get('authorization'), log);
   const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
     body: body?.parse(await readJson(request, body.maxBytes)),
-    log: invocationLog(context),
+    log,
   });
+  if (conditional === true && reply.status === 200) {
+    return conditionalAnswer(reply.jsonBody, request.headers.get('if-none-match'));
+  }
   const mediaType = answers[reply.status]?.mediaType;
   return {
     ...reply,
@@ -146,4 +153,11 @@ const respond = async (
       ),
     },
   };
+};
+
+const conditionalAnswer = (json: unknown, ifNoneMatch: string | null): HttpResponseInit => {
+  const body = JSON.stringify(json);
+  const tag = entityTag(body);
+  if (isKnown(ifNoneMatch, tag)) return { status: 304, headers: conditionalHeaders(tag) };
+  return { status: 200, headers: { 'content-type': 'application/json', ...conditionalHeaders(tag) }, body };
 };

@@ -1,7 +1,8 @@
-import { once } from 'node:events';
-import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 
 import type { Random } from '../../../infra/local/demo/random.ts';
+import { bodyOf, forward, type ForwardedAnswer } from '../../harness/forward.ts';
+import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { oneOf } from './chance.ts';
 
 /** What goes wrong with one request. */
@@ -68,7 +69,7 @@ const NO_ROWS = JSON.stringify({ 'odata.metadata': 'rows', value: [] });
 
 const NEXT = ['NextPartitionKey', 'NextRowKey'] as const;
 
-/** A proxy in front of Azurite that makes faults that Azurite never makes. */
+/** A proxy in front of Azurite, or of the ACS simulator, that does to requests what they never do. */
 export class FaultProxy {
   /** What goes wrong; may be changed at any time. */
   rule: FaultRule = () => NO_FAULT;
@@ -76,38 +77,34 @@ export class FaultProxy {
   readonly chosen = new Map<Fault['kind'], number>();
   /** How often each kind of request (`GET`, `POST $batch`, …) reached the storage. */
   readonly forwarded = new Map<string, number>();
-  readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #delays = new Set<() => void>();
   readonly #underWay = new Set<Promise<void>>();
+  #server: LoopbackServer | undefined;
   #target: URL;
   #connectionString: string;
 
   private constructor(connectionString: string) {
     this.#connectionString = connectionString;
     this.#target = endpointOf(connectionString);
-    this.#server = createServer((incoming, answer) => {
-      const handled = this.#handle(incoming, answer).catch(() => void answer.destroy());
-      this.#underWay.add(handled);
-      void handled.then(() => this.#underWay.delete(handled));
-    });
   }
 
-  /** Starts a proxy on a free port in front of the storage that a connection string names. */
+  /** Starts a proxy on a free port in front of the storage, or the ACS, that a connection string names. */
   static async start(connectionString: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(connectionString);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
+    proxy.#server = await LoopbackServer.start((incoming, answer) => {
+      const handled = proxy.#handle(incoming, answer).catch(() => void answer.destroy());
+      proxy.#underWay.add(handled);
+      void handled.then(() => proxy.#underWay.delete(handled));
+    });
     return proxy;
   }
 
   /** Names this proxy. A signature covers the path and not the host, so that it is valid for both. */
   get connectionString(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
     const own = new URL(this.#target);
-    own.port = String(address.port);
-    return this.#connectionString.replace(/TableEndpoint=[^;]+/, `TableEndpoint=${own.href}`);
+    own.port = String(this.#server?.port);
+    return this.#connectionString.replace(ENDPOINT, own.href);
   }
 
   /** Puts the proxy in front of another storage. */
@@ -124,17 +121,12 @@ export class FaultProxy {
   /** Ends the proxy. */
   async stop(): Promise<void> {
     for (const end of this.#delays) end();
-    this.#server.closeAllConnections();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    await closed;
+    await this.#server?.stop();
     this.#agent.destroy();
   }
 
   async #handle(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) if (chunk instanceof Buffer) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
+    const body = await bodyOf(incoming);
     const isContinued = (incoming.url ?? '').includes(`${NEXT[0]}=`);
     const url = resumed(new URL(incoming.url ?? '/', this.#target));
     const fault = await this.rule({
@@ -195,32 +187,13 @@ export class FaultProxy {
     }
   }
 
-  async #forward(incoming: IncomingMessage, url: URL, body: Buffer): Promise<Answer> {
+  async #forward(incoming: IncomingMessage, url: URL, body: Buffer): Promise<ForwardedAnswer> {
     const name = `${incoming.method}${url.pathname.endsWith('$batch') ? ' $batch' : ''}`;
     this.forwarded.set(name, (this.forwarded.get(name) ?? 0) + 1);
     const { hostname, port } = this.#target;
-    const outgoing = request({
-      hostname,
-      port,
-      method: incoming.method,
-      // Encodes a space as %20, not as the + of a form.
-      path: `${url.pathname}?${url.searchParams.toString().replaceAll('+', '%20')}`,
-      headers: incoming.headers,
-      agent: this.#agent,
-    });
-    outgoing.end(body);
-    return new Promise((resolve, reject) => {
-      outgoing.once('error', reject);
-      outgoing.once('response', (response: IncomingMessage) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.once('error', reject);
-        response.once('end', () => {
-          const { 'transfer-encoding': _, connection: __, 'keep-alive': ___, ...headers } = response.headers;
-          resolve({ status: response.statusCode ?? 502, headers, body: Buffer.concat(chunks) });
-        });
-      });
-    });
+    // A space is %20 and not the + of a form.
+    const path = `${url.pathname}?${url.searchParams.toString().replaceAll('+', '%20')}`;
+    return forward(incoming, body, { hostname, port, path, agent: this.#agent });
   }
 
   async #delay(ms: number): Promise<void> {
@@ -236,15 +209,12 @@ export class FaultProxy {
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
-}
+/** `TableEndpoint=` of storage, `endpoint=` of ACS. */
+const ENDPOINT = /(?<=endpoint=)([^;]+)/i;
 
 const endpointOf = (connectionString: string): URL => {
-  const endpoint = /TableEndpoint=([^;]+)/.exec(connectionString)?.[1];
-  if (endpoint === undefined) throw new Error('the connection string names no table endpoint');
+  const endpoint = ENDPOINT.exec(connectionString)?.[1];
+  if (endpoint === undefined) throw new Error('the connection string names no endpoint');
   return new URL(endpoint);
 };
 

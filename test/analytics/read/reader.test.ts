@@ -3,37 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { shardPartition, TOTAL_KEY, type KeyRange } from '../../../src/analytics/rows/keys.ts';
+import { shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import type { StoredRow } from '../../../src/analytics/rows/row.ts';
-import { CounterTable, type ReadOptions } from '../../../src/analytics/rows/table.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { CountingStorage, plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
+import { WatchedTable } from '../watched-table.ts';
 
 const START = 20_778n * DAY;
 const SECOND = 1_000_000n;
 const MINUTE = 60n * SECOND;
 const HOUR = 60n * MINUTE;
-
-/** Counts reads of storage. */
-class WatchedTable extends CounterTable {
-  rows = 0;
-  queries = 0;
-
-  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
-    this.rows += 1;
-    return super.get(partition, rowKey, select);
-  }
-
-  override pages(
-    partition: string,
-    range: KeyRange,
-    options?: ReadOptions,
-  ): AsyncGenerator<readonly StoredRow[], void, unknown> {
-    this.queries += 1;
-    return super.pages(partition, range, options);
-  }
-}
 
 /** Frames over two days at a fixed interval, of so many cameras in turn. */
 const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>

@@ -10,7 +10,7 @@ const recorded = {
   type: 'Microsoft.Communication.CallConnected',
   data: {
     version: '2026-03-12',
-    operationContext: '3f0c1d2e-4b5a-6978-8a9b-0c1d2e3f4a5b +*******0100',
+    operationContext: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/3f0c1d2e-4b5a-6978-8a9b-0c1d2e3f4a5b',
     callConnectionId: '401f3500-fcf2-4f3c-8e5b-1a2b3c4d5e6f',
     resultInformation: { code: 200, subCode: 0, message: '' },
     serverCallId: 'aHR0cHM6Ly9hcGkuZmxpZ2h0cHJveHkuc2t5cGUuY29t',
@@ -31,7 +31,11 @@ describe("a callback's events", () => {
           kind: 'connected',
           callId: '401f3500-fcf2-4f3c-8e5b-1a2b3c4d5e6f',
           result: { code: 200, subCode: 0 },
-          context: { requestId: '3f0c1d2e-4b5a-6978-8a9b-0c1d2e3f4a5b', recipient: '+*******0100' },
+          attempt: {
+            notificationId: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
+            index: 3,
+            attemptId: '3f0c1d2e-4b5a-6978-8a9b-0c1d2e3f4a5b',
+          },
         },
       ],
       otherKinds: 0,
@@ -42,7 +46,7 @@ describe("a callback's events", () => {
   it('need only a call id', async () => {
     const bare = { id: '1', source: 's', type: recorded.type, specversion: '1.0', data: { callConnectionId: 'a' } };
     expect(await parseCallEvents([bare])).toMatchObject({
-      events: [{ kind: 'connected', callId: 'a', result: {}, context: undefined }],
+      events: [{ kind: 'connected', callId: 'a', result: {}, attempt: undefined }],
     });
   });
 
@@ -63,7 +67,7 @@ describe("a callback's events", () => {
     const data = { ...recorded.data, resultInformation: { code: 486, subCode: 560_486, message: 'Busy here.' } };
     const batch = [{ ...recorded, type: 'Microsoft.Communication.CreateCallFailed', data }];
     expect(await parseCallEvents(batch)).toMatchObject({
-      events: [{ kind: 'create failed', result: { code: 486, subCode: 560_486, reason: 'busy' } }],
+      events: [{ kind: 'create failed', result: { code: 486, subCode: 560_486, reason: 'busy', meaning: 'busy' } }],
     });
   });
 
@@ -94,7 +98,7 @@ describe("a callback's events", () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.anything()), async (operationContext) => {
         const parsed = await parseCallEvents([{ ...recorded, data: { ...recorded.data, operationContext } }]);
-        expect(parsed).toMatchObject({ events: [{ context: undefined }] });
+        expect(parsed).toMatchObject({ events: [{ attempt: undefined }] });
       }),
     );
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { createTokenSigner } from '../../../infra/local/acs-simulator/token-signer.ts';
 import { createTokenVerifier } from '../../../src/calls/acs/callback-token.ts';
@@ -80,6 +80,38 @@ it('stops waiting for a key server that never answers, within seconds', { timeou
   const begun = performance.now();
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
   expect(performance.now() - begun).toBeLessThan(10_000);
+});
+
+const hours = (count: number) => vi.setSystemTime(Date.now() + count * 3_600_000);
+
+it('verifies with the keys of yesterday while new ones cannot be fetched, and not with those of last week', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const stranger = await createTokenSigner(ISSUER, RESOURCE_ID);
+  let isDown = false;
+  const { verify, fetches } = await keyServer((_, response) => {
+    if (isDown) response.writeHead(503).end();
+    else response.end(JSON.stringify(signer.keySet));
+  });
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
+  isDown = true;
+  hours(24);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
+  // One try, and no other for a while: a callee would hear silence during each.
+  expect(fetches()).toBe(2);
+  // The key may be a new one.
+  expect(await verify(`Bearer ${await stranger.sign()}`)).toBe('unknown');
+  // A wrong token is wrong, outage or not.
+  expect(await verify(`Bearer ${await signer.sign({ audience: 'another' })}`)).toBe('invalid');
+  hours(25);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
+  isDown = false;
+  hours(1);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
 });
 
 it('verifies nothing without a resource id', () => {

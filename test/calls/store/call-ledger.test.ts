@@ -13,8 +13,11 @@ import {
   hungUp,
   over,
   placed,
-  playConfirmed,
+  playAccepted,
+  playStarted,
 } from '../../../src/calls/call-record.ts';
+import { newNotificationId } from '../../../src/calls/notification-id.ts';
+import { maskPhoneNumber, parsePhoneNumber } from '../../../src/calls/phone-number.ts';
 import { CallsTable } from '../../../src/calls/store/calls-table.ts';
 import { lazily } from '../../../src/azure/lazily.ts';
 import type { Log } from '../../../src/log.ts';
@@ -30,6 +33,9 @@ const ledgerOn = (prefix: string, connectionString = inject('tablesConnectionStr
   );
 };
 
+const number = parsePhoneNumber('+12065550100');
+if (number === undefined) throw new Error('not a number');
+
 const newCall = (): CallId => {
   const callId = parseCallId(randomUUID());
   if (callId === undefined) throw new Error('not a call id');
@@ -39,12 +45,12 @@ const newCall = (): CallId => {
 const steps = {
   placed: (known?: CallRecord) => placed(known, details, Date.now()),
   connected: (known?: CallRecord) => connected(known, details, Date.now()),
-  confirmed: (known?: CallRecord) => playConfirmed(known, Date.now()),
-  over: (known?: CallRecord) => over(known, details, { endsAs: 'hung_up' }, Date.now()),
+  accepted: (known?: CallRecord) => playAccepted(known, Date.now()),
+  over: (known?: CallRecord) => over(known, details, { completed: true }, Date.now()),
   hungUp: (known?: CallRecord) => hungUp(known, Date.now()),
   disconnected: (known?: CallRecord) => disconnected(known, details, { code: 200 }, Date.now()),
 };
-const names = ['placed', 'connected', 'confirmed', 'over', 'hungUp', 'disconnected'] as const;
+const names = ['placed', 'connected', 'accepted', 'over', 'hungUp', 'disconnected'] as const;
 
 describe('the ledger of calls', () => {
   it(
@@ -88,23 +94,40 @@ describe('the ledger of calls', () => {
     const prefix = ownTablesPrefix();
     const callId = newCall();
     const written: CallRecord = {
-      state: 'failed',
+      state: 'ended',
       alertType: 'PointOfInterest',
-      requestId: randomUUID(),
+      recipient: maskPhoneNumber(number),
+      attempt: { notificationId: newNotificationId(1_795_248_000_000), index: 49, attemptId: randomUUID() },
       placedAt: 1_795_248_000_001,
       playingAt: 1_795_248_000_002,
-      playConfirmedAt: 1_795_248_000_003,
+      playAcceptedAt: 1_795_248_000_003,
+      playStartedAt: 1_795_248_000_007,
+      playCompletedAt: 1_795_248_000_008,
+      playFailedAt: 1_795_248_000_009,
       hangingUpAt: 1_795_248_000_004,
       endedAt: 1_795_248_000_005,
       disconnectedAt: 1_795_248_000_006,
-      endsAs: 'failed',
       code: 400,
       subCode: 8_565,
       reason: 'speech refused',
+      meaning: 'refused',
     };
     await ledgerOn(prefix).step(callId, () => ({ action: 'write', next: written }), SILENT);
     const { record } = await ledgerOn(prefix).step(callId, () => ({ action: 'read' }), SILENT);
     expect(record).toEqual(written);
+  });
+
+  it('takes down that the message started at an instance that remembers only that the call was placed', async () => {
+    const prefix = ownTablesPrefix();
+    const callId = newCall();
+    const [placing, speaking] = [ledgerOn(prefix), ledgerOn(prefix)];
+    await placing.step(callId, steps.placed, SILENT);
+    await speaking.step(callId, steps.connected, SILENT);
+    await placing.step(callId, (known) => playStarted(known, Date.now()), SILENT);
+    expect((await speaking.read(callId, SILENT)).record?.playStartedAt).toEqual(expect.any(Number));
+    // So nobody speaks a second time, even when the claim to speak has run out.
+    const later = Date.now() + 60_000;
+    expect((await placing.step(callId, (known) => connected(known, details, later), SILENT)).action).toBe('nothing');
   });
 
   it('without the table keeps records in memory, logs that, and lets one of many events speak', async () => {
@@ -141,7 +164,7 @@ describe('the ledger of calls', () => {
     await ledger.step(callId, steps.placed, SILENT);
     down = true;
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'claimed', shared: false });
-    await ledger.step(callId, steps.confirmed, SILENT);
+    await ledger.step(callId, steps.accepted, SILENT);
     down = false;
     // The row still says `establishing`. This instance remembers more, and its next write brings the row up to date.
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'nothing' });

@@ -13,12 +13,20 @@ it('repeats a request to call when ACS throttles it, fails or its answer is lost
   const begun = Date.now();
   const answer = await stage.alert('ConfirmedFire', Object.values(numbers));
   expect(answer.status).toBe(202);
-  expect(answer.calls?.map((call) => call.status)).toEqual(['placed', 'placed', 'placed', 'placed']);
+  expect(answer.calls?.map((call) => call.status)).toEqual(['waiting', 'waiting', 'placed', 'placed']);
 
   for (const [what, number] of Object.entries(numbers)) {
     const call = await stage.callEnds(number);
     expect(call.spoken, what).toEqual([messageOf('ConfirmedFire')]);
   }
+  // Waiting for a line costs no attempt.
+  const { recipients } = await stage.completed(answer.notification_id);
+  expect(recipients.map(({ status, attempts }) => [status, attempts.length])).toEqual([
+    ['heard', 1],
+    ['heard', 1],
+    ['heard', 1],
+    ['heard', 1],
+  ]);
   // At least the Retry-After of one second, and not much longer.
   const [throttled] = stage.callsTo(numbers['throttled, with Retry-After']);
   const waited = Date.parse(throttled?.story[0]?.at ?? '') - begun;

@@ -2,18 +2,17 @@ import { expect, it } from 'vitest';
 
 import { setStage } from './stage.ts';
 
-it('answers that the line is throttled when ACS asks to wait too long', async () => {
+it('has somebody wait at no cost while the line is throttled, and says why', async () => {
   const stage = await setStage();
   const answer = await stage.alert('ConfirmedFire', ['+12065550331']);
   expect(answer).toMatchObject({
-    status: 502,
-    calls: [{ recipient: '+12065550331', status: 'failed', reason: 'throttled' }],
+    status: 202,
+    calls: [{ recipient: '+12065550331', status: 'waiting', reason: 'throttled' }],
   });
-  expect(await stage.requestRecords()).toMatchObject([
-    { state: 'failed', reason: 'throttled', recipient: '+*******0331', alertType: 'ConfirmedFire', code: 429 },
-  ]);
-  expect(stage.logged('call not placed')).toMatchObject([
-    { recipient: '+*******0331', code: 429, reason: 'throttled' },
-  ]);
+  expect(stage.logged('no line free')).toMatchObject([{ recipient: '+1206•••••31', code: 429, reason: 'throttled' }]);
+  expect(await stage.notification(answer.notification_id)).toMatchObject({
+    status: 'in_progress',
+    recipients: [{ recipient: '+1206•••••31', status: 'waiting', attempts: [] }],
+  });
   stage.endsWell();
 });

@@ -9,7 +9,7 @@ it('repeats a request to hang up that fails or whose answer is lost, and ends th
   for (const number of ['+12065550340', '+12065550341']) {
     const call = await stage.callEnds(number);
     expect(call.state).toBe('ended');
-    expect(await stage.record(call.id)).toMatchObject({ state: 'hung_up' });
+    expect(await stage.record(call.id)).toMatchObject({ state: 'ended', outcome: 'heard' });
   }
   expect(stage.logged('hang-up failed')).toEqual([]);
   stage.endsWell();

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 
-import { setStage } from './stage.ts';
+import { NO_FAULT } from '../../analytics/faults/fault-proxy.ts';
+import { messageOf, setStage } from './stage.ts';
+import { until } from './until.ts';
 
+const UNAVAILABLE = { kind: 'refused', code: 'Nothing' } as const;
 const key = { 'idempotency-key': '6d5f3e1c-9d5a-4a55-8d6c-0f9b1d2e7a41' };
 
-it('gives the same request with the same key the first answer, and calls nobody again', async () => {
+it('finds the same notification for the same request with the same key, as it stands, and calls nobody anew', async () => {
   const stage = await setStage();
   const numbers = ['+12065550800', '+12065550836'];
   const first = await stage.alert('ConfirmedFire', numbers, key);
@@ -12,38 +15,58 @@ it('gives the same request with the same key the first answer, and calls nobody 
   expect(await stage.alert('ConfirmedFire', numbers, key)).toEqual(first);
   // Spaces and repeated numbers do not make it another request.
   expect(await stage.alert('ConfirmedFire', [' +12065550800 ', ...numbers], key)).toEqual(first);
+  await stage.completed(first.notification_id);
+  expect(await stage.alert('ConfirmedFire', numbers, key)).toEqual(first);
 
   // Another request with the key is a 422; with another key it is a new request.
   expect((await stage.alert('Anomaly', numbers, key)).status).toBe(422);
   expect((await stage.alert('ConfirmedFire', [...numbers].reverse(), key)).status).toBe(422);
   await stage.callEnds('+12065550800');
-  expect((await stage.alert('ConfirmedFire', ['+12065550800'], { 'idempotency-key': 'another' })).status).toBe(202);
+  const another = await stage.alert('ConfirmedFire', ['+12065550800'], { 'idempotency-key': 'another' });
+  expect(another).toMatchObject({ status: 202 });
+  expect(another.notification_id).not.toBe(first.notification_id);
   expect(stage.callsTo('+12065550800')).toHaveLength(2);
 });
 
 it('calls once when the same key comes many times at the same time, to two instances', async () => {
-  const stage = await setStage({ instances: 2 });
+  const stage = await setStage({ instances: 2, delivery: 'all' });
   const urls = stage.apps.map((app) => app.url);
-  const body = JSON.stringify({ channel: 'phone', alert_type: 'Custom', recipients: ['+12065550830'] });
-  // The line is throttled for a second, so the first request is in progress when the others come.
+  const body = JSON.stringify({ channel: 'phone', alert_type: 'Custom', recipients: ['+12065550800'] });
   const answers = await Promise.all(
     Array.from({ length: 12 }, async (_, index) => {
       const answer = await fetch(`${urls[index % 2]}/api/notifications`, { method: 'POST', headers: key, body });
-      return { status: answer.status, text: await answer.text() };
+      return { status: answer.status, id: /"notification_id":"([^"]+)"/.exec(await answer.text())?.[1] };
     }),
   );
   expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([202]));
-  expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
-  await stage.callEnds('+12065550830');
+  expect(new Set(answers.map((answer) => answer.id)).size).toBe(1);
+  const call = await stage.callEnds('+12065550800');
+  expect(call.spoken).toEqual([messageOf('Custom')]);
   stage.endsWell();
 });
 
-it('repeats the first answer when nobody could be called', async () => {
+it('does not keep a "no" for 24 hours: who could not be called is called when a line is free', async () => {
+  const stage = await setStage({ acs: { lines: 1 }, pace: { ringMs: 1_500 } });
+  await stage.alert('Custom', ['+12065551800']);
+  const first = await stage.alert('Custom', ['+12065550800'], key);
+  expect(first).toMatchObject({ status: 202, calls: [{ status: 'waiting', reason: 'throttled' }] });
+
+  const call = await stage.callEnds('+12065550800');
+  expect(call.spoken).toEqual([messageOf('Custom')]);
+  const again = await stage.alert('Custom', ['+12065550800'], key);
+  expect(again.calls).toEqual([{ recipient: '+12065550800', status: 'placed', call_connection_id: call.id }]);
+  expect(again.notification_id).toBe(first.notification_id);
+  stage.endsWell();
+});
+
+it('answers 502 where nobody can ever be called, and that again', async () => {
   const stage = await setStage();
   const first = await stage.alert('Custom', ['+12065550836'], key);
-  expect(first.status).toBe(502);
+  expect(first).toMatchObject({ status: 502, calls: [{ status: 'failed', reason: 'refused (400)' }] });
   expect(await stage.alert('Custom', ['+12065550836'], key)).toEqual(first);
-  expect(await stage.requestRecords()).toHaveLength(1);
+  expect(await stage.completed(first.notification_id)).toMatchObject({
+    recipients: [{ status: 'failed', attempts: [{ outcome: 'refused', code: 400, reason: 'refused (400)' }] }],
+  });
 });
 
 it.each([' ', 'two words', 'x'.repeat(256), 'ключ'])('refuses a malformed key: %j', async (wrong) => {
@@ -51,4 +74,33 @@ it.each([' ', 'two words', 'x'.repeat(256), 'ключ'])('refuses a malformed ke
   const headers = { 'idempotency-key': Buffer.from(wrong).toString('latin1') };
   expect((await stage.alert('Custom', ['+12065550800'], headers)).status).toBe(400);
   expect(stage.acs.log().calls).toEqual([]);
+});
+
+it('keeps the key through two seconds without the table', async () => {
+  const stage = await setStage({ isProxied: true });
+  const [app] = stage.apps;
+  if (app === undefined) throw new Error('no instance');
+  const outageEnds = performance.now() + 2_000;
+  app.rule = ({ service }) =>
+    service === 'tables' && performance.now() < outageEnds ? { ...UNAVAILABLE, status: 503 } : NO_FAULT;
+  const first = await stage.alert('Custom', ['+12065550800'], key);
+  expect(first).toMatchObject({ status: 202, calls: [{ status: 'placed' }] });
+  await stage.callEnds('+12065550800');
+  await app.restart();
+  expect(await stage.alert('Custom', ['+12065550800'], key)).toEqual(first);
+  await until(() => stage.callsTo('+12065550800').length === 1, 'nobody is called anew');
+});
+
+it('asks a table that answers a plain 404 a bounded number of times, and calls all the same', async () => {
+  const stage = await setStage({ isProxied: true });
+  const [app] = stage.apps;
+  if (app === undefined) throw new Error('no instance');
+  app.rule = ({ service }) => (service === 'tables' ? { ...UNAVAILABLE, status: 404 } : NO_FAULT);
+  expect(await stage.alert('Custom', ['+12065550800'], key)).toMatchObject({
+    status: 202,
+    calls: [{ status: 'placed' }],
+  });
+  expect(app.requests.filter(({ service }) => service === 'tables').length).toBeLessThan(200);
+  await stage.callEnds('+12065550800');
+  stage.endsWell();
 });

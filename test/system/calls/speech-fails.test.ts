@@ -16,7 +16,7 @@ it('hangs up when the message fails, and records and logs why', async () => {
     const call = await stage.callEnds(number);
     expect(call.spoken).toEqual([]);
     expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
-    const known = { state: 'failed', code: 400, reason };
+    const known = { state: 'ended', outcome: 'unknown', code: 400, reason };
     expect(await stage.record(call.id)).toMatchObject({ subCode: sub, ...known });
     const line = expect.objectContaining({ call_id: call.id, code: 400, sub_code: sub, reason });
     expect(stage.logged('message not played')).toContainEqual(line);

@@ -4,18 +4,43 @@ import { TableClient } from '@azure/data-tables';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import { z } from 'zod';
 
-import { type AcsSimulator, startAcsSimulator } from '../../../infra/local/acs-simulator/simulator.ts';
+import {
+  type AcsSimulator,
+  type AcsSimulatorOptions,
+  startAcsSimulator,
+} from '../../../infra/local/acs-simulator/simulator.ts';
 import type { Pace } from '../../../infra/local/acs-simulator/simulated-call.ts';
 import type { CallStory } from '../../../infra/local/acs-simulator/story.ts';
 import { findAlertType } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
-import { type App, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
+import { notificationAnswer } from '../../../src/http/notification-answer.ts';
+import { type AppOptions, ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
+import { FrontDoor } from '../../harness/front-door.ts';
+import { Instance } from '../../harness/instances.ts';
+import { type Callee, calleesOf } from './callees.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
 export interface StageOptions {
-  /** How many instances of the app share the tables and get every callback; 1 where it is not given. */
+  /** How many instances of the app share the tables; 1 where it is not given. */
   readonly instances?: number;
+  /**
+   * Which of several instances get a callback: exactly one, as behind Azure's front end, or all of them; one where it is not given. With
+   * one, `stage.url` is a front door, which chooses the instance of every request.
+   */
+  readonly delivery?: 'one' | 'all';
+  /** What the front door chooses at random is the same with the same seed and order of requests. */
+  readonly seed?: string;
+  /** The bundle of the app, `debug` where it is not given. */
+  readonly bundle?: NonNullable<AppOptions['bundle']>;
+  /** True where the instances' requests to the tables and to ACS are counted and may go wrong. */
+  readonly isProxied?: boolean;
+  /** False where timer functions run only when the test starts them; true where it is not given. */
+  readonly runsSchedules?: boolean;
+  /** False where callbacks need no token; true where it is not given. */
+  readonly verifiesCallbacks?: boolean;
+  /** Further options of the simulator. */
+  readonly acs?: Omit<AcsSimulatorOptions, 'pace'>;
   /** Further settings of the app. */
   readonly environment?: Readonly<Record<string, string>>;
   /** How long ringing, speaking and so on take in the simulator. */
@@ -26,12 +51,17 @@ export interface StageOptions {
 
 const SERVICE_NAME = 'Test Watch';
 
+/** What `GET /api/notifications/{id}` answers. */
+export type NotificationState = z.output<typeof notificationAnswer>;
+
 const alertAnswerSchema = z.looseObject({
+  notification_id: z.string().optional(),
+  detail: z.string().optional(),
   calls: z
     .array(
       z.object({
         recipient: z.string(),
-        status: z.enum(['placed', 'failed']),
+        status: z.enum(['placed', 'waiting', 'failed']),
         call_connection_id: z.string().optional(),
         reason: z.string().optional(),
       }),
@@ -42,18 +72,41 @@ const alertAnswerSchema = z.looseObject({
 /** The app and the simulated telephone network of one test. */
 export class Stage {
   readonly acs: AcsSimulator;
-  readonly apps: readonly App[];
+  readonly apps: readonly Instance[];
+  /** Undefined where there is one instance, or every instance gets every callback. */
+  readonly frontDoor: FrontDoor | undefined;
   readonly #calls: TableClient;
 
-  constructor(acs: AcsSimulator, apps: readonly App[], calls: TableClient) {
+  constructor(acs: AcsSimulator, apps: readonly Instance[], frontDoor: FrontDoor | undefined, calls: TableClient) {
     this.acs = acs;
     this.apps = apps;
+    this.frontDoor = frontDoor;
     this.#calls = calls;
   }
 
-  /** The first instance's URL. */
+  /** The front door's URL, or the first instance's where there is none. */
   get url(): string {
-    return this.apps[0]?.url ?? '';
+    return this.frontDoor?.url ?? this.apps[0]?.url ?? '';
+  }
+
+  /** Starts a timer function at once, in the first instance unless the URL of another one is given. */
+  async runTimer(name: string, url = this.apps[0]?.url): Promise<void> {
+    const response = await fetch(`${url}/admin/functions/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    assert.equal(response.status, 202, `the start of the timer function ${name}`);
+  }
+
+  /** Looks for calls that are due or overdue at once, as the timer does. */
+  async sweep(url?: string): Promise<void> {
+    await this.runTimer('Sweep', url);
+  }
+
+  /** Everybody who was called, and what they heard. */
+  callees(): ReadonlyMap<string, Callee> {
+    return calleesOf(this.acs.log());
   }
 
   /** Sends a notification and returns the answer. */
@@ -112,12 +165,28 @@ export class Stage {
     return undefined;
   }
 
-  /** The rows of requests to place a call. */
-  async requestRecords(): Promise<readonly Record<string, unknown>[]> {
-    const rows: Record<string, unknown>[] = [];
-    const filter = "RowKey ge 'request|' and RowKey lt 'request}'";
-    for await (const row of this.#calls.listEntities({ queryOptions: { filter } })) rows.push(row);
-    return rows;
+  /** What `GET /api/notifications/{id}` answers, by any instance. */
+  async notification(id = '', url = this.url): Promise<NotificationState> {
+    const response = await fetch(`${url}/api/notifications/${id}`);
+    assert.equal(response.status, 200);
+    return notificationAnswer.parse(await response.json());
+  }
+
+  /** A notification that nothing more will be done about. */
+  async completed(id = '', withinMs?: number): Promise<NotificationState> {
+    await until(
+      async () => (await this.notification(id)).status === 'completed',
+      'the notification is completed',
+      withinMs,
+    );
+    return this.notification(id);
+  }
+
+  /** Every row of the table, as text. */
+  async tableText(): Promise<string> {
+    const rows: unknown[] = [];
+    for await (const row of this.#calls.listEntities()) rows.push(row);
+    return JSON.stringify(rows);
   }
 
   /** The log lines of all instances about an event. */
@@ -164,33 +233,43 @@ export class Stage {
 export const setStage = async (
   {
     instances = 1,
+    delivery = 'one',
+    seed = 'front door',
     environment = {},
     pace = {},
+    acs: acsOptions = {},
+    verifiesCallbacks = true,
     tablesConnectionString = inject('tablesConnectionString'),
+    ...instanceOptions
   }: StageOptions = {},
   whenOver: TestContext['onTestFinished'] = onTestFinished,
 ): Promise<Stage> => {
-  const acs = await startAcsSimulator({ pace });
+  const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
+  const frontDoor = instances > 1 && delivery === 'one' ? await FrontDoor.start(seed) : undefined;
+  whenOver(() => frontDoor?.stop());
   const prefix = ownTablesPrefix();
+  const {
+    TABLES_CONNECTION_STRING: _,
+    ACS_CONNECTION_STRING: __,
+    ...settings
+  } = testEnvironment({
+    SERVICE_NAME,
+    TABLES_PREFIX: prefix,
+    ...(verifiesCallbacks ? { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer } : {}),
+  });
   const apps = await Promise.all(
     Array.from({ length: instances }, () =>
-      startApp({
-        environment: (url) =>
-          testEnvironment({
-            SERVICE_NAME,
-            TABLES_CONNECTION_STRING: tablesConnectionString,
-            TABLES_PREFIX: prefix,
-            ACS_CONNECTION_STRING: acs.connectionString,
-            ACS_RESOURCE_ID: acs.resourceId,
-            ACS_TOKEN_ISSUER: acs.issuer,
-            CALLBACK_BASE_URL: url,
-            ...environment,
-          }),
+      Instance.start({
+        ...instanceOptions,
+        tablesConnectionString,
+        acsConnectionString: acs.connectionString,
+        environment: (url) => ({ ...settings, CALLBACK_BASE_URL: frontDoor?.url ?? url, ...environment }),
       }),
     ),
   );
-  acs.mirrors.push(...apps.slice(1).map((app) => app.url));
+  if (frontDoor === undefined) acs.mirrors.push(...apps.slice(1).map((app) => app.url));
+  else frontDoor.backends.push(...apps);
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Holds for every test: no log line has a key or an unmasked phone number.
@@ -204,7 +283,7 @@ export const setStage = async (
   const calls = TableClient.fromConnectionString(tablesConnectionString, `${prefix}calls`, {
     allowInsecureConnection: true,
   });
-  return new Stage(acs, apps, calls);
+  return new Stage(acs, apps, frontDoor, calls);
 };
 
 const hasAllEvents = ({ story }: CallStory): boolean =>

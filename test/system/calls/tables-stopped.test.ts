@@ -16,7 +16,7 @@ it('speaks and hangs up when table storage stops during a call', async () => {
     const call = await stage.callEnds(number);
     expect(call.spoken).toEqual([messageOf('ConfirmedFire')]);
     expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
-    const line = { call_id: call.id, alert_type: 'ConfirmedFire', recipient: `+*******${number.slice(-4)}` };
+    const line = { call_id: call.id, alert_type: 'ConfirmedFire', recipient: `+1206•••••${number.slice(-2)}` };
     expect(stage.logged('message playing')).toContainEqual(expect.objectContaining(line));
   }
   expect(stage.logged('call records unreachable').length).toBeGreaterThan(0);

@@ -11,6 +11,7 @@ it('places test calls in a debug build: of type Custom, or of the requested type
   const answer = await testCall(stage.url, ['+12065550900', '+12065551900']);
   expect(answer.status).toBe(202);
   expect(await answer.json()).toEqual({
+    notification_id: expect.any(String),
     calls: [
       { recipient: '+12065550900', status: 'placed', call_connection_id: expect.any(String) },
       { recipient: '+12065551900', status: 'placed', call_connection_id: expect.any(String) },

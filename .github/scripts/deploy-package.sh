@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Deploys package.zip and waits until the app is healthy. Whoever runs it has signed in with az before.
+#
+# Environment: AZURE_RESOURCE_GROUP, SERVICE_API_NAME, SERVICE_API_URL (names and URL of the app, as azd prints them); RELEASE, for
+# messages; HEALTH_PAUSE_SECONDS between two looks at the app's health, 5 by default.
+set -euo pipefail
+
+: "${AZURE_RESOURCE_GROUP:?}" "${SERVICE_API_NAME:?}" "${SERVICE_API_URL:?}" "${RELEASE:?}"
+pause=${HEALTH_PAUSE_SECONDS:-5}
+
+sha256sum --check package.zip.sha256
+
+# On Flex Consumption this is its one deploy: the zip is put into the deployment container as it is, nothing is built in Azure.
+az functionapp deployment source config-zip \
+  --resource-group "$AZURE_RESOURCE_GROUP" --name "$SERVICE_API_NAME" --src package.zip --build-remote false --timeout 600
+
+# While instances are replaced an old one may still answer, so one good answer proves nothing: six in a row have to be good.
+good=0
+for ((look = 0; look < 60; look++)); do
+  if curl --silent --fail --max-time 10 --output /dev/null "$SERVICE_API_URL/api/health"; then
+    good=$((good + 1))
+    if ((good == 6)); then
+      echo "$RELEASE is deployed and healthy."
+      exit
+    fi
+  else
+    good=0
+  fi
+  sleep "$pause"
+done
+echo "$RELEASE is deployed and not healthy. To roll back, run the workflow deploy by hand with the release before it."
+exit 1

@@ -1,0 +1,104 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+import { SendStopped, UsageError } from './send-error.ts';
+
+/** What stands for standard input on the command line. */
+export const STDIN = '-';
+
+/** What is sent, opened for reading once. */
+export interface Input {
+  /** Its bytes, unpacked where they are gzip, without a byte order mark. */
+  readonly chunks: AsyncIterable<Buffer>;
+  /** How many bytes have been read so far: of the file as it is, so of the packed ones where it is gzip. */
+  bytesRead(): number;
+  /** How many there are; undefined where that is not known: standard input, a named pipe. */
+  readonly totalBytes: number | undefined;
+}
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
+
+/** Enough to tell by: the longest mark. */
+const HEAD_BYTES = 3;
+
+/** Also how exactly the progress bar knows where the sending is. */
+const CHUNK_BYTES = 131_072;
+
+/**
+ * Opens a file, or standard input for `-`. Gzip is known by its first two bytes, not by its name.
+ *
+ * @param stop reading ends early when it is aborted
+ * @throws {SendStopped} while reading: the file cannot be read further, or its gzip is damaged
+ * @throws {UsageError} while reading: it is UTF-16
+ */
+export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
+  const totalBytes = name === STDIN ? undefined : await sizeOf(name);
+  let bytesRead = 0;
+  const raw: Readable = name === STDIN ? process.stdin : createReadStream(name, { highWaterMark: CHUNK_BYTES });
+  stop.addEventListener('abort', () => raw.destroy(), { once: true });
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of raw) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      bytesRead += chunk.length;
+      yield chunk;
+    }
+  };
+  return { chunks: decoded(name, counted(), stop), bytesRead: () => bytesRead, totalBytes };
+};
+
+const sizeOf = async (name: string): Promise<number | undefined> => {
+  const found = await stat(name);
+  return found.isFile() ? found.size : undefined;
+};
+
+async function* decoded(name: string, raw: AsyncGenerator<Buffer>, stop: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    const packed = await withHead(raw);
+    const isGzip = packed.head.subarray(0, 2).equals(GZIP_MAGIC);
+    const { head, rest } = isGzip ? await withHead(unpacked(packed)) : packed;
+    if (UTF16_MARKS.some((mark) => head.subarray(0, 2).equals(mark))) {
+      throw new UsageError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
+    }
+    yield head.subarray(0, 3).equals(UTF8_MARK) ? head.subarray(3) : head;
+    yield* rest;
+  } catch (error) {
+    // Destroying the stream is how reading is ended early.
+    if (stop.aborted) return;
+    if (error instanceof UsageError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SendStopped(`${name} cannot be read any further: ${reason}.`, { cause: error });
+  }
+}
+
+interface Opened {
+  readonly head: Buffer;
+  readonly rest: AsyncIterable<Buffer>;
+}
+
+/** The first bytes, enough to tell what it is, and all that follows. */
+const withHead = async (chunks: AsyncIterable<Buffer>): Promise<Opened> => {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < HEAD_BYTES) {
+    const next = await iterator.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  return { head, rest: { [Symbol.asyncIterator]: () => iterator } };
+};
+
+async function* unpacked(packed: Opened): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  // An error of either comes out of the loop below: a pipeline destroys all its streams with it.
+  pipeline(Readable.from(whole(packed), { objectMode: false }), gunzip, () => undefined);
+  for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
+}
+
+async function* whole({ head, rest }: Opened): AsyncGenerator<Buffer> {
+  yield head;
+  yield* rest;
+}

@@ -1,0 +1,63 @@
+import pLimit from 'p-limit';
+
+import type { Day } from '../model/day.ts';
+import { sumOf, type Tally } from '../model/tally.ts';
+import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
+import { decodingRow } from '../rows/damaged-row.ts';
+import type { DayShards } from '../rows/day-shards.ts';
+import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import type { StoredRow } from '../rows/row.ts';
+import { parseStripe } from '../rows/stripe-keys.ts';
+import { readStripes } from '../rows/stripe-reads.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { PARALLEL_READS } from './reader.ts';
+
+/** What one camera did on a day. */
+export interface CameraActivity {
+  readonly cameraId: string;
+  readonly tally: Tally;
+}
+
+/** Answers what each camera did on a day. */
+export class CamerasReader {
+  readonly #table: CounterTable;
+  readonly #shards: DayShards;
+
+  constructor(table: CounterTable, shards: DayShards) {
+    this.#table = table;
+    this.#shards = shards;
+  }
+
+  /** What each camera that sent events on a day did, in no order. @throws {StorageTrouble | DamagedRow} */
+  async ofDay(day: Day): Promise<readonly CameraActivity[]> {
+    const shards = (await this.#shards.find(day)) ?? 0;
+    const read = pLimit(PARALLEL_READS);
+    const ofShards = await Promise.all(
+      Array.from({ length: shards }, async (_, shard) => read(async () => this.#ofShard(shardPartition(day, shard)))),
+    );
+    return ofShards.flat();
+  }
+
+  /**
+   * Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. The rows of one camera in all
+   * stripes are neighbours, so a page has them as of one moment. Only where a page ends between two of them, or may have, they are
+   * read again together.
+   */
+  async #ofShard(partition: string): Promise<readonly CameraActivity[]> {
+    const cameras = new Map<string, readonly StoredRow[]>();
+    const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+    for await (const page of this.#table.pages(partition, ALL_CAMERAS, { select: CAMERA_DAY_PROPERTIES })) {
+      for (const [cameraId, rows] of Map.groupBy(page, cameraOf)) {
+        cameras.set(cameraId, cameras.has(cameraId) ? await this.#stripesOf(partition, cameraId) : rows);
+      }
+    }
+    return Array.from(cameras, ([cameraId, rows]) => ({
+      cameraId,
+      tally: sumOf(rows.map((row) => cameraRowFrom(row).tally)),
+    }));
+  }
+
+  async #stripesOf(partition: string, cameraId: string): Promise<readonly StoredRow[]> {
+    return [...(await readStripes(this.#table, partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES)).values()];
+  }
+}

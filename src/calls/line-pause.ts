@@ -1,0 +1,37 @@
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+// A line that asks for more is asked again when a call has ended, which frees one, and by the timer function.
+const LONGEST_ASKED_MS = 60_000;
+
+/** When this process may dial again after the line was throttled: what waits for a line keeps its place meanwhile. */
+export class LinePause {
+  #until = 0;
+  #inARow = 0;
+
+  /** In milliseconds since 1970. */
+  get until(): number {
+    return this.#until;
+  }
+
+  /** Whether nobody is to be dialled now. */
+  isOn(now: number): boolean {
+    return now < this.#until;
+  }
+
+  /**
+   * No line was free.
+   *
+   * @param waitMs how long the line asked to wait, in milliseconds
+   */
+  throttled(waitMs: number | undefined, now: number): void {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#inARow);
+    this.#inARow += 1;
+    this.#until = Math.max(this.#until, now + Math.min(LONGEST_ASKED_MS, Math.max(pauseMs, waitMs ?? 0)));
+  }
+
+  /** A call was accepted, or one has ended. */
+  lineIsFree(): void {
+    this.#until = 0;
+    this.#inARow = 0;
+  }
+}

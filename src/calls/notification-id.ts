@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+
+import * as z from 'zod';
+
+/** A notification's id. Newer ones sort before older ones, so that the newest are found first in the table. */
+export type NotificationId = string & { readonly __brand: 'NotificationId' };
+
+const PATTERN = /^[0-9a-f]{12}-[0-9a-f]{20}$/;
+
+// 48 bits of milliseconds last until the year 10889.
+const LATEST_MS = 2 ** 48 - 1;
+
+/** Whether a text has the form of a notification's id. */
+export const isNotificationId = (text: string): text is NotificationId => PATTERN.test(text);
+
+/** A notification's id in a row. */
+export const notificationIdSchema = z.custom<NotificationId>(
+  (value) => typeof value === 'string' && isNotificationId(value),
+);
+
+/**
+ * A new id.
+ *
+ * @param now in milliseconds since 1970
+ */
+export const newNotificationId = (now: number): NotificationId => {
+  const id = `${(LATEST_MS - now).toString(16).padStart(12, '0')}-${randomBytes(10).toString('hex')}`;
+  if (!isNotificationId(id)) throw new RangeError('a time before 1970 or after the year 10889');
+  return id;
+};

@@ -1,0 +1,134 @@
+import type * as z from 'zod/mini';
+
+import type { Question } from '../model/questions.ts';
+import type { Trouble } from '../model/refresh.ts';
+import { problemSchema } from './answer-schemas.ts';
+
+/** What came of a question. */
+export type Reply<Answer> =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  /** `keySent`: a key was sent and not taken. */
+  | { readonly kind: 'unauthorized'; readonly keySent: boolean };
+
+/** Where the API is, and who asks. */
+export interface Connection {
+  /** Ends with a slash. */
+  readonly base: string;
+  readonly key: () => string | undefined;
+}
+
+/** After so long, an answer that has not come is none; milliseconds. */
+const PATIENCE = 15_000;
+
+/** So many answers are remembered for going back and forward. */
+const MOST_KNOWN = 24;
+
+/** One endpoint that is asked over and over: it remembers what it answered, and asks only whether that has changed. */
+export class Endpoint<Answer> {
+  readonly #connection: Connection;
+  readonly #schema: z.ZodMiniType<Answer>;
+  readonly #known = new Map<Question, { readonly etag: string | undefined; readonly answer: Answer }>();
+
+  constructor(connection: Connection, schema: z.ZodMiniType<Answer>) {
+    this.#connection = connection;
+    this.#schema = schema;
+  }
+
+  /** The last answer to a question, without asking. */
+  known(question: Question): Answer | undefined {
+    return this.#known.get(question)?.answer;
+  }
+
+  /** Forgets every answer. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /**
+   * Asks. An answer that has not changed is the same object as before.
+   *
+   * @param signal ends the question; then the answer is 'unreachable', for nobody to see
+   */
+  async ask(question: Question, signal: AbortSignal): Promise<Reply<Answer>> {
+    const key = this.#connection.key();
+    const known = this.#known.get(question);
+    const response = await send(
+      `${this.#connection.base}${question}`,
+      {
+        accept: 'application/json',
+        ...(key === undefined ? {} : { 'x-functions-key': key }),
+        ...(known?.etag === undefined ? {} : { 'if-none-match': known.etag }),
+      },
+      AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+    );
+    if (response === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
+    if (response.status === 304 && known !== undefined) {
+      this.#remember(question, known);
+      return { kind: 'answer', answer: known.answer };
+    }
+    if (response.status === 401) return { kind: 'unauthorized', keySent: key !== undefined };
+    if (response.status !== 200) return { kind: 'trouble', trouble: troubleOf(response) };
+    const answer = this.#schema.safeParse(response.body);
+    if (!answer.success) return { kind: 'trouble', trouble: { kind: 'unreadable' } };
+    this.#remember(question, { etag: response.etag, answer: answer.data });
+    return { kind: 'answer', answer: answer.data };
+  }
+
+  #remember(question: Question, entry: { readonly etag: string | undefined; readonly answer: Answer }): void {
+    // A map keeps the order of insertion: the first one is the one that was used least lately.
+    this.#known.delete(question);
+    this.#known.set(question, entry);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= MOST_KNOWN) break;
+      this.#known.delete(oldest);
+    }
+  }
+}
+
+interface Received {
+  readonly status: number;
+  readonly etag: string | undefined;
+  readonly retryAfter: string | null;
+  /** Undefined where it is not JSON. */
+  readonly body: unknown;
+}
+
+/** Undefined where no whole answer came. */
+const send = async (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Received | undefined> => {
+  try {
+    // The page keeps the answers and their tags itself: the browser's own cache must not stand in between.
+    const response = await fetch(url, { headers, signal, cache: 'no-store', redirect: 'error' });
+    return {
+      status: response.status,
+      etag: response.headers.get('etag') ?? undefined,
+      retryAfter: response.headers.get('retry-after'),
+      body: parsedJson(await response.text()),
+    };
+  } catch (error) {
+    // What fetch rejects with: no network, a redirect (TypeError); ended or too late (DOMException).
+    if (error instanceof TypeError || error instanceof DOMException) return undefined;
+    throw error;
+  }
+};
+
+const parsedJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
+
+const troubleOf = ({ status, retryAfter, body }: Received): Trouble => {
+  const problem = problemSchema.safeParse(body);
+  const detail = problem.success ? problem.data.detail : '';
+  if (status < 500 && status !== 429) return { kind: 'refused', status, detail };
+  const seconds = Number(retryAfter ?? Number.NaN);
+  return { kind: 'unavailable', status, detail, retryAfterSeconds: seconds >= 0 ? seconds : undefined };
+};

@@ -1,0 +1,103 @@
+/** Why something could not be shown as asked for. */
+export type Trouble =
+  /** The service understood the question and does not take it (4xx): asking again is no use. */
+  | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
+  /** The service says that it cannot answer now (5xx). */
+  | {
+      readonly kind: 'unavailable';
+      readonly status: number;
+      readonly detail: string;
+      readonly retryAfterSeconds: number | undefined;
+    }
+  /** No answer at all: no network, no service, or too late. */
+  | { readonly kind: 'unreachable' }
+  /** An answer that the page does not understand. */
+  | { readonly kind: 'unreadable' };
+
+/** How one round of questions went. */
+export type RoundOutcome =
+  | { readonly kind: 'answered' }
+  | { readonly kind: 'failed'; readonly trouble: Trouble }
+  | { readonly kind: 'unauthorized'; readonly keySent: boolean };
+
+/** Whether what is shown is current, and when the service is asked again. Times in milliseconds since 1970. */
+export type Refresh =
+  | { readonly phase: 'asking' }
+  | { readonly phase: 'current'; readonly answeredAt: number; readonly nextAt: number }
+  | {
+      readonly phase: 'failing';
+      readonly trouble: Trouble;
+      /** Failed rounds, one after the other. */
+      readonly failures: number;
+      readonly nextAt: number;
+      /** When the service last answered; undefined where it never did. */
+      readonly answeredAt: number | undefined;
+    }
+  /** Asks nothing until there is a key. `refused`: there was one, and the service did not take it. */
+  | { readonly phase: 'locked'; readonly refused: boolean; readonly answeredAt: number | undefined };
+
+/** How often the service is asked, in milliseconds. */
+export const PACE = { live: 10_000, past: 60_000, firstRetry: 2_000, slowestRetry: 60_000 } as const;
+
+/** When the service last answered a whole round; undefined where it never did. */
+export const answeredAtOf = (refresh: Refresh): number | undefined =>
+  refresh.phase === 'asking' ? undefined : refresh.answeredAt;
+
+/**
+ * What a round's outcome means for what is shown.
+ *
+ * @param live whether what is shown can still grow
+ * @param chance 0 to 1: many pages must not ask a returning service all at once
+ */
+export const afterRound = (
+  before: Refresh,
+  outcome: RoundOutcome,
+  { now, live, chance }: { readonly now: number; readonly live: boolean; readonly chance: number },
+): Refresh => {
+  switch (outcome.kind) {
+    case 'answered':
+      return { phase: 'current', answeredAt: now, nextAt: now + (live ? PACE.live : PACE.past) };
+    case 'unauthorized':
+      return { phase: 'locked', refused: outcome.keySent, answeredAt: answeredAtOf(before) };
+    case 'failed': {
+      const failures = before.phase === 'failing' ? before.failures + 1 : 1;
+      return {
+        phase: 'failing',
+        trouble: outcome.trouble,
+        failures,
+        nextAt: now + retryDelay(outcome.trouble, failures, chance),
+        answeredAt: answeredAtOf(before),
+      };
+    }
+  }
+};
+
+/** Twice as long after every failure, with some chance; what the service asks for comes first. */
+const retryDelay = (trouble: Trouble, failures: number, chance: number): number => {
+  const doubled = Math.min(PACE.firstRetry * 2 ** Math.min(failures - 1, 10), PACE.slowestRetry);
+  const asked =
+    trouble.kind === 'unavailable' && trouble.retryAfterSeconds !== undefined ? trouble.retryAfterSeconds * 1_000 : 0;
+  return Math.min(Math.max(doubled * (0.75 + chance / 2), asked), 5 * PACE.slowestRetry);
+};
+
+/**
+ * Whether the service places no phone calls, by its answer about notifications: a 503 that names no time to ask again, or a 404,
+ * which is no endpoint at all.
+ */
+export const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly status: number }> =>
+  (trouble.kind === 'unavailable' && trouble.retryAfterSeconds === undefined) ||
+  (trouble.kind === 'refused' && trouble.status === 404);
+
+/** A trouble in words, as a sentence. */
+export const troubleText = (trouble: Trouble): string => {
+  switch (trouble.kind) {
+    case 'refused':
+      return `The service did not accept this question (${trouble.status}). ${trouble.detail}`.trim();
+    case 'unavailable':
+      return `The service cannot answer now (${trouble.status}). ${trouble.detail}`.trim();
+    case 'unreachable':
+      return 'The service does not answer.';
+    case 'unreadable':
+      return 'The service answered something that this page does not understand. Reload the page: it may be older than the service.';
+  }
+};

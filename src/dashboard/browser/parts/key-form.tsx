@@ -1,0 +1,50 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { canBeKey } from '../asking/session-key.ts';
+import type { Actions } from './actions.ts';
+
+/** Asks for the function key, and tells where the one that was given was not taken. */
+export const KeyForm = ({ refused, actions }: { readonly refused: boolean; readonly actions: Actions }) => {
+  const input = useRef<HTMLInputElement>(null);
+  const [unfit, setUnfit] = useState(false);
+  useEffect(() => input.current?.focus(), [refused]);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const key = input.current?.value.trim() ?? '';
+    setUnfit(!canBeKey(key));
+    if (canBeKey(key)) actions.giveKey(key);
+  };
+  const problem = unfit
+    ? 'A key consists of letters, digits and signs, without spaces.'
+    : refused
+      ? 'The service did not accept this key.'
+      : undefined;
+  return (
+    <section class="card key" aria-labelledby="key-title">
+      <h2 id="key-title">This service asks for a key</h2>
+      <form onSubmit={submit}>
+        <label for="key">Function key</label>
+        <div class="row">
+          <input
+            id="key"
+            ref={input}
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            aria-describedby="key-note key-problem"
+            aria-invalid={problem !== undefined}
+          />
+          <button type="submit" class="button primary">
+            Open
+          </button>
+        </div>
+        <p id="key-problem" class="trouble" role="alert">
+          {problem}
+        </p>
+        <p id="key-note" class="note">
+          It is kept until this tab is closed, is sent to this service only, and never becomes part of an address.
+        </p>
+      </form>
+    </section>
+  );
+};

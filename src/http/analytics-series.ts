@@ -1,0 +1,116 @@
+import * as z from 'zod';
+
+import { countSteps, STEPS } from '../analytics/model/steps.ts';
+import type { StepActivity } from '../analytics/read/reader.ts';
+import {
+  activeCameras,
+  type AnalyticsDependencies,
+  answeredCounts,
+  answeredPeriod,
+  cameraId,
+  countMembers,
+  EXAMPLE_COUNTS,
+  periodMembers,
+  queryProblems,
+} from './analytics-answer.ts';
+import { badRequest } from './problem.ts';
+import { periodOf, RANGE_RULES, rangeParameters } from './range-parameters.ts';
+import { operation, type Route, route } from './route/route.ts';
+
+/** A day of minutes fits, and a year of days; an answer with more would be slow to make and to plot. */
+const MAX_STEPS = 1_500;
+
+const query = z.object({
+  ...rangeParameters,
+  step: z
+    .enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`)
+    .default('hour')
+    .meta({
+      param: {
+        description: 'How long each step is; steps start with the minute, the hour or the day, UTC.',
+        example: 'hour',
+      },
+    }),
+  camera_id: cameraId,
+});
+
+const seriesSchema = z
+  .strictObject({
+    ...periodMembers,
+    step: z.enum(STEPS),
+    camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
+    steps: z
+      .array(
+        z
+          .strictObject({ ...periodMembers, active_cameras: activeCameras, ...countMembers })
+          .meta({ id: 'AnalyticsOfStep' }),
+      )
+      .max(MAX_STEPS)
+      .describe('In order, empty ones included. The first and the last hold only what is in the range.'),
+  })
+  .meta({ id: 'AnalyticsSeries' });
+
+/**
+ * `GET /api/analytics/series`: what happened in each step of a period. The steps add up to what `GET /api/analytics` answers.
+ *
+ * @param windowSeconds the length of the window that ends now, in seconds
+ */
+export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependencies, windowSeconds: number): Route =>
+  route({
+    name: 'AnalyticsSeries',
+    path: 'analytics/series',
+    authLevel: 'function',
+    GET: operation({
+      operationId: 'getAnalyticsSeries',
+      tag: 'analytics',
+      summary: 'What happened in each minute, hour or day of a period',
+      description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
+      query,
+      conditional: true,
+      answers: {
+        200: {
+          description: 'What happened, step by step. Every configured category is present in every step.',
+          schema: seriesSchema,
+          examples: {
+            days: {
+              ts_utc_start: '2026-11-21T00:00:00+00:00',
+              ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
+              step: 'day',
+              steps: [
+                {
+                  ts_utc_start: '2026-11-21T00:00:00+00:00',
+                  ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
+                  active_cameras: 2,
+                  ...EXAMPLE_COUNTS,
+                },
+              ],
+            },
+          },
+        },
+      },
+      problems: queryProblems('step', tooManySteps(44_640)),
+      handle: async ({ query: { step, camera_id, ...range } }) => {
+        const period = periodOf(range, now(), windowSeconds);
+        const count = countSteps(period, step);
+        if (count > MAX_STEPS) throw badRequest([{ field: 'step', detail: tooManySteps(count) }]);
+        const steps = await reader.series(period, step, camera_id);
+        return {
+          status: 200,
+          jsonBody: {
+            ...answeredPeriod(period),
+            step,
+            ...(camera_id !== undefined && { camera_id }),
+            steps: steps.map((ofStep) => stepAnswer(ofStep, categories)),
+          },
+        };
+      },
+    }),
+  });
+
+const tooManySteps = (count: number): string =>
+  `gives ${count} steps in this range; at most ${MAX_STEPS} are answered: ask for a longer step or a shorter range`;
+
+const stepAnswer = ({ period, tally, activeCameras: active_cameras }: StepActivity, categories: readonly string[]) => {
+  const { total_events, ...counts } = answeredCounts(tally, categories);
+  return { ...answeredPeriod(period), total_events, active_cameras, ...counts };
+};

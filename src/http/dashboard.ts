@@ -1,0 +1,92 @@
+import * as z from 'zod';
+
+import type { DashboardPage } from '../dashboard/page-file.ts';
+import { isKnown } from './route/conditional.ts';
+import { operation, type Route, route } from './route/route.ts';
+
+const header = (id: string, description: string) => z.string().meta({ header: { id, description } });
+
+const PAGE_HEADERS = z.object({
+  'Content-Security-Policy': header('Content-Security-Policy', 'Allows the page’s own script and style, by hash.'),
+  ETag: z.string().describe('Of the page in the encoding that was accepted.'),
+  'Cache-Control': z.literal('no-cache').describe('Keep it, and ask each time whether it has changed.'),
+  Vary: header('Vary', 'The page is answered in the encoding that is accepted.'),
+});
+
+/**
+ * `GET /api/dashboard`: the page to look at. Anybody may have it, because there is no data in it: it asks the other endpoints, with
+ * the key that the person gives it.
+ *
+ * @param page rejects where the package has no page
+ */
+export const dashboard = (page: () => Promise<DashboardPage>): Route =>
+  route({
+    name: 'Dashboard',
+    path: 'dashboard',
+    authLevel: 'anonymous',
+    GET: operation({
+      operationId: 'getDashboard',
+      tag: 'service',
+      summary: 'A page to look at',
+      description:
+        'It shows what the other endpoints answer, and asks the person for a function key where they want one.',
+      query: 'any',
+      headers: z.object({
+        'Accept-Encoding': z
+          .string()
+          .optional()
+          .meta({ param: { description: 'With `gzip` the page is sent compressed.', example: 'gzip' } }),
+        'If-None-Match': z
+          .string()
+          .optional()
+          .meta({ param: { description: 'The ETag of the page that the caller has.', example: '"a-tag"' } }),
+      }),
+      answers: {
+        200: {
+          description: 'The page. Its query says what it shows.',
+          mediaType: 'text/html',
+          schema: z.string().meta({ id: 'Page' }),
+          examples: { page: '<!doctype html>…' },
+          headers: PAGE_HEADERS,
+        },
+        304: { description: 'The caller has this page already.', headers: PAGE_HEADERS },
+      },
+      handle: async ({ headers }) =>
+        pageAnswer(await page(), {
+          acceptEncoding: headers['Accept-Encoding'],
+          ifNoneMatch: headers['If-None-Match'],
+        }),
+    }),
+  });
+
+/** What of a request decides about the answer; undefined where it has no such header. */
+export interface PageRequest {
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** The answer with the page, compressed where the caller takes that, or with the news that the caller has it already. */
+export const pageAnswer = (page: DashboardPage, { acceptEncoding, ifNoneMatch }: PageRequest) => {
+  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(acceptEncoding ?? '');
+  // Another encoding is another representation: a strong tag tells them apart.
+  const tag = isZipped ? page.etag.replace(/"$/, '-gzip"') : page.etag;
+  const headers = {
+    'Content-Security-Policy': page.contentSecurityPolicy,
+    'Cache-Control': 'no-cache' as const,
+    ETag: tag,
+    Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+  };
+  if (isKnown(ifNoneMatch, tag)) return { status: 304 as const, headers };
+  return {
+    status: 200 as const,
+    headers: {
+      ...headers,
+      'content-type': 'text/html; charset=utf-8',
+      'Content-Encoding': isZipped ? 'gzip' : undefined,
+    },
+    body: isZipped ? page.gzipped : page.html,
+  };
+};

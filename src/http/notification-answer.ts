@@ -1,0 +1,106 @@
+import * as z from 'zod';
+
+import { ALERT_TYPE_NAMES } from '../calls/alert-types.ts';
+import { OUTCOMES } from '../calls/call-outcome.ts';
+import type { RecipientView } from '../calls/notification.ts';
+import type { NotificationView } from '../calls/notifications.ts';
+import { MASKED_NUMBER_PATTERN } from '../calls/phone-number.ts';
+import type { Attempt } from '../calls/recipient.ts';
+
+const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
+
+const attemptSchema = z
+  .strictObject({
+    call_connection_id: z.string().min(1).optional(),
+    placed_at: time.optional(),
+    ended_at: time.optional(),
+    outcome: z.enum(OUTCOMES).optional().describe('Left out while the call lasts.'),
+    code: z.int().optional().describe('As the telephone network or Communication Services reported it.'),
+    sub_code: z.int().optional(),
+    reason: z.string().min(1).optional().describe('In words.'),
+  })
+  .meta({ description: 'One attempt to reach the recipient. What is not known is left out.' });
+
+const recipientSchema = z.strictObject({
+  recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
+  status: z.enum(['waiting', 'ringing', 'speaking', 'heard', 'not_reached', 'failed']),
+  attempts: z.array(attemptSchema),
+  next_attempt_at: time.optional(),
+});
+
+/** A notification as it stands. */
+export const notificationAnswer = z
+  .strictObject({
+    notification_id: z.string(),
+    alert_type: z.enum(ALERT_TYPE_NAMES),
+    created_at: time,
+    status: z.enum(['in_progress', 'completed']),
+    recipients: z.array(recipientSchema).describe('In the order of the request.'),
+  })
+  .meta({ id: 'NotificationState', description: 'What became of a notification.' });
+
+/** An example, for the description. */
+export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
+  notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
+  alert_type: 'ConfirmedFire',
+  created_at: '2026-11-21T08:00:02.500Z',
+  status: 'in_progress',
+  recipients: [
+    {
+      recipient: '+1206•••••00',
+      status: 'heard',
+      attempts: [
+        {
+          call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
+          placed_at: '2026-11-21T08:00:02.620Z',
+          ended_at: '2026-11-21T08:00:31.004Z',
+          outcome: 'heard',
+        },
+      ],
+    },
+    {
+      recipient: '+1206•••••01',
+      status: 'waiting',
+      attempts: [
+        {
+          call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120003',
+          placed_at: '2026-11-21T08:00:02.655Z',
+          ended_at: '2026-11-21T08:00:09.310Z',
+          outcome: 'busy',
+          code: 486,
+          sub_code: 560486,
+          reason: 'busy',
+        },
+      ],
+      next_attempt_at: '2026-11-21T08:01:09.310Z',
+    },
+  ],
+};
+
+/** A notification as it stands → the body of an answer. */
+export const answerOf = (view: NotificationView): z.input<typeof notificationAnswer> => ({
+  notification_id: view.id,
+  alert_type: view.alertType,
+  created_at: isoTime(view.createdAt),
+  status: view.status,
+  recipients: view.recipients.map(recipientOf),
+});
+
+const recipientOf = ({ recipient, status, attempts, nextAttemptAt }: RecipientView) => ({
+  recipient,
+  status,
+  attempts: attempts.map(attemptOf),
+  ...(nextAttemptAt === undefined ? {} : { next_attempt_at: isoTime(nextAttemptAt) }),
+});
+
+const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: Attempt) => ({
+  ...(callId === undefined ? {} : { call_connection_id: callId }),
+  ...(placedAt === undefined ? {} : { placed_at: isoTime(placedAt) }),
+  ...(endedAt === undefined ? {} : { ended_at: isoTime(endedAt) }),
+  ...(outcome === undefined ? {} : { outcome }),
+  ...(code === undefined ? {} : { code }),
+  ...(subCode === undefined ? {} : { sub_code: subCode }),
+  ...(reason === undefined ? {} : { reason }),
+});
+
+const isoTime = (at: number): string => new Date(at).toISOString();

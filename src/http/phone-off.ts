@@ -1,0 +1,26 @@
+import { Problem } from './problem.ts';
+import { RETRY_AFTER, type ProblemAnswers } from './route/answers.ts';
+
+const OFF = 'The phone is switched off here (PHONE=off): nobody is called.';
+
+/** The problem of every endpoint of calls where the phone is off. */
+export const PHONE_PROBLEMS = {
+  503: {
+    description: 'The phone is switched off (`PHONE=off`), or storage cannot do this now.',
+    headers: RETRY_AFTER,
+    detail: OFF,
+  },
+} as const satisfies ProblemAnswers;
+
+/** What an endpoint of calls needs, where the phone is on. */
+export type Phone<Parts> = Parts | 'off';
+
+/**
+ * What is needed of the phone.
+ *
+ * @throws {Problem} 503 where it is off
+ */
+export const phoneOr503 = <Parts>(phone: Phone<Parts>): Parts => {
+  if (phone === 'off') throw new Problem(503, { detail: OFF, headers: { 'retry-after': '3600' } });
+  return phone;
+};

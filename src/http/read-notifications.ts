@@ -1,0 +1,99 @@
+import * as z from 'zod';
+
+import { isNotificationId } from '../calls/notification-id.ts';
+import type { Notifications } from '../calls/notifications.ts';
+import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
+import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
+import { Problem } from './problem.ts';
+import { operation, type Route, route } from './route/route.ts';
+import { NO_QUERY } from './route/fields.ts';
+
+/** What reading notifications needs. */
+export interface ReadNotificationsParts {
+  readonly notifications: Notifications;
+}
+
+const UNKNOWN = 'There is no notification of this id, or not any more.';
+
+const notificationId = z
+  .string()
+  .transform((text, context) => {
+    if (isNotificationId(text)) return text;
+    context.addIssue('is unknown');
+    return z.NEVER;
+  })
+  .meta({
+    param: {
+      description: 'The `notification_id` of the answer to the request.',
+      example: NOTIFICATION_EXAMPLE.notification_id,
+    },
+  });
+
+/** `GET /api/notifications/{id}`: what became of a notification. */
+export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
+  route({
+    name: 'Notification',
+    path: 'notifications/{id}',
+    authLevel: 'function',
+    GET: operation({
+      operationId: 'getNotification',
+      tag: 'calls',
+      summary: 'What became of a notification',
+      description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
+      path: z.object({
+        id: notificationId,
+      }),
+      query: NO_QUERY,
+      answers: {
+        200: {
+          description: 'The notification as it stands.',
+          schema: notificationAnswer,
+          examples: { 'two recipients': NOTIFICATION_EXAMPLE },
+        },
+      },
+      problems: { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS },
+      handle: async ({ path: { id }, log }) => {
+        const found = await phoneOr503(phone).notifications.read(id, log);
+        if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
+        return { status: 200, jsonBody: answerOf(found) };
+      },
+    }),
+  });
+
+const limit = z
+  .string()
+  .regex(/^\d{1,3}$/, 'must be a whole number from 1 to 100')
+  .transform(Number)
+  .refine((value) => value >= 1 && value <= 100, 'must be a whole number from 1 to 100')
+  .prefault('20');
+
+/** `GET /api/notifications`: the newest notifications, the newest first. */
+export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
+  operation({
+    operationId: 'listNotifications',
+    tag: 'calls',
+    summary: 'The newest notifications',
+    description: 'The newest first.',
+    query: z.object({
+      limit: limit.meta({ param: { description: 'How many at most, 1 to 100.', example: '20' } }),
+    }),
+    answers: {
+      200: {
+        description: 'Each as it stands.',
+        schema: z.strictObject({ notifications: z.array(notificationAnswer) }).meta({ id: 'Notifications' }),
+        examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
+      },
+    },
+    problems: {
+      400: {
+        description: 'The query is wrong.',
+        detail: 'limit must be a whole number from 1 to 100',
+        errors: [{ field: 'limit', detail: 'must be a whole number from 1 to 100' }],
+      },
+      ...PHONE_PROBLEMS,
+    },
+    handle: async ({ query, log }) => {
+      const found = await phoneOr503(phone).notifications.newest(query.limit, log);
+      return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
+    },
+  });

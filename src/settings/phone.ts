@@ -1,0 +1,128 @@
+import type * as z from 'zod';
+
+import { type PhoneNumber, parsePhoneNumber } from '../calls/phone-number.ts';
+import { acsConnectionString, type Connection, oneConnection, oneOf } from './connections.ts';
+import {
+  baseUrl,
+  guid,
+  httpsOrLoopbackUrl,
+  httpsUrl,
+  numberPrefixes,
+  phoneNumber,
+  schedule,
+  text,
+  wholeNumber,
+} from './rules.ts';
+import { type SettingProblem, SettingsError } from './settings-error.ts';
+
+/** The default issuer of the token on ACS callbacks; its keys are below it. */
+const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
+
+/** The settings of the phone by their environment names; those that the phone cannot do without are demanded by {@link phoneSettings}. */
+export const phoneSchemas = {
+  PHONE: text.regex(/^(on|off)$/, 'must be on or off').prefault('on'),
+  ACS_CONNECTION_STRING: acsConnectionString.optional(),
+  ACS_ENDPOINT: httpsUrl.optional(),
+  ACS_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
+  ACS_TEAMS_RESOURCE_ACCOUNT_ID: guid.optional(),
+  ACS_COGNITIVE_SERVICES_ENDPOINT: httpsUrl.optional(),
+  ACS_RESOURCE_ID: text.regex(/^\S{1,200}$/, 'must be the immutable id of the ACS resource').optional(),
+  ACS_TOKEN_ISSUER: httpsOrLoopbackUrl.prefault(ACS_TOKEN_ISSUER),
+  ACS_TOKEN_KEYS_URL: httpsOrLoopbackUrl.optional(),
+  CALLBACK_BASE_URL: baseUrl.optional(),
+  TEST_CALLBACK_BASE_URL: baseUrl.optional(),
+  CALL_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
+  CALL_RETRY_SECONDS: wholeNumber(5, 3_600).prefault('60'),
+  NOTIFICATION_DEADLINE_MINUTES: wholeNumber(1, 1_440).prefault('30'),
+  PHONE_ALLOWED_PREFIXES: numberPrefixes.optional(),
+  CALLS_PER_DAY: wholeNumber(1, 100_000).prefault('1000'),
+  SWEEP_SCHEDULE: schedule.prefault('*/30 * * * * *'),
+  CALL_RETENTION_DAYS: wholeNumber(2, 3_650).prefault('90'),
+} as const;
+
+type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;
+
+/** The settings of the phone, as the service uses them. Secrets are in the connection only. */
+export interface PhoneSettings {
+  readonly connection: Connection;
+  readonly caller: { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
+  readonly cognitiveServicesEndpoint: string;
+  /** The audience of callback tokens; undefined: callbacks are not verified. */
+  readonly resourceId: string | undefined;
+  readonly tokenIssuer: string;
+  readonly tokenKeysUrl: string;
+  /** Base of the callback paths, without a slash at its end. */
+  readonly callbackBaseUrl: string;
+  /** Debug builds: the base for test calls; undefined: the usual one. */
+  readonly testCallbackBaseUrl: string | undefined;
+  /** Calls to one person at most. */
+  readonly attempts: number;
+  /** From the end of an attempt to the next one, in milliseconds. */
+  readonly retryMs: number;
+  /** From a request to its last attempt, in milliseconds. */
+  readonly deadlineMs: number;
+  /** How the numbers that may be called begin; undefined: all of them. */
+  readonly allowedPrefixes: readonly string[] | undefined;
+  readonly callsPerDay: number;
+  readonly sweepSchedule: string;
+  /** How long rows about calls are kept, in milliseconds. */
+  readonly retentionMs: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Everything that the phone cannot do without and that is not set, or set twice.
+ *
+ * @param given settings by name, without empty ones
+ */
+export const phoneProblems = (given: Readonly<Record<string, string | undefined>>): readonly SettingProblem[] => {
+  if (given['PHONE'] === 'off') return [];
+  const needed = ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'].filter((name) => given[name] === undefined);
+  return [
+    ...[oneConnection(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found),
+    ...needed.map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+  ];
+};
+
+const CONNECTION = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'] as const;
+const CALLER = ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'] as const;
+
+/**
+ * The settings of the phone; undefined where it is off.
+ *
+ * @param given settings by name, without empty ones
+ * @throws {SettingsError} with its {@link phoneProblems}
+ */
+export const phoneSettings = (
+  given: Readonly<Record<string, string | undefined>>,
+  value: PhoneValues,
+): PhoneSettings | undefined => {
+  if (value.PHONE === 'off') return undefined;
+  const connection = oneConnection(given, CONNECTION);
+  const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint, CALLBACK_BASE_URL: callbackBaseUrl } = value;
+  if ('setting' in connection || cognitiveServicesEndpoint === undefined || callbackBaseUrl === undefined) {
+    throw new SettingsError(phoneProblems(given));
+  }
+  const source = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
+  return {
+    connection,
+    caller:
+      source === undefined
+        ? { teamsResourceAccountId: value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '' }
+        : { phoneNumber: source },
+    cognitiveServicesEndpoint,
+    resourceId: value.ACS_RESOURCE_ID,
+    tokenIssuer: value.ACS_TOKEN_ISSUER,
+    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
+    callbackBaseUrl,
+    testCallbackBaseUrl: value.TEST_CALLBACK_BASE_URL,
+    attempts: value.CALL_ATTEMPTS,
+    retryMs: value.CALL_RETRY_SECONDS * 1_000,
+    deadlineMs: value.NOTIFICATION_DEADLINE_MINUTES * 60_000,
+    allowedPrefixes: value.PHONE_ALLOWED_PREFIXES,
+    callsPerDay: value.CALLS_PER_DAY,
+    sweepSchedule: value.SWEEP_SCHEDULE,
+    retentionMs: value.CALL_RETENTION_DAYS * DAY_MS,
+  };
+};

@@ -1,0 +1,114 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+
+import { activitySchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
+import { FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
+import { startTarget, type Target, TODAY, YESTERDAY } from './target.ts';
+
+let browser: Browser;
+let target: Target;
+let reader: Reader;
+
+beforeAll(async () => {
+  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await target.close();
+});
+
+const open = async (search: string): Promise<void> => {
+  reader = await openPage(browser, { url: target.url, key: target.key, search, expectedErrors: FIRST_REFUSAL });
+  await reader.settled();
+};
+
+afterEach(() => reader.leave());
+
+const search = (): string => new URL(reader.page.url()).search;
+
+const shown = (): Promise<string> => reader.page.locator('#shown').innerText();
+
+describe('the address', () => {
+  it('says what is shown, and shows it to whoever opens it', async () => {
+    await open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
+    const { page } = reader;
+
+    expect(await page.getByLabel('Day (UTC)').inputValue()).toBe(YESTERDAY);
+    expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe('bear-creek');
+    expect(await page.getByLabel('Order by').inputValue()).toBe('smoke');
+    expect(await reader.figure('active_cameras').innerText()).toBe('1');
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
+  });
+
+  it('leads back and forward through what was shown', async () => {
+    await open('');
+    const { page } = reader;
+    const today = await reader.figure('total_events').innerText();
+    await page.getByRole('link', { name: 'Earlier day' }).click();
+    const { total_events } = z.parse(activitySchema, await target.ask(`analytics/day?date=${YESTERDAY}`));
+    const yesterday = grouped(total_events);
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByRole('link', { name: 'hawk-hill' }).first().click();
+    await expect.poll(() => reader.figure('active_cameras').innerText()).toBe('1');
+    const alone = await reader.figure('total_events').innerText();
+
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=hawk-hill`);
+    await page.goBack();
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
+    expect(search()).toBe(`?date=${YESTERDAY}`);
+    await page.goBack();
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(today);
+    expect(search()).toBe('');
+    expect(await shown()).toMatch(/^Today, /);
+    await page.goForward();
+    await page.goForward();
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe(alone);
+    expect(await shown()).toContain('hawk-hill');
+  });
+
+  it('of a link is the one of what it leads to, for another tab', async () => {
+    await open('?camera_id=hawk-hill');
+    const address = await reader.page.getByRole('link', { name: 'Earlier day' }).getAttribute('href');
+
+    expect(address).toBe(`/api/dashboard?date=${YESTERDAY}&camera_id=hawk-hill`);
+  });
+
+  it('that asks for a day that does not exist is told, and today is shown', async () => {
+    await open('?date=2026-02-30');
+
+    expect(await reader.page.getByRole('alert').allInnerTexts()).toEqual([
+      'date must be a day that exists, such as 2026-11-21. Today is shown.',
+    ]);
+    expect(await reader.page.getByLabel('Day (UTC)').inputValue()).toBe(TODAY);
+  });
+
+  it('never keeps a key', async () => {
+    await open(`?date=${YESTERDAY}&code=${target.key}`);
+
+    expect(search()).toBe(`?date=${YESTERDAY}`);
+    await reader.page.getByRole('link', { name: 'Today' }).click();
+    await reader.page.goBack();
+    expect(search()).toBe(`?date=${YESTERDAY}`);
+  });
+});
+
+describe('a range that the service does not take', () => {
+  it('is shown with the service’s own reason', async () => {
+    reader = await openPage(browser, {
+      url: target.url,
+      key: target.key,
+      search: '?ts_utc_start=2020-01-01T00:00:00Z&ts_utc_end=2026-01-01T00:00:00Z',
+      expectedErrors: /40[01] \(/,
+    });
+    await reader.page
+      .getByText(/did not accept this question \(400\)\. .*366/)
+      .first()
+      .waitFor();
+
+    expect(await reader.figure('total_events').innerText()).toBe('–');
+  });
+});

@@ -1,0 +1,59 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { HOSTILE_IDS } from '../stand-in/believable-day.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
+import { FIRST_REFUSAL, openPage } from './reader.ts';
+import { startTarget, type Target, TODAY } from './target.ts';
+
+let browser: Browser;
+let target: Target;
+
+beforeAll(async () => {
+  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await target.close();
+});
+
+describe('ids that are markup, very long, or written from right to left', () => {
+  it.each(HOSTILE_IDS)('%s stays text, and is shown alone', async (id) => {
+    const reader = await openPage(browser, { url: target.url, key: target.key, expectedErrors: FIRST_REFUSAL });
+    const { page } = reader;
+    await reader.settled();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    const link = page
+      .getByRole('table', { name: /^Busiest/ })
+      .locator('bdi')
+      .getByText(id, { exact: true });
+    await link.click();
+    await expect.poll(() => reader.figure('total_events').innerText()).toBe('1');
+
+    expect(await page.locator('#shown bdi').textContent()).toBe(id);
+    expect(new URL(page.url()).searchParams.get('camera_id')).toBe(id);
+    expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe(id);
+    await page.reload();
+    await reader.settled();
+
+    expect(await reader.figure('total_events').innerText()).toBe('1');
+    expect(await page.locator('#shown bdi').textContent()).toBe(id);
+    await reader.leave();
+  });
+
+  it('do not widen a page of 360 pixels', async () => {
+    const reader = await openPage(browser, {
+      url: target.url,
+      key: target.key,
+      search: `?date=${TODAY}&camera_id=${'x'.repeat(128)}`,
+      browser: { viewport: { width: 360, height: 740 } },
+      expectedErrors: FIRST_REFUSAL,
+    });
+    await reader.settled();
+    await reader.page.locator('.ids summary').click();
+
+    expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await reader.leave();
+  });
+});

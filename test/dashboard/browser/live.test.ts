@@ -1,0 +1,140 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { launchBrowser } from '../../../infra/browser.ts';
+import { openPage, type Reader } from './reader.ts';
+import { startTarget, type Target } from './target.ts';
+
+let browser: Browser;
+let target: Target;
+let reader: Reader;
+
+/** Without a key at first; while the service is stopped, nothing answers. */
+const EXPECTED = /401 \(Unauthorized\)|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/;
+
+beforeAll(async () => {
+  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await target.close();
+});
+
+beforeEach(async () => {
+  reader = await openPage(browser, { url: target.url, key: target.key, ownClock: true, expectedErrors: EXPECTED });
+  await reader.settled();
+});
+
+afterEach(() => reader.leave());
+
+const updated = (): Promise<string> => reader.page.locator('.refresh .words').innerText();
+
+/** The next round by itself, and its answers. */
+const nextRound = async (): Promise<void> => {
+  const before = await updated();
+  await reader.page.clock.fastForward(PACE.live);
+  await expect.poll(updated).not.toBe(before);
+};
+
+let frames = 0;
+
+const recordOne = (): Promise<void> => {
+  frames += 1;
+  return target.record([
+    {
+      event_id: `live-${frames}`,
+      camera_id: `new-camera-${frames}`,
+      ts_utc: new Date().toISOString(),
+      detections: { fire: 1 },
+      reviewed: false,
+      annotations: {},
+    },
+  ]);
+};
+
+const number = (text: string): number => Number(text.replaceAll(',', ''));
+
+describe('the page', () => {
+  it('shows what was recorded meanwhile, by itself', async () => {
+    const before = number(await reader.figure('total_events').innerText());
+    await recordOne();
+    await reader.page.clock.fastForward(PACE.live);
+    await expect.poll(async () => number(await reader.figure('total_events').innerText())).toBe(before + 1);
+
+    const legend = reader.page.locator('.plot').first().locator('.legend');
+    expect(await legend.innerText()).toContain(
+      await reader.page.getByRole('row', { name: /^fire/ }).locator('td').first().innerText(),
+    );
+  });
+
+  it('asks whether anything has changed, and changes nothing where nothing has', async () => {
+    // The clocks of the service and of the browser are the same: what has begun since the last test is drawn.
+    await nextRound();
+    const statuses: number[] = [];
+    reader.page.on('response', (response) => {
+      // The answers about notifications are not conditional.
+      if (response.url().includes('/api/analytics')) statuses.push(response.status());
+    });
+    await reader.page.evaluate(`
+      window.changes = [];
+      new MutationObserver((records) => changes.push(...records.map((record) => record.target.nodeName)))
+        .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true, attributes: true });
+    `);
+    await nextRound();
+    await nextRound();
+
+    expect(statuses.length).toBeGreaterThanOrEqual(6);
+    expect(new Set(statuses)).toEqual(new Set([304]));
+    expect(await reader.page.evaluate('changes')).toEqual([]);
+  });
+
+  it('keeps the focus and what is open while new numbers come in', async () => {
+    const { page } = reader;
+    await page.locator('.numbers summary').first().click();
+    await page.locator('.ids summary').click();
+    const camera = page
+      .getByRole('table', { name: /^Busiest/ })
+      .getByRole('link')
+      .nth(3);
+    const id = await camera.innerText();
+    await camera.focus();
+    await recordOne();
+    const before = await reader.figure('total_events').innerText();
+    await page.clock.fastForward(PACE.live);
+    await expect.poll(() => reader.figure('total_events').innerText()).not.toBe(before);
+
+    expect(await page.evaluate('document.activeElement.textContent')).toBe(id);
+    expect(await page.locator('details[open]').count()).toBe(2);
+  });
+
+  it('asks at once when somebody wants it to', async () => {
+    const before = number(await reader.figure('total_events').innerText());
+    await recordOne();
+    await reader.page.getByRole('button', { name: 'Refresh' }).click();
+    await expect.poll(async () => number(await reader.figure('total_events').innerText())).toBe(before + 1);
+  });
+
+  it('keeps the last figures and says so while the service is stopped; goes on when it is back', async () => {
+    const { page } = reader;
+    const figure = await reader.figure('total_events').innerText();
+    const lastAnswer = (await updated()).replace('Updated ', '');
+    await target.stop();
+    await page.clock.fastForward(PACE.live);
+    await page.getByText('The service does not answer.').waitFor();
+
+    expect(await page.getByRole('status').innerText()).toBe(
+      `The service does not answer. You see what it answered at ${lastAnswer}.`,
+    );
+    expect(await page.getByText(/^Next try at \d\d:\d\d:\d\d UTC/).count()).toBe(1);
+    expect(await reader.figure('total_events').innerText()).toBe(figure);
+    expect(await updated()).toBe(`Updated ${lastAnswer}`);
+
+    await target.start();
+    await recordOne();
+    await page.clock.fastForward(PACE.slowestRetry);
+    await expect.poll(async () => number(await reader.figure('total_events').innerText())).toBe(number(figure) + 1);
+    await expect.poll(() => page.getByRole('status').innerText()).toBe('');
+  });
+});

@@ -1,0 +1,91 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import {
+  addressTime,
+  FIRST_VIEW,
+  readView,
+  type Span,
+  viewSearch,
+  withoutKey,
+} from '../../../src/dashboard/browser/model/view.ts';
+
+const date = fc
+  .date({ min: new Date('2000-01-01T00:00:00Z'), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true })
+  .map((each) => each.toISOString());
+
+const span: fc.Arbitrary<Span> = fc.oneof(
+  fc.constant<Span>({ kind: 'today' }),
+  fc.constant<Span>({ kind: 'window' }),
+  date.map((each): Span => ({ kind: 'day', date: each.slice(0, 10) })),
+  fc
+    .tuple(date, date)
+    .map(([start, end]): Span => ({ kind: 'range', start: addressTime(start) ?? '', end: addressTime(end) ?? '' })),
+);
+
+const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 128 });
+
+describe('the address of a view', () => {
+  it('is read as the same view, whatever the camera is called', () => {
+    fc.assert(
+      fc.property(span, fc.option(text, { nil: undefined }), text, (each, cameraId, orderBy) => {
+        const view = { span: each, cameraId, orderBy };
+
+        expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
+      }),
+    );
+  });
+
+  it('is empty for today and all cameras', () => {
+    expect(viewSearch(FIRST_VIEW)).toBe('');
+    expect(readView('')).toEqual({ view: FIRST_VIEW, problems: [] });
+  });
+
+  it('can be read by a person', () => {
+    const range = { kind: 'range', start: '2026-11-21T08:00:00Z', end: '2026-11-21T09:59:59.999999Z' } as const;
+
+    expect(viewSearch({ ...FIRST_VIEW, span: { kind: 'day', date: '2026-11-21' }, cameraId: 'ridge-04' })).toBe(
+      '?date=2026-11-21&camera_id=ridge-04',
+    );
+    expect(viewSearch({ ...FIRST_VIEW, span: range, orderBy: 'smoke' })).toBe(
+      '?ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:59:59.999999Z&order_by=smoke',
+    );
+  });
+
+  it.each([
+    ['?date=2026-02-30', /day that exists/],
+    ['?date=', /day that exists/],
+    ['?date=21.11.2026', /day that exists/],
+    ['?ts_utc_start=2026-11-21T00:00:00Z', /both ts_utc_start and ts_utc_end/],
+    ['?ts_utc_start=yesterday&ts_utc_end=today', /must be times/],
+  ])('tells that %s is wrong, and shows today', (search, problem) => {
+    const { view, problems } = readView(search);
+
+    expect(view).toEqual(FIRST_VIEW);
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+    expect(problems[0]).toMatch(/Today is shown/);
+  });
+
+  it('tells that an empty camera means all cameras', () => {
+    expect(readView('?camera_id=')).toEqual({ view: FIRST_VIEW, problems: [expect.stringContaining('camera_id')] });
+  });
+
+  it('understands an offset whose + arrived as a space', () => {
+    expect(readView('?ts_utc_start=2026-11-21T10:00:00+02:00&ts_utc_end=2026-11-21T09:00:00').view.span).toEqual({
+      kind: 'range',
+      start: '2026-11-21T08:00:00Z',
+      end: '2026-11-21T09:00:00Z',
+    });
+  });
+});
+
+describe('a key in an address', () => {
+  it.each([
+    ['?code=secret', ''],
+    ['?date=2026-11-21&CODE=secret&clientId=name', '?date=2026-11-21'],
+    ['?camera_id=code', '?camera_id=code'],
+    ['', ''],
+  ])('is taken out of %s', (search, without) => {
+    expect(withoutKey(search)).toBe(without);
+  });
+});

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const SCRIPT = fileURLToPath(new URL('../../.github/scripts/deploy-package.sh', import.meta.url));
+
+/** An app that answers one health question after the other with these statuses, and the last one from then on. */
+const appThatAnswers = async (statuses: readonly number[]): Promise<{ readonly url: string; asked(): number }> => {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    const isHealth = request.url === '/api/health';
+    response.writeHead(isHealth ? (statuses[Math.min(asked, statuses.length - 1)] ?? 500) : 404).end();
+    asked += 1;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.');
+  return { url: `http://127.0.0.1:${address.port}`, asked: () => asked };
+};
+
+/** Runs the script where `az` is a program that writes down its arguments. */
+const deploy = async (
+  url: string,
+  { digest, azEndsWith = 0 }: { readonly digest?: string; readonly azEndsWith?: number } = {},
+) => {
+  const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, 'az'), `#!/bin/sh\nprintf '%s\\n' "$@" > az-arguments\nexit ${azEndsWith}\n`);
+  chmodSync(join(directory, 'az'), 0o755);
+  writeFileSync(join(directory, 'package.zip'), 'a package');
+  const actual = createHash('sha256').update('a package').digest('hex');
+  writeFileSync(join(directory, 'package.zip.sha256'), `${digest ?? actual}  package.zip\n`);
+  const child = spawn('bash', [SCRIPT], {
+    cwd: directory,
+    env: {
+      PATH: `${directory}${delimiter}${process.env['PATH'] ?? ''}`,
+      AZURE_RESOURCE_GROUP: 'rg-ridge',
+      SERVICE_API_NAME: 'func-ridge',
+      SERVICE_API_URL: url,
+      RELEASE: 'v1.2.3',
+      HEALTH_PAUSE_SECONDS: '0.01',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const log = join(directory, 'az-arguments');
+  return { code: child.exitCode, said, az: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : undefined };
+};
+
+// The script runs on GitHub's Linux machines only.
+describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
+  it('deploys the package once, and is content when the app has been healthy for a while', async () => {
+    const app = await appThatAnswers([503, 200, 200, 503, 200]);
+    const { code, said, az } = await deploy(app.url);
+    expect(said).toContain('v1.2.3 is deployed and healthy.');
+    expect(code).toBe(0);
+    expect(app.asked()).toBe(4 + 6);
+    expect(az?.slice(0, 4)).toEqual(['functionapp', 'deployment', 'source', 'config-zip']);
+    expect(az?.join(' ')).toContain(
+      '--resource-group rg-ridge --name func-ridge --src package.zip --build-remote false',
+    );
+  });
+
+  it('fails and says how to roll back where the app does not get healthy', async () => {
+    const { code, said } = await deploy((await appThatAnswers([200, 200, 200, 200, 200, 503])).url);
+    expect(code).toBe(1);
+    expect(said).toContain('v1.2.3 is deployed and not healthy. To roll back, run the workflow deploy by hand');
+  });
+
+  it('does not deploy a package that is not the one that was released', async () => {
+    const app = await appThatAnswers([200]);
+    const { code, az } = await deploy(app.url, { digest: '0'.repeat(64) });
+    expect(code).not.toBe(0);
+    expect(az).toBeUndefined();
+  });
+
+  it('fails where Azure refuses the package, and does not ask the old version for its health', async () => {
+    const app = await appThatAnswers([200]);
+    expect((await deploy(app.url, { azEndsWith: 1 })).code).not.toBe(0);
+    expect(app.asked()).toBe(0);
+  });
+});
