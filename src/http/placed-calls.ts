@@ -101,11 +101,12 @@ export const callsAnswer = (numbers: readonly PhoneNumber[], sent: Sent) => {
 
 const NOT_YET = 'not dialled yet';
 
-/** The last attempt's call, or why there is none. A repeated request finds later states too. */
+/** The last call, or why there is none. A repeated request finds later states too. */
 const outcomeOf = (number: PhoneNumber, known: Recipient | undefined): z.output<typeof outcomeSchema> => {
   const last = known?.attempts.at(-1);
-  if (known?.state !== 'waiting' && known?.state !== 'failed' && last?.callId !== undefined) {
-    return { recipient: number, status: 'placed', call_connection_id: last.callId };
+  const called = known?.attempts.findLast(({ callId }) => callId !== undefined);
+  if (known?.state !== 'failed' && called?.callId !== undefined) {
+    return { recipient: number, status: 'placed', call_connection_id: called.callId };
   }
   const isOver = known?.state === 'failed' || known?.state === 'not_reached';
   const why = known?.reason ?? last?.reason ?? NOT_YET;

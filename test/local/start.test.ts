@@ -74,7 +74,7 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       const demo = await promisify(execFile)(
         'npm',
         ['run', 'demo', '--', '--url', `http://localhost:${port}`, '--date', date],
-        { timeout: MINUTE },
+        { timeout: 2 * MINUTE },
       );
       const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
       const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       expect(await leftOf(tree)).toEqual([]);
       expect(npm.output()).toContain('Everything has stopped.');
     },
-    2 * MINUTE,
+    3 * MINUTE,
   );
 
   it(

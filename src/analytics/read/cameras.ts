@@ -18,6 +18,8 @@ export interface CameraActivity {
   readonly tally: Tally;
 }
 
+const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+
 /** Answers what each camera did on a day. */
 export class CamerasReader {
   readonly #table: CounterTable;
@@ -45,7 +47,6 @@ export class CamerasReader {
    */
   async #ofShard(partition: string): Promise<readonly CameraActivity[]> {
     const cameras = new Map<string, readonly StoredRow[]>();
-    const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
     for await (const page of this.#table.pages(partition, ALL_CAMERAS, { select: CAMERA_DAY_PROPERTIES })) {
       for (const [cameraId, rows] of Map.groupBy(page, cameraOf)) {
         cameras.set(cameraId, cameras.has(cameraId) ? await this.#stripesOf(partition, cameraId) : rows);

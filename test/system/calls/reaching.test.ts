@@ -70,19 +70,23 @@ it('tells how a call stands: ringing, then speaking', async () => {
   stage.endsWell();
 });
 
-it('reaches eight people over two lines, each once', async () => {
-  const stage = await setStage({ acs: { lines: 2 }, pace: { ringMs: 1_500 } });
-  const numbers = Array.from({ length: 8 }, (_, index) => `+1206555${index}100`);
-  const answer = await stage.alert('ConfirmedFire', numbers);
-  expect(answer.status).toBe(202);
-  expect(answer.calls?.filter(({ status }) => status === 'placed')).toHaveLength(2);
+it.each(['429', '429 with Retry-After', '403', 'CreateCallFailed'] as const)(
+  'reaches eight people over two lines, each once, where ACS answers %s when both are taken',
+  async (whenLinesAreTaken) => {
+    const stage = await setStage({ acs: { lines: 2, whenLinesAreTaken }, pace: { ringMs: 1_500 } });
+    const numbers = Array.from({ length: 8 }, (_, index) => `+1206555${index}100`);
+    const answer = await stage.alert('ConfirmedFire', numbers);
+    expect(answer.status).toBe(202);
 
-  const { recipients } = await stage.completed(answer.notification_id, 60_000);
-  expect(recipients.map(({ status, attempts }) => [status, attempts.length])).toEqual(numbers.map(() => ['heard', 1]));
-  for (const number of numbers) {
-    expect(stage.callees().get(number)).toEqual({ calls: 1, pickedUp: 1, heardWhole: 1, heardPart: 0, openLines: 0 });
-  }
-});
+    const { recipients } = await stage.completed(answer.notification_id, 60_000);
+    const told = recipients.map(({ status, attempts }) => [status, attempts.length]);
+    expect(told).toEqual(numbers.map(() => ['heard', 1]));
+    for (const number of numbers) {
+      expect(stage.callees().get(number)).toMatchObject({ pickedUp: 1, heardWhole: 1, heardPart: 0, openLines: 0 });
+    }
+  },
+  90_000,
+);
 
 it('does not count a call that had no line after all', async () => {
   const stage = await setStage();

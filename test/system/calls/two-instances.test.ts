@@ -16,8 +16,6 @@ it.each([
     expect(call.requests, number).toEqual({ createCall: 1, play: 1, hangUp: 1 });
     const answers = new Set(call.story.filter((line) => line.kind === 'event').map((line) => line.answer));
     expect([...answers]).toEqual([answer]);
-    if (delivery === 'one')
-      console.log(number, JSON.stringify(call, undefined, 1), stage.apps.map((a) => a.output()).join('\n=====\n'));
     expect(stage.callees().get(number)).toEqual({ calls: 1, pickedUp: 1, heardWhole: 1, heardPart: 0, openLines: 0 });
   }
   // Both have had a part in it.
