@@ -5,6 +5,7 @@ import { instantFromMilliseconds, type Instant } from './analytics/model/instant
 import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
+import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
 import { CounterTable } from './analytics/rows/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
@@ -92,6 +93,16 @@ const routes: readonly Route[] = [
 ];
 for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });
+}
+
+// Timers: without a retention no day is ever closed, and the timer is not registered.
+const { eventRetentionDays: retentionDays } = settings;
+if (retentionDays !== undefined) {
+  app.timer('CloseDays', {
+    schedule: CLOSE_DAYS_SCHEDULE,
+    handler: async (_timer, context) =>
+      closeDays({ table: counters, shards: dayShards, retentionDays, now }, invocationLog(context)),
+  });
 }
 
 // When the app is told to stop, what is under way is finished first.

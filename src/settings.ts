@@ -20,6 +20,7 @@ export const settingSchemas = {
   CACHE_TS_UTC_WINDOW_SECONDS: wholeNumber(1, MAX_WINDOW_SECONDS).prefault('86400'),
   DETECTION_CATEGORIES: categoryList.prefault('fire,smoke,structure'),
   COUNTER_SHARDS: wholeNumber(1, 64).prefault('1'),
+  EVENT_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
   TABLES_CONNECTION_STRING: tablesConnectionString.optional(),
   TABLES_ENDPOINT: httpsUrl.optional(),
   TABLES_PREFIX: text
@@ -44,6 +45,8 @@ const settingsOf = (
   detectionCategories: value.DETECTION_CATEGORIES,
   /** Shards of a day that has no data yet, 1 to 64. */
   counterShards: value.COUNTER_SHARDS,
+  /** A day is closed when it ended at least so many days ago; undefined: days stay open. */
+  eventRetentionDays: value.EVENT_RETENTION_DAYS,
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */
   phone,

@@ -34,6 +34,7 @@ describe('settings', () => {
       windowSeconds: 86_400,
       detectionCategories: ['fire', 'smoke', 'structure'],
       counterShards: 1,
+      eventRetentionDays: undefined,
       tables: { connection: { connectionString: TABLES }, prefix: '' },
       phone: {
         connection: { connectionString: ACS },
@@ -61,6 +62,7 @@ describe('settings', () => {
       CACHE_TS_UTC_WINDOW_SECONDS: '3600',
       DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2',
       COUNTER_SHARDS: '64',
+      EVENT_RETENTION_DAYS: '30',
       TABLES_CONNECTION_STRING: '',
       TABLES_ENDPOINT: 'https://cameras.table.core.windows.net',
       TABLES_PREFIX: 'Stage1',
@@ -86,6 +88,7 @@ describe('settings', () => {
       windowSeconds: 3_600,
       detectionCategories: ['smoke', 'fog', 'Fire_2'],
       counterShards: 64,
+      eventRetentionDays: 30,
     });
     expect(tables).toEqual({ connection: { endpoint: 'https://cameras.table.core.windows.net' }, prefix: 'Stage1' });
     expect(phone).toMatchObject({
@@ -124,6 +127,8 @@ describe('settings', () => {
     ['CACHE_TS_UTC_WINDOW_SECONDS', '1'],
     ['CACHE_TS_UTC_WINDOW_SECONDS', String(366 * 86_400)],
     ['COUNTER_SHARDS', '1'],
+    ['EVENT_RETENTION_DAYS', '1'],
+    ['EVENT_RETENTION_DAYS', '36500'],
     ['SERVICE_NAME', 'x'.repeat(200)],
     ['DETECTION_CATEGORIES', Array.from({ length: 64 }, (_, index) => `c${index}`).join(',')],
     ['ACS_SOURCE_PHONE_NUMBER', '+123456789012345'],
@@ -155,6 +160,9 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['DETECTION_CATEGORIES', Array.from({ length: 65 }, (_, index) => `c${index}`).join(',')],
     ['COUNTER_SHARDS', '0'],
     ['COUNTER_SHARDS', '65'],
+    ['EVENT_RETENTION_DAYS', '0'],
+    ['EVENT_RETENTION_DAYS', '36501'],
+    ['EVENT_RETENTION_DAYS', '1.5'],
     ['COUNTER_SHARDS', 'one'],
     ['COUNTER_SHARDS', '4 shards'],
     ['TABLES_CONNECTION_STRING', undefined],

@@ -69,9 +69,6 @@ param sweepSchedule string = '*/30 * * * * *'
 @description('Days after which rows about calls are deleted.')
 param callRetentionDays int = 90
 
-@description('Days after which a day takes no more changes and its event rows are deleted. Empty: never.')
-param eventRetentionDays string = ''
-
 @description('Addresses that get mail about alerts, with commas between them. Nobody at all: alerts are seen in the portal only.')
 param alertEmail string = ''
 
@@ -104,6 +101,10 @@ param cacheTsUtcWindowSeconds int = 86400
 @maxValue(64)
 @description('Shards of a day that has no data yet.')
 param counterShards int = 1
+
+@maxLength(5)
+@description('Days after whose end a UTC day is closed and its events are deleted, 1 to 36500. Empty: never.')
+param eventRetentionDays string = ''
 
 @maxLength(50)
 @description('Put before the table names. A letter and up to 49 letters or digits, or empty.')
@@ -275,9 +276,9 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
-    eventRetentionDays: eventRetentionDays
     subnetId: vnetEnabled ? network!.outputs.appSubnetId : ''
     phone: isPhoneOn ? 'on' : 'off'
     acsEndpoint: acsEndpoint

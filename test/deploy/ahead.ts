@@ -3,7 +3,7 @@
  * tie it to src/ from then on.
  */
 export const AHEAD = {
-  settings: ['EVENT_RETENTION_DAYS'],
+  settings: [],
   events: [],
   fields: [],
   timers: [],

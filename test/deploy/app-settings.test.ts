@@ -35,6 +35,7 @@ describe('the settings that are deployed', () => {
       CACHE_TS_UTC_WINDOW_SECONDS: '86400',
       DETECTION_CATEGORIES: 'fire,smoke,structure',
       COUNTER_SHARDS: '1',
+      EVENT_RETENTION_DAYS: '',
       TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
       TABLES_PREFIX: '',
       ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
@@ -51,7 +52,6 @@ describe('the settings that are deployed', () => {
       CALLS_PER_DAY: '1000',
       SWEEP_SCHEDULE: '*/30 * * * * *',
       CALL_RETENTION_DAYS: '90',
-      EVENT_RETENTION_DAYS: '',
     };
     expect(given.filter((name) => !FOREIGN.test(name)).toSorted()).toEqual(Object.keys(values).toSorted());
     const settings = readSettings(values);

@@ -21,9 +21,9 @@ param serviceName string
 param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
+param eventRetentionDays string
 param tablesEndpoint string
 param tablesPrefix string
-param eventRetentionDays string
 
 @description('on or off')
 param phone string
@@ -131,9 +131,9 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CACHE_TS_UTC_WINDOW_SECONDS: string(cacheTsUtcWindowSeconds)
     DETECTION_CATEGORIES: detectionCategories
     COUNTER_SHARDS: string(counterShards)
+    EVENT_RETENTION_DAYS: eventRetentionDays
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
-    EVENT_RETENTION_DAYS: eventRetentionDays
     PHONE: phone
     ACS_ENDPOINT: acsEndpoint
     ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber

@@ -16,7 +16,7 @@ const shardName = (shard: number | undefined): string =>
  * @param table the name of the table that was read
  */
 export const reportText = (
-  { day, shards, events, counters, differences, byShard }: AuditReport,
+  { day, shards, events, counters, closed, differences, byShard }: AuditReport,
   table: string,
 ): string => {
   const summary = `${day}, table ${table}: ${counted(shards, 'shard')}, ${counted(events, 'event')}, ${counted(counters, 'counter')} compared.`;
@@ -29,14 +29,18 @@ export const reportText = (
     ].join(''),
   );
   const found = differences.map(({ shard, counter, expected, stored }) =>
-    [`${shardName(shard)}, ${counter}`, `  events say  ${expected}`, `  stored      ${stored}`].join('\n'),
+    [
+      `${shardName(shard)}, ${counter}`,
+      `  ${closed ? 'samples' : 'events'} say  ${expected}`,
+      `  stored${closed ? '       ' : '      '}${stored}`,
+    ].join('\n'),
   );
+  const agrees = closed ? 'Its counters agree with each other.' : 'Every counter agrees with the event rows.';
   const verdict =
-    differences.length === 0
-      ? 'Every counter agrees with the event rows.'
-      : `${counted(differences.length, 'difference')}. Nothing was changed.`;
+    differences.length === 0 ? agrees : `${counted(differences.length, 'difference')}. Nothing was changed.`;
   return [
     summary,
+    ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
     '',
     ...(lines.length > 0 ? [...lines, ''] : []),
     ...found,

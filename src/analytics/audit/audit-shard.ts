@@ -14,13 +14,16 @@ export interface ShardReport {
   readonly events: number;
   /** Counters compared. */
   readonly counters: number;
+  /** Whether the day is closed: its event rows are gone, and the counters were compared with its samples. */
+  readonly closed: boolean;
   readonly differences: readonly Difference[];
 }
 
 const MINUTES_OF_DAY = 1_440;
 
 /**
- * Compares every counter of one shard of a day with its event rows. Reads only.
+ * Compares every counter of one shard of a day with its event rows; of a closed day with its samples, and with the event rows of the
+ * seconds that have overflowed. Reads only.
  *
  * @param shards how many the day has; undefined: unknown
  * @returns undefined where the shard was written to meanwhile, so that its rows do not fit together
@@ -53,7 +56,8 @@ export const auditShard = async (
       else break;
       events += 1;
     }
-    comparison.minute(minute, ofMinute, minuteRows);
+    if (before.closed) comparison.closedMinute(minute, ofMinute, minuteRows);
+    else comparison.minute(minute, ofMinute, minuteRows);
     if (minute % 60 === 59) comparison.hour((minute - 59) / 60);
   }
   if (next.done !== true) throw new RangeError('event rows did not come in the order of their keys');
@@ -61,5 +65,5 @@ export const auditShard = async (
   comparison.day((cameraId) => (shards === undefined ? name : twoDigits(shardOf(cameraId, shards))), name);
   // While the version stays the same, all pages belong together.
   if ((await readShardVersion(table, partition)).version !== before.version) return undefined;
-  return { shard, events, counters: findings.compared, differences: findings.differences };
+  return { shard, events, counters: findings.compared, closed: before.closed, differences: findings.differences };
 };

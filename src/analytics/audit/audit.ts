@@ -18,6 +18,8 @@ export interface AuditReport {
   readonly events: number;
   /** Counters compared. */
   readonly counters: number;
+  /** Whether the day, or a part of it, is closed: its event rows are gone, and its counters were compared with each other. */
+  readonly closed: boolean;
   readonly differences: readonly Difference[];
   /** The same for each shard that has rows or should have. */
   readonly byShard: readonly ShardReport[];
@@ -64,13 +66,14 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
     shards: own.length,
     events: byShard.reduce((sum, report) => sum + report.events, 0),
     counters: byShard.reduce((sum, report) => sum + report.counters, 0),
+    closed: byShard.some((report) => report.closed),
     differences,
     byShard,
   };
 };
 
 /**
- * Compares every counter of a day with its event rows. Reads only.
+ * Compares every counter of a day with its event rows; of a closed day with its samples. Reads only.
  *
  * @throws {AuditUnsettled} where the day was written to during every try
  * @throws {StorageTrouble} where storage does not answer: there is no report of a part of a day

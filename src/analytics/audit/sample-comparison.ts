@@ -1,7 +1,8 @@
 import { addTo, sumOf, type Tally } from '../model/tally.ts';
 import { ByteReader } from '../rows/bytes.ts';
+import { DecodeError } from '../rows/damaged-row.ts';
 import { twoDigits } from '../rows/keys.ts';
-import { samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
+import { overflowedSecondsOf, samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
 import { readTally } from '../rows/tally-bytes.ts';
 import { DAMAGED, decodedOr, tallyText, type Findings, type Stored } from './findings.ts';
 import type { CountedEvent } from './stored-rows.ts';
@@ -18,6 +19,9 @@ const sampleText = (sample: string, tally: Stored<Tally>): string => `${sample} 
 /** A sample without its tally, in words. */
 const nameOf = (microsecond: number, cameraId: string): string =>
   `${String(microsecond % SECOND).padStart(6, '0')} µs ${cameraId}`;
+
+/** A minute of the day, 0 to 1439, as findings name it: `08:15`. */
+export const clockOf = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
 
 /** The samples that the events of a second make, in words. */
 const expectedInWords = (events: readonly CountedEvent[]): ReadonlySet<string> => {
@@ -71,4 +75,41 @@ export const compareSamples = (
     if (found === DAMAGED) findings.add(counter, `${expected.size}`, DAMAGED);
     else if (found !== undefined) findings.names(counter, expected, found);
   }
+};
+
+/**
+ * The events of a minute (of the day) of a closed day as its samples say: a sample stands for its events. Those of the seconds that
+ * have overflowed in any stripe are taken from the event rows that are left.
+ *
+ * @param rows of all stripes
+ */
+export const eventsOfSamples = (
+  findings: Findings,
+  minute: number,
+  left: readonly CountedEvent[],
+  rows: readonly (NamedMinuteRow | typeof DAMAGED)[],
+): readonly CountedEvent[] => {
+  const overflowed = new Set(rows.flatMap((row) => (row === DAMAGED ? [] : overflowedSecondsOf(row.row))));
+  const events = left.filter(({ microsecond }) => overflowed.has(secondOf(microsecond)));
+  for (const row of rows) {
+    const own = row === DAMAGED ? DAMAGED : decodedOr(() => eventsIn(minute, row, overflowed));
+    if (own === DAMAGED) findings.add(`samples of minute ${clockOf(minute)}`, 'samples', DAMAGED);
+    else events.push(...own);
+  }
+  return events;
+};
+
+/** The events that the samples of a row stand for, without those of some seconds. @throws {DecodeError} */
+const eventsIn = (
+  minute: number,
+  { names, row }: NamedMinuteRow,
+  overflowed: ReadonlySet<number>,
+): readonly CountedEvent[] => {
+  const others = new Map([...row].filter(([second]) => !overflowed.has(second)));
+  const samples = samplesOf(others, 0, 60 * SECOND - 1) ?? [];
+  return samples.map(({ microsecond, cameraIndex, tally }) => {
+    const contribution = readTally(new ByteReader(tally), names.categories);
+    if (contribution === undefined) throw new DecodeError('a sample has a category that the total lacks');
+    return { cameraId: nameIn(names, cameraIndex), minute, microsecond, contribution };
+  });
 };

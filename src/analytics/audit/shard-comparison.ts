@@ -2,7 +2,7 @@ import { addTo, sumOf, type Tally } from '../model/tally.ts';
 import type { CameraRow } from '../rows/camera-row.ts';
 import { twoDigits } from '../rows/keys.ts';
 import { DAMAGED, Findings, type Stored } from './findings.ts';
-import { compareSamples, type NamedMinuteRow } from './sample-comparison.ts';
+import { clockOf, compareSamples, eventsOfSamples, type NamedMinuteRow } from './sample-comparison.ts';
 import { compareStripe } from './stripe-comparison.ts';
 import type { CountedEvent, CounterRows, MinuteRows } from './stored-rows.ts';
 import { namesOf, sumOfBuckets, sumOfMinutes, sumOfStored, type StoredBucket } from './stored-sums.ts';
@@ -14,7 +14,6 @@ interface CameraMinute {
   readonly tally: Tally;
 }
 
-const clock = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
 const unionOf = <Item>(left: Iterable<Item>, right: Iterable<Item>): ReadonlySet<Item> => new Set([...left, ...right]);
 
 /** What a bucket should have. */
@@ -54,16 +53,32 @@ export class ShardComparison {
 
   /** Compares the samples of a minute of the day. */
   minute(minute: number, events: readonly CountedEvent[], stored: MinuteRows): void {
+    this.#count(minute, events);
+    if (!this.#lacksNames) compareSamples(this.findings, clockOf(minute), events, this.#minuteRows(minute, stored));
+  }
+
+  /**
+   * Takes the samples of a minute of a closed day for its events.
+   *
+   * @param left the event rows that are left
+   */
+  closedMinute(minute: number, left: readonly CountedEvent[], stored: MinuteRows): void {
+    if (this.#lacksNames) return;
+    this.#count(minute, eventsOfSamples(this.findings, minute, left, this.#minuteRows(minute, stored)));
+  }
+
+  #count(minute: number, events: readonly CountedEvent[]): void {
     for (const [cameraId, own] of Map.groupBy(events, (event) => event.cameraId)) {
       this.#ofHour.push({ cameraId, minute, tally: sumOf(own.map(({ contribution }) => contribution)) });
     }
-    if (this.#lacksNames) return;
-    const rows = this.#rows.stripes.flatMap((counters) =>
+  }
+
+  #minuteRows(minute: number, stored: MinuteRows): readonly (NamedMinuteRow | typeof DAMAGED)[] {
+    return this.#rows.stripes.flatMap((counters) =>
       (stored.byStripe.get(counters.stripe)?.get(minute) ?? []).map((row): NamedMinuteRow | typeof DAMAGED =>
         row === undefined || row === DAMAGED ? DAMAGED : { names: namesOf(counters), row: row.value },
       ),
     );
-    compareSamples(this.findings, clock(minute), events, rows);
   }
 
   /** Compares the other counters of an hour, after all its minutes. */
@@ -95,7 +110,7 @@ export class ShardComparison {
     );
     for (const minute of unionOf(byMinute.keys(), minutes)) {
       const expected = byMinute.get(minute);
-      this.#bucket(`minute ${clock(minute)}`, expected && bucketOf(expected), sumOfBuckets(rows, minute - hour * 60));
+      this.#bucket(`minute ${clockOf(minute)}`, expected && bucketOf(expected), sumOfBuckets(rows, minute - hour * 60));
     }
   }
 
@@ -148,7 +163,7 @@ export class ShardComparison {
     else {
       const expected = new Map(counted.map(({ minute, tally }) => [minute, tally]));
       for (const minute of unionOf(expected.keys(), minutes.keys())) {
-        this.findings.tally(`${name} minute ${clock(minute)}`, expected.get(minute), minutes.get(minute));
+        this.findings.tally(`${name} minute ${clockOf(minute)}`, expected.get(minute), minutes.get(minute));
       }
     }
   }

@@ -8,12 +8,14 @@ import { decodedOr, DAMAGED } from './findings.ts';
 export interface ShardVersion {
   readonly version: string;
   readonly stripes: number;
+  /** Whether the day is closed: event rows are deleted then. */
+  readonly closed: boolean;
 }
 
 /** Reads the version of a shard: every commit writes the `total` row of its stripe. @throws {StorageTrouble} */
 export const readShardVersion = async (table: CounterTable, partition: string): Promise<ShardVersion> => {
   const first = await table.get(partition, TOTAL_KEY, STATE_PROPERTIES);
-  if (first === undefined) return { version: '', stripes: 0 };
+  if (first === undefined) return { version: '', stripes: 0, closed: false };
   const state = decodedOr(() => stateFrom(first));
   const stripes = state === DAMAGED ? 1 : state.stripes;
   const more = await Promise.all(
@@ -21,5 +23,6 @@ export const readShardVersion = async (table: CounterTable, partition: string): 
       table.get(partition, inStripe(TOTAL_KEY, index + 1), STATE_PROPERTIES),
     ),
   );
-  return { version: [first, ...more].map((row) => row?.etag ?? '').join('\n'), stripes };
+  const closed = state !== DAMAGED && state.closed;
+  return { closed, version: [first, ...more].map((row) => row?.etag ?? '').join('\n'), stripes };
 };

@@ -99,7 +99,9 @@ export class Recorder {
         if (claim === undefined) claims.set(day, (claim = limit(async () => this.#claim(day))));
         const shards = await claim;
         if (shards === 'closed') return { refused: CLOSED_DAY };
-        return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
+        const outcome = await this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
+        if (typeof outcome === 'object' && outcome.refused === CLOSED_DAY) this.#shards.forgetOpen(day);
+        return outcome;
       }),
     );
     const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));

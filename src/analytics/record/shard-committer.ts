@@ -294,7 +294,7 @@ export class ShardCommitter {
       this.#doubtful = true;
       reject([...batch, ...waiting], error);
     } else if (error instanceof DayClosed) {
-      for (const pending of batch) pending.resolve({ refused: CLOSED_DAY });
+      for (const pending of batch) await this.#refuse(pending);
     } else if (isConflict(error)) {
       reject(batch, error);
     } else if (batch.length > 1) {
@@ -303,6 +303,26 @@ export class ShardCommitter {
       for (const pending of batch) pending.resolve({ refused: 'storage does not take the event in this form' });
     } else {
       reject(batch, error);
+    }
+  }
+
+  /**
+   * Refuses a message because its day is closed, unless it was recorded before, by a transaction whose answer never came. Where the
+   * event's row is gone, nothing tells whether it was: then storage is said to have failed.
+   */
+  async #refuse(pending: Pending): Promise<void> {
+    const { message, eventKey, uncertain } = pending;
+    if (!uncertain) {
+      pending.resolve({ refused: CLOSED_DAY });
+      return;
+    }
+    try {
+      const stored = await this.#rows.storedEvent(eventKey);
+      if (stored === undefined) throw new StorageTrouble(0);
+      const recorded = stored.ts === message.ts && applyFacets(stored.facets, message.facets) === stored.facets;
+      pending.resolve(recorded ? 'recorded' : { refused: CLOSED_DAY });
+    } catch (error) {
+      pending.reject(error);
     }
   }
 

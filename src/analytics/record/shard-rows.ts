@@ -71,6 +71,12 @@ export class ShardRows {
     return event?.etag === PENDING ? undefined : event?.value;
   }
 
+  /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
+  async storedEvent(key: string): Promise<EventRow | undefined> {
+    const row = await this.#reads.one(key);
+    return row && eventRowFrom(row);
+  }
+
   /** The rows that a plan needs. @throws {StorageTrouble | DamagedRow | DayClosed} */
   async snapshot(wanted: WantedRows): Promise<ShardSnapshot> {
     const { total, hours } = await this.#top();

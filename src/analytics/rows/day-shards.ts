@@ -4,8 +4,10 @@ import type { Day } from '../model/day.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
 import { DamagedRow } from './damaged-row.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from './keys.ts';
-import { StorageTrouble } from './storage-errors.ts';
+import { ANY_VERSION } from './row.ts';
+import { StorageTrouble, WriteConflict } from './storage-errors.ts';
 import type { CounterTable } from './table.ts';
+import { CLOSED_MARK } from './total-row.ts';
 
 /** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
 export class DayClosed extends Error {
@@ -62,6 +64,36 @@ export class DayShards {
   async confirm(day: Day, shards: number): Promise<void> {
     this.#known.delete(day);
     if ((await this.claim(day)) !== shards) throw new StorageTrouble(0);
+  }
+
+  /**
+   * Writes into the manifest that a day is closed. Where the day has no manifest, because the process that was about to write it
+   * ended, inserts one.
+   *
+   * @returns how many shards the day has
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async close(day: Day): Promise<number> {
+    this.#known.delete(day);
+    for (;;) {
+      const manifest = await this.#read(day);
+      if (manifest?.closed === true) return manifest.shards;
+      try {
+        await this.#table.transact(dayPartition(day), [
+          manifest === undefined
+            ? { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards: this.#forNewDays, ...CLOSED_MARK } }
+            : { kind: 'merge', rowKey: SHARDS_KEY, etag: ANY_VERSION, properties: CLOSED_MARK },
+        ]);
+      } catch (error) {
+        // Another process inserted it meanwhile.
+        if (!(error instanceof WriteConflict)) throw error;
+      }
+    }
+  }
+
+  /** Forgets that a day is open, after a shard of it was found closed: its manifest is read again. */
+  forgetOpen(day: Day): void {
+    if (this.#known.get(day)?.closed === false) this.#known.delete(day);
   }
 
   async #write(day: Day): Promise<Manifest> {

@@ -1,8 +1,9 @@
 import { DecodeError, decodingRow } from './damaged-row.ts';
 import { FENCE_KEY } from './keys.ts';
-import { writeOf, type RowWrite, type StoredRow } from './row.ts';
+import { ANY_VERSION, writeOf, type RowWrite, type StoredRow } from './row.ts';
 import { MAX_STRIPES } from './stripe-keys.ts';
 import type { CounterTable } from './table.ts';
+import { CLOSED_MARK } from './total-row.ts';
 
 /**
  * The `stripes` row of a shard. The shard's very first commit inserts it, the first commit of every other stripe changes it at the
@@ -34,3 +35,9 @@ const fenceFrom = (row: StoredRow): Fence =>
 /** Writes that the shard has so many stripes. */
 export const fenceWrite = (fence: Fence | undefined, stripes: number): RowWrite =>
   writeOf(FENCE_KEY, fence?.etag, { stripes });
+
+/** Writes that the day is closed. Where the shard has no commit, its first one is kept from inserting the row. */
+export const closedFenceWrite = (fence: Fence | undefined): RowWrite =>
+  fence === undefined
+    ? { kind: 'insert', rowKey: FENCE_KEY, properties: { stripes: 0, ...CLOSED_MARK } }
+    : { kind: 'merge', rowKey: FENCE_KEY, etag: ANY_VERSION, properties: CLOSED_MARK };

@@ -175,11 +175,7 @@ export class CounterTable {
       }
       return etags;
     } catch (error) {
-      if (isMissingTable(error)) {
-        this.#created = undefined;
-        throw new StorageTrouble(0, { cause: error });
-      }
-      throw error instanceof StorageTrouble ? error : kindOf(error);
+      throw this.#writeError(error);
     }
   }
 
@@ -199,6 +195,25 @@ export class CounterTable {
     }
   }
 
+  /**
+   * Deletes rows, all or none, whatever their versions.
+   *
+   * @param rowKeys 1 to 100
+   * @throws {WriteConflict} where one of them is gone already: nothing was deleted
+   * @throws {StorageTrouble} where storage failed: they may have been deleted or not
+   */
+  async remove(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
+    await this.#create();
+    try {
+      await this.#client().submitTransaction(
+        rowKeys.map((rowKey): TransactionAction => ['delete', { partitionKey, rowKey }]),
+        { abortSignal: AbortSignal.timeout(this.#deadlineMs) },
+      );
+    } catch (error) {
+      throw this.#writeError(error);
+    }
+  }
+
   /** One cheap request: whether storage answers within a deadline. Never throws. */
   async answers(): Promise<boolean> {
     try {
@@ -214,6 +229,14 @@ export class CounterTable {
     } catch {
       return false;
     }
+  }
+
+  #writeError(error: unknown): Error {
+    if (isMissingTable(error)) {
+      this.#created = undefined;
+      return new StorageTrouble(0, { cause: error });
+    }
+    return error instanceof StorageTrouble ? error : kindOf(error);
   }
 
   async #reading<Result>(read: () => Promise<Result>): Promise<Result> {

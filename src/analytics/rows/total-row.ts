@@ -10,7 +10,7 @@ import {
 import { COMMIT_NUMBER, commitNumberOf } from './commit-number.ts';
 import { DamagedRow, DecodeError, decodingRow } from './damaged-row.ts';
 import { camerasKey, TOTAL_KEY } from './keys.ts';
-import { writeOf, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
+import { ANY_VERSION, writeOf, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 import { inStripe } from './stripe-keys.ts';
 import type { CounterTable } from './table.ts';
 import { readTallyText, tallyProperties, tallyPropertyNames } from './tally-text.ts';
@@ -68,6 +68,14 @@ export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: st
 
 /** What marks a `total` row, and the fence row, of a closed day. A commit that knows nothing of it fails by the row's version. */
 export const CLOSED_MARK: NewProperties = { [CLOSED]: true };
+
+/** Writes that the day is closed into a `total` row that is stored. */
+export const closedTotalWrite = ({ rowKey }: StoredRow): RowWrite => ({
+  kind: 'merge',
+  rowKey,
+  etag: ANY_VERSION,
+  properties: CLOSED_MARK,
+});
 
 /** The state of a shard. @throws {DamagedRow} */
 export const stateFrom = (row: StoredRow): ShardState =>

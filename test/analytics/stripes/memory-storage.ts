@@ -33,6 +33,15 @@ export class MemoryStorage {
   #writes = 0;
   #now = Date.parse('2026-11-21T00:00:00Z');
 
+  /** A storage with the same rows. */
+  copy(): MemoryStorage {
+    const copy = new MemoryStorage();
+    for (const [partition, rows] of this.#partitions) copy.#partitions.set(partition, new Map(rows));
+    copy.#writes = this.#writes;
+    copy.#now = this.#now;
+    return copy;
+  }
+
   /** All rows of a partition, in the order of their keys. */
   rows(partition: string): readonly StoredRow[] {
     return [...(this.#partitions.get(partition) ?? [])]
@@ -67,7 +76,24 @@ export class MemoryStorage {
       return etag;
     });
   }
+
+  /** Deletes all rows or none. @throws {WriteConflict} with the index of the first that is gone */
+  remove(partition: string, rowKeys: readonly string[]): void {
+    const rows = this.#partitions.get(partition);
+    const gone = rowKeys.findIndex((rowKey) => rows?.has(rowKey) !== true);
+    if (gone !== -1) throw new WriteConflict(gone);
+    for (const rowKey of rowKeys) rows?.delete(rowKey);
+  }
 }
+
+/** A filter in the one form that readers use: a range of instants. */
+const fits = (row: StoredRow, filter: string | undefined): boolean => {
+  if (filter === undefined) return true;
+  const [, from, to] = /^ts_utc ge '([^']+)' and ts_utc le '([^']+)'$/.exec(filter) ?? [];
+  if (from === undefined || to === undefined) throw new Error('a table in memory does not take this filter');
+  const ts = String(row.properties['ts_utc']);
+  return from <= ts && ts <= to;
+};
 
 const selected = (row: StoredRow, select: readonly string[] | undefined): StoredRow => {
   checkFormat(row, row.properties);
@@ -103,11 +129,11 @@ export class MemoryTable extends CounterTable {
     { select, filter }: ReadOptions = {},
     from?: string,
   ): Promise<Page> {
-    if (filter !== undefined) throw new Error('a table in memory takes no filter');
     await this.#turn(`page ${from ?? range.from}`);
     const rows = this.#storage
       .rows(partition)
-      .filter(({ rowKey }) => (from ?? range.from) <= rowKey && rowKey < range.before);
+      .filter(({ rowKey }) => (from ?? range.from) <= rowKey && rowKey < range.before)
+      .filter((row) => fits(row, filter));
     const first = rows[0];
     if (first !== undefined && this.#weather.endsEarly()) {
       const [kept, next] = from === undefined ? [[], first] : [[first], rows[1]];
@@ -123,5 +149,13 @@ export class MemoryTable extends CounterTable {
     const etags = this.#storage.transact(partition, writes, this.#weather.passes());
     if (lost === 'applied') throw new StorageTrouble(0);
     return etags;
+  }
+
+  override async remove(partition: string, rowKeys: readonly string[]): Promise<void> {
+    await this.#turn(`remove ${rowKeys.join(', ')}`);
+    const lost = this.#weather.losesAnswer();
+    if (lost === 'not applied') throw new StorageTrouble(0);
+    this.#storage.remove(partition, rowKeys);
+    if (lost === 'applied') throw new StorageTrouble(0);
   }
 }

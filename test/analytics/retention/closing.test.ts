@@ -1,0 +1,296 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { Reader } from '../../../src/analytics/read/reader.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import { plainAnswer, toEventMessage } from '../counting.ts';
+import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
+import { FAIR, MemoryStorage, MemoryTable, type Weather } from '../stripes/memory-storage.ts';
+
+const START = 20_778n * DAY;
+const SECOND = 1_000_000n;
+const EIGHT = START + 8n * 3_600n * SECOND;
+const day = dayOf(instantFrom(START));
+const SHARDS = 3;
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const CLOSED = { refused: 'the day of data.ts_utc is closed: its counts are final' };
+const partitions = Array.from({ length: SHARDS }, (_, shard) => shardPartition(day, shard));
+
+/** With so many large counts a second overflows at about fifty frames. */
+const MANY = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`c${index}`, 9_000 + index]));
+
+/** 80 frames of a camera in the second from 08:15:30, and some before and after it in the same minute; 130 in other minutes. */
+const MESSAGES: readonly PlainMessage[] = [
+  ...Array.from({ length: 100 }, (_, index) => ({
+    cameraId: 'crowded',
+    eventId: `f${index}`,
+    ts: EIGHT + 15n * 60n * SECOND + 29_875_000n + BigInt(index) * 12_500n,
+    time: START,
+    detections: MANY,
+    annotations: MANY,
+  })),
+  ...Array.from({ length: 130 }, (_, index) => ({
+    cameraId: `ridge-${index % 2}`,
+    eventId: `g${index}`,
+    ts: EIGHT + BigInt(index) * 25n * SECOND,
+    time: START,
+    detections: { smoke: 1 },
+  })),
+];
+const EDITS = MESSAGES.flatMap((message, index): readonly PlainMessage[] =>
+  index % 7 === 0 ? [{ ...message, time: START + 1n, reviewed: true }] : [],
+);
+
+const crowded = EIGHT + 15n * 60n * SECOND + 30n * SECOND;
+const PERIODS = [
+  { start: START, end: START + DAY - 1n },
+  { start: crowded - 1n, end: crowded + SECOND },
+  { start: crowded + 12_500n, end: crowded + 25_000n },
+  { start: crowded - 62_500n, end: crowded + 1_062_500n },
+  { start: EIGHT + 1n, end: crowded - 62_500n },
+  { start: EIGHT + 25n * SECOND, end: EIGHT + 25n * SECOND },
+];
+const QUESTIONS: readonly Question[] = PERIODS.flatMap(({ start, end }) => [
+  { start, end },
+  { start, end, cameraId: 'crowded' },
+  { start, end, cameraId: 'ridge-1' },
+]);
+
+const now = async (): Promise<void> => undefined;
+
+const tableOn = (storage: MemoryStorage, turn: (request: string) => Promise<void> = now, weather: Weather = FAIR) =>
+  new MemoryTable(storage, turn, weather);
+
+const processOn = (storage: MemoryStorage): Recorder => {
+  const table = tableOn(storage);
+  return new Recorder(table, new DayShards(table, SHARDS), SILENT, { pause: now });
+};
+
+/** A day of two instances in turn, and so of two stripes. */
+const recordDay = async (storage: MemoryStorage): Promise<readonly Recorder[]> => {
+  const processes = [processOn(storage), processOn(storage)];
+  for (const messages of [MESSAGES.slice(0, 60), MESSAGES.slice(60), EDITS]) {
+    for (const [index, process] of processes.entries()) {
+      await process.record(messages.filter((_, at) => at % 2 === index).map(toEventMessage));
+    }
+  }
+  return processes;
+};
+
+const closeOn = async (table: MemoryTable): Promise<void> =>
+  closeDays(
+    {
+      table,
+      shards: new DayShards(table, SHARDS),
+      retentionDays: 1,
+      now: () => instantFrom(START + 2n * DAY),
+      pause: now,
+    },
+    SILENT,
+  );
+
+const storeOf = (table: MemoryTable): [MemoryTable, DayShards] => [table, new DayShards(table, SHARDS)];
+
+const answerOf = async (reader: Reader, question: Question | undefined): Promise<PlainAnswer> => {
+  if (question === undefined) throw new Error('there is no such question');
+  const { start, end, cameraId } = question;
+  const { tally, activeCameras } = await reader.activity(
+    { start: instantFrom(start), end: instantFrom(end) },
+    cameraId,
+  );
+  return plainAnswer(tally, activeCameras);
+};
+
+const answersOf = async (storage: MemoryStorage): Promise<readonly PlainAnswer[]> => {
+  const reader = new Reader(...storeOf(tableOn(storage)));
+  const answers: PlainAnswer[] = [];
+  for (const question of QUESTIONS) answers.push(await answerOf(reader, question));
+  return answers;
+};
+
+const expectedAnswers = (): readonly PlainAnswer[] => {
+  const oracle = new Oracle();
+  for (const message of [...MESSAGES, ...EDITS]) oracle.tell(message);
+  return QUESTIONS.map((question) => oracle.answer(question));
+};
+
+const eventRows = (storage: MemoryStorage): readonly StoredRow[] =>
+  partitions.flatMap((own) => storage.rows(own)).filter(({ rowKey }) => rowKey.startsWith('event|'));
+
+/** All rows without what differs from one run to the next. */
+const contentOf = (storage: MemoryStorage): unknown =>
+  [OPEN_DAYS_PARTITION, dayPartition(day), ...partitions].map((partition) =>
+    storage
+      .rows(partition)
+      .map(({ rowKey, properties }) => [rowKey, Object.entries(properties).filter(([name]) => name !== 'timestamp')]),
+  );
+
+describe('a closed day', () => {
+  it('answers as before to the microsecond, keeps only event rows of overflowed seconds, and refuses changes', async () => {
+    const storage = new MemoryStorage();
+    const [remembering] = await recordDay(storage);
+    expect(
+      partitions.some((own) => storage.get(own, 'total 01')),
+      'there are stripes',
+    ).toBe(true);
+    expect(await answersOf(storage)).toEqual(expectedAnswers());
+
+    await closeOn(tableOn(storage));
+
+    expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
+    expect(await answersOf(storage)).toEqual(expectedAnswers());
+    expect(eventRows(storage).map(({ properties }) => String(properties['ts_utc']).slice(11, 19))).toEqual(
+      Array.from({ length: 80 }, () => '08:15:30'),
+    );
+    const late = [...MESSAGES.slice(0, 1), { cameraId: 'new', eventId: 'new', ts: EIGHT, time: START }];
+    for (const process of [remembering, processOn(storage)]) {
+      const outcomes = await process?.record(
+        late.map((one) => toEventMessage({ ...one, time: START + DAY, reviewed: true })),
+      );
+      expect(outcomes).toEqual([CLOSED, CLOSED]);
+    }
+    expect(await answersOf(storage)).toEqual(expectedAnswers());
+    const table = tableOn(storage);
+    expect(await auditDay(table, new DayShards(table, SHARDS), day)).toMatchObject({ closed: true, differences: [] });
+  });
+
+  it('answers as before while its event rows are deleted, at every request', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    const expected = expectedAnswers();
+    let removals = 0;
+    const turn = async (request: string): Promise<void> => {
+      if (!request.startsWith('remove')) return;
+      removals += 1;
+      expect(await answersOf(storage)).toEqual(expected);
+    };
+    await closeOn(tableOn(storage, turn));
+    expect(removals).toBeGreaterThan(2);
+  });
+
+  it('answers as before to readers that are interleaved with its closing at every request', async () => {
+    const open = new MemoryStorage();
+    await recordDay(open);
+    const expected = expectedAnswers();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.nat(QUESTIONS.length - 1), { minLength: 2, maxLength: 6 }),
+        async (scheduler, asked) => {
+          const storage = open.copy();
+          const turn = async (request: string): Promise<void> => scheduler.schedule(Promise.resolve(), request);
+          const reading = asked.map(async (index) => {
+            const answer = await answerOf(new Reader(...storeOf(tableOn(storage, turn))), QUESTIONS[index]);
+            expect(answer).toEqual(expected[index]);
+          });
+          await scheduler.waitFor(Promise.all([closeOn(tableOn(storage, turn)), ...reading]));
+        },
+      ),
+      { numRuns: 60, interruptAfterTimeLimit: 10_000 },
+    );
+  }, 40_000);
+
+  it('has an audit that still finds a counter that is wrong', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    await closeOn(tableOn(storage));
+    const partition = partitions.find((own) => storage.get(own, 'camera|crowded'));
+    const other = partitions.find((own) => storage.get(own, 'camera|ridge-1'));
+    if (partition === undefined || other === undefined) throw new Error('a camera has no row');
+    const swapped = storage.get(other, 'camera|ridge-1')?.properties['day'];
+    if (typeof swapped !== 'string') throw new Error('the tally of a camera is text');
+    storage.transact(
+      partition,
+      [{ kind: 'merge', rowKey: 'camera|crowded', etag: '*', properties: { day: swapped } }],
+      1,
+    );
+    const table = tableOn(storage);
+    const { differences } = await auditDay(table, new DayShards(table, SHARDS), day);
+    expect(differences.map(({ counter }) => counter)).toContain('camera crowded');
+  });
+});
+
+class Killed extends Error {}
+
+describe('closing a day', () => {
+  it('that is killed at any request goes on where it was', async () => {
+    const open = new MemoryStorage();
+    await recordDay(open);
+    const whole = open.copy();
+    let requests = 0;
+    await closeOn(
+      tableOn(whole, async () => {
+        requests += 1;
+      }),
+    );
+    expect(requests).toBeGreaterThan(20);
+    for (let last = 1; last <= requests; last += 1) {
+      const storage = open.copy();
+      const remembering = processOn(storage);
+      await remembering.record(MESSAGES.slice(0, 1).map(toEventMessage));
+      let request = 0;
+      const dies = async (): Promise<void> => {
+        request += 1;
+        // A dead process asks nothing more, whatever it had under way.
+        if (request >= last) throw new Killed();
+      };
+      await expect(closeOn(tableOn(storage, dies))).rejects.toThrow(Killed);
+      expect(await answersOf(storage), `killed at request ${last}`).toEqual(expectedAnswers());
+      await closeOn(tableOn(storage));
+      const late = { cameraId: 'ridge-1', eventId: 'late', ts: EIGHT, time: START };
+      expect(await remembering.record([toEventMessage(late)])).toEqual([CLOSED]);
+      expect(contentOf(storage), `killed at request ${last}`).toEqual(contentOf(whole));
+    }
+  }, 60_000);
+
+  it('is left for the next run where the time is over', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    const table = tableOn(storage);
+    const lines: string[] = [];
+    const log = { ...SILENT, info: (event: string) => void lines.push(event) };
+    const shards = new DayShards(table, SHARDS);
+    const closing = { table, shards, retentionDays: 1, now: () => instantFrom(START + 2n * DAY) };
+    const before = eventRows(storage).length;
+    await closeDays({ ...closing, runMs: 0 }, log);
+    expect(eventRows(storage)).toHaveLength(before);
+    expect(storage.rows(OPEN_DAYS_PARTITION)).toHaveLength(1);
+    await closeDays(closing, log);
+    await closeDays(closing, log);
+    expect(lines).toEqual(['day closed']);
+  });
+
+  it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
+    const storage = new MemoryStorage();
+    const process = processOn(storage);
+    const days = [0n, 1n, 2n].map((after) => START + after * DAY);
+    for (const start of days) {
+      await process.record([toEventMessage({ cameraId: 'a', eventId: 'f', ts: start + SECOND, time: START })]);
+    }
+    storage.transact(
+      dayPartition(day),
+      [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 'three' } }],
+      1,
+    );
+    const lines: unknown[] = [];
+    const note = (event: string, fields?: object): void => void lines.push([event, fields]);
+    const table = tableOn(storage);
+    await closeDays(
+      { table, shards: new DayShards(table, SHARDS), retentionDays: 1, now: () => instantFrom(START + 4n * DAY - 1n) },
+      { info: note, warn: note, error: note },
+    );
+    const [first, second, third] = days.map((start) => dayOf(instantFrom(start)));
+    expect(lines).toEqual([
+      ['day not closed', { day: first, kind: 'DamagedRow', partition: first, row: SHARDS_KEY }],
+      ['day closed', { day: second, shards: SHARDS, event_rows_deleted: 1, event_rows_kept: 0 }],
+    ]);
+    expect(storage.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([first, third]);
+  });
+});
