@@ -15,6 +15,7 @@ import { bucketsFrom } from '../rows/hour-rows.ts';
 import { CameraMinutes, compareCameras } from './camera-comparison.ts';
 import { DAMAGED, Findings, type Difference } from './findings.ts';
 import { compareMinute, type MinuteFindings } from './minute-comparison.ts';
+import type { MinuteReading } from './minute-reading.ts';
 import { namesOf, type Names } from './stored-sums.ts';
 import {
   audited,
@@ -174,9 +175,7 @@ class ShardScan {
       }
       const stored = await readStripes(this.#table, this.#partition, hourKey(hour));
       const hourRows = new Map(Array.from(stored, ([stripe, row]) => [stripe, audited(row, bucketsFrom)]));
-      const cameras = new CameraMinutes(
-        await readCameras(this.#table, this.#partition, cameraProperties([], [hour])),
-      );
+      const cameras = new CameraMinutes(await readCameras(this.#table, this.#partition, cameraProperties([], [hour])));
       const after = await readMinuteVersions(this.#table, this.#partition, rowsOfMinute(minute));
       if ((versionsByMinute(rows).get(minute) ?? '') === (after.get(minute) ?? '')) {
         const newest = [...hourRows, ...rows.map(({ stripe, row }) => [stripe, row] as const)];
@@ -191,7 +190,7 @@ class ShardScan {
     return false;
   }
 
-  #compare(minute: number, read: Omit<Parameters<typeof compareMinute>[1], 'minute' | 'namesOf'>): void {
+  #compare(minute: number, read: Omit<MinuteReading, 'minute' | 'namesOf'>): void {
     const hour = hourOfMinute(minute);
     const ofHour = this.camerasOfHour.get(hour) ?? new Set();
     this.camerasOfHour.set(hour, ofHour);

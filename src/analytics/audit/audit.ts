@@ -31,7 +31,8 @@ export class AuditUnsettled extends Error {
 const TRIES = 2;
 const PARALLEL_READS = 16;
 
-const ALL_SHARDS: readonly number[] = Array.from({ length: MAX_SHARDS }, (_, shard) => shard);
+/** The numbers that shards may have. */
+export const ALL_SHARDS: readonly number[] = Array.from({ length: MAX_SHARDS }, (_, shard) => shard);
 
 /** How many shards the manifest says; undefined: there is none. */
 const readShards = async (dayShards: DayShards, day: Day): Promise<number | typeof DAMAGED | undefined> =>
@@ -43,7 +44,10 @@ const readShards = async (dayShards: DayShards, day: Day): Promise<number | type
 const fittingShards = (stored: number | undefined, byShard: readonly ShardReport[]): number => {
   const least = Math.max(...byShard.map(({ shard }) => shard)) + 1;
   const fits = (count: number): number =>
-    byShard.reduce((sum, { shard, cameras }) => sum + [...cameras].filter((id) => shardOf(id, count) === shard).length, 0);
+    byShard.reduce(
+      (sum, { shard, cameras }) => sum + [...cameras].filter((id) => shardOf(id, count) === shard).length,
+      0,
+    );
   const inTheirShards = byShard.reduce((sum, { cameras }) => sum + cameras.size, 0);
   // Some cameras may be where they do not belong. Where all fit, a number is right.
   const counts = Array.from({ length: MAX_SHARDS }, (_, index) => index + 1);

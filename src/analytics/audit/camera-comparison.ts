@@ -14,7 +14,9 @@ import type { CameraRows } from './stored-rows.ts';
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The rows of a camera, one a stripe; undefined where one of them is damaged. */
-const wholeRows = (rows: ReadonlyMap<number, Stored<{ readonly value: CameraRow }>>): readonly CameraRow[] | undefined => {
+const wholeRows = (
+  rows: ReadonlyMap<number, Stored<{ readonly value: CameraRow }>>,
+): readonly CameraRow[] | undefined => {
   const whole: CameraRow[] = [];
   for (const row of rows.values()) {
     if (row === DAMAGED) return undefined;
@@ -86,7 +88,12 @@ export const compareCameras = (findings: Findings, reading: CameraReading): void
 type Rows = ReadonlyMap<number, Stored<{ readonly commit: number; readonly value: CameraRow }>>;
 
 /** Reports rows that cannot be decoded. Returns whether all can. */
-const compareRows = (findings: Findings, name: string, rows: Rows, setAside: (stripe: number) => DamagedRows): boolean => {
+const compareRows = (
+  findings: Findings,
+  name: string,
+  rows: Rows,
+  setAside: (stripe: number) => DamagedRows,
+): boolean => {
   let whole = true;
   const report = (counter: string, stripe: number): void => {
     findings.add(counter, 'counters', DAMAGED, { kind: 'set aside', rows: [setAside(stripe)] });

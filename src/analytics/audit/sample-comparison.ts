@@ -5,7 +5,7 @@ import { DecodeError } from '../rows/damaged-row.ts';
 import { samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
 import { readTally } from '../rows/tally-bytes.ts';
 import { correctionOf, DAMAGED, decodedOr, tallyText, type Findings } from './findings.ts';
-import type { MinuteReading } from './minute-comparison.ts';
+import type { MinuteReading } from './minute-reading.ts';
 import type { Remedy, SampleCorrection } from './remedy.ts';
 import { nameIn } from './stored-sums.ts';
 import type { CountedEvent } from './stored-rows.ts';

@@ -222,11 +222,7 @@ export const readCameras = async (
 };
 
 /** Reads the minute rows of a key range. @throws {StorageTrouble} */
-export const readMinuteRows = async (
-  table: CounterTable,
-  partition: string,
-  range: KeyRange,
-): Promise<MinuteRows> => {
+export const readMinuteRows = async (table: CounterTable, partition: string, range: KeyRange): Promise<MinuteRows> => {
   const { rows, strays } = keyed(await table.all(partition, range), parseMinuteKey, minuteRowFrom);
   return { byMinute: Map.groupBy(rows, ({ key }) => key.minute), strays };
 };

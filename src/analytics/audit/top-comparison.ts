@@ -51,7 +51,9 @@ export const compareTop = (findings: Findings, reading: TopReading): void => {
   if (broken.length > 0) return;
 
   const sums = compareHours(findings, reading);
-  const stored = sumOf(top.stripes.flatMap(({ total }) => (total === undefined || total === DAMAGED ? [] : [total.tally])));
+  const stored = sumOf(
+    top.stripes.flatMap(({ total }) => (total === undefined || total === DAMAGED ? [] : [total.tally])),
+  );
   if (sums !== undefined) {
     findings.tally('total', sums, stored, (tally) => ({ of: 'total', tally, cameras: [] }));
   }
@@ -209,6 +211,11 @@ const compareStripes = (findings: Findings, { top, totals, later, cameras }: Top
   const fenced = fence === undefined || fence === DAMAGED ? undefined : fence.stripes;
   const count = Math.max(announced ?? 1, fenced ?? 1, ...stripes.map(({ stripe }) => stripe + 1));
   const remedy = { kind: 'stripes', stripes: count } as const;
-  findings.text('number of stripes', String(count), String(fenced ?? fence ?? 'nothing'), remedy);
+  findings.text(
+    'number of stripes',
+    String(count),
+    fenced === undefined ? (fence === DAMAGED ? DAMAGED : 'nothing') : String(fenced),
+    remedy,
+  );
   if (announced !== undefined) findings.text('number of stripes in total', String(count), String(announced), remedy);
 };

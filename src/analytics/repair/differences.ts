@@ -31,6 +31,16 @@ export const inTransactions = (corrections: readonly Correction[]): readonly (re
 /** No counts, and the categories of a tally. */
 const zerosOf = (tally: Tally): Tally => minus(tally, tally);
 
+const addBucket = (
+  buckets: Map<number, BucketDifference>,
+  number: number,
+  tally: Tally,
+  ids: readonly string[],
+): void => {
+  const before = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
+  buckets.set(number, { tally: plus(before.tally, tally), cameras: [...before.cameras, ...ids] });
+};
+
 /**
  * Corrections as differences that the recorder's commits can make. Where a counter of a stripe has a category, an hour or a minute,
  * the counters above it must have it as well, with zeros.
@@ -42,10 +52,6 @@ export const differencesFor = (corrections: readonly Correction[]): CounterDiffe
   const minutes = new Map<number, BucketDifference>();
   const samples = new Map<number, SampleDifference[]>();
   const cameras = new Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>();
-  const addBucket = (buckets: Map<number, BucketDifference>, number: number, tally: Tally, ids: readonly string[]): void => {
-    const before = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
-    buckets.set(number, { tally: plus(before.tally, tally), cameras: [...before.cameras, ...ids] });
-  };
   const ofCamera = (cameraId: string) => {
     const camera = cameras.get(cameraId) ?? { day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
     cameras.set(cameraId, camera);

@@ -198,7 +198,7 @@ export class CounterTable {
   /**
    * A row with the type of each property, so that a copy of it is exact; undefined where there is none.
    *
-   * @throws {StorageTrouble | TableMissing | UnknownFormat}
+   * @throws {StorageTrouble | TableMissing | LaterFormat}
    */
   async getTyped(partitionKey: string, rowKey: string): Promise<TypedRow | undefined> {
     const row = await this.get(partitionKey, rowKey);
