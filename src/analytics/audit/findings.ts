@@ -70,6 +70,8 @@ const setText = (names: ReadonlySet<string>, others: ReadonlySet<string>): strin
   return own.length === 0 ? `${names.size}` : `${names.size}, among them ${own.join(', ')}`;
 };
 
+const hasEvents = (tally: Tally | undefined): boolean => tally !== undefined && tally.events !== 0;
+
 /** Compares counters of one shard, and keeps the differences. */
 export class Findings {
   readonly differences: Difference[] = [];
@@ -97,7 +99,7 @@ export class Findings {
     stored: Stored<Tally>,
     toCorrection: (tally: Tally) => Correction,
   ): Tally | undefined {
-    this.#compared += 1;
+    if (stored === DAMAGED || hasEvents(expected) || hasEvents(stored)) this.#compared += 1;
     if (stored === DAMAGED) {
       this.add(counter, tallyText(expected), DAMAGED, { kind: 'none' });
       return undefined;
@@ -117,7 +119,7 @@ export class Findings {
     stored: ReadonlySet<string>,
     remedyOf: (missing: readonly string[], extra: readonly string[]) => Remedy,
   ): void {
-    this.#compared += 1;
+    if (expected.size + stored.size > 0) this.#compared += 1;
     const [missing, extra] = [lacking(expected, stored), lacking(stored, expected)];
     if (missing.length + extra.length === 0) return;
     this.add(counter, setText(expected, stored), setText(stored, expected), remedyOf(missing, extra));
