@@ -324,8 +324,10 @@ describe('a repair whose answers are lost', () => {
     await damageRow(storage, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
     const [one, other] = await Promise.all([1, 2].map(async () => examineDay(storage.process(2).table, DAY)));
     if (one === undefined || other === undefined) throw new Error('there are two');
-    for (const examined of [one, other])
-      await repairDay(storage.process(2).table, DAY, examined, { say: () => undefined });
+    const lines: string[] = [];
+    const say = (line: string): void => void lines.push(line);
+    for (const examined of [one, other]) await repairDay(storage.process(2).table, DAY, examined, { say });
+    expect(lines).toEqual(['put 1 counter of shard 0 right', 'storage or another writer came between: reading again']);
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
   });
 });
