@@ -1,6 +1,6 @@
 /**
- * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a UTC day with its event rows. Reads only. Exit code 0: every
- * counter is right; 1: some differ; 2: the day could not be audited.
+ * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a UTC day with its event rows. Reads only, except with `--repair`,
+ * which puts right what differs. Exit code 0: every counter is right; 1: some differ; 2: the day could not be audited or repaired.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { tableClient } from '../../src/azure/table-client.ts';
 import { AUDIT_HELP, AuditError, readAuditOptions } from './audit/options.ts';
+import { repair } from './audit/repair.ts';
 import { failureText, reportText } from './audit/report.ts';
 import { storageToAudit } from './audit/storage.ts';
 import { readSettingsFile, type Settings } from './local-settings.ts';
@@ -35,7 +36,7 @@ const audit = async (): Promise<number> => {
     console.log(AUDIT_HELP);
     return 0;
   }
-  const { day, port, settingsFile } = options;
+  const { day, port, settingsFile, repair: repairs, yes } = options;
   const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
   const fileSettings = file === undefined ? {} : await settingsOf(file);
   const storage = storageToAudit(process.env, fileSettings, port, await readRunNote(port));
@@ -43,6 +44,7 @@ const audit = async (): Promise<number> => {
   const client = tableClient(storage, 'analytics', lazyCredential());
   tableName = client.tableName;
   const table = new CounterTable(() => client, { makesTable: false });
+  if (repairs) return repair(table, day, tableName, !yes);
   // The number of shards of new days matters to writers only.
   const report = await auditDay(table, new DayShards(table, 1), day);
   console.log(reportText(report, tableName));

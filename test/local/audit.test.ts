@@ -102,6 +102,28 @@ describe('npm run audit', () => {
     expect(code).toBe(1);
   });
 
+  it('with --repair prints what it will do, refuses without a terminal or --yes, and with --yes puts it right', async () => {
+    const own = ownTablesPrefix();
+    const client = tableOf(own);
+    await new CountingProcess(client, 1).record(messages);
+    const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0] } });
+    await client.updateEntity({ partitionKey: `${DATE}_00`, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
+
+    const asked = await audit(['--date', DATE, '--repair'], settings(own));
+    expect(asked.code).toBe(2);
+    expect(asked.report).toContain(
+      'The repair will\n  shard 00: add to camera ridge-0 what the event rows have more or less\n',
+    );
+    expect(asked.complaint).toContain('add --yes to repair without asking. Nothing was changed.');
+    expect((await audit(['--date', DATE], settings(own))).code).toBe(1);
+
+    const { code, report } = await audit(['--date', DATE, '--repair', '--yes'], settings(own));
+    expect(report).toContain('put 1 counter of shard 0 right');
+    expect(report).toContain('Every counter agrees with the event rows.');
+    expect(code).toBe(0);
+    expect((await audit(['--date', DATE], settings(own))).code).toBe(0);
+  });
+
   it('prints its help and exits with 0', async () => {
     const { code, report, complaint } = await audit(['--help']);
     expect({ code, complaint }).toEqual({ code: 0, complaint: '' });
@@ -160,6 +182,7 @@ describe('a wrong option of the audit', () => {
     [['--date', DATE, '--port', '0'], '0 is not a port.'],
     [['--date', DATE, '--settings', ''], '--settings needs a file.'],
     [['--date', DATE, '--fix'], '--fix'],
+    [['--date', DATE, '--yes'], '--yes goes with --repair.'],
     [[DATE], DATE],
   ])('%j: %s', (args, complaint) => {
     expect(() => readAuditOptions(args)).toThrow(complaint);

@@ -1,6 +1,7 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import { ClosedDay, RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
 import { AuditError } from './options.ts';
@@ -49,6 +50,9 @@ export const reportText = (
   ].join('\n');
 };
 
+/** The errors whose message is for the operator. */
+const SAID = [AuditError, AuditUnsettled, LaterFormat, ClosedDay, RepairUnfinished] as const;
+
 const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
 
 /**
@@ -58,9 +62,7 @@ const statusOf = ({ cause }: Error): number | undefined => (cause instanceof Res
  * @returns undefined for an error that nobody expected
  */
 export const failureText = (error: unknown, table: string): string | undefined => {
-  if (error instanceof AuditError || error instanceof AuditUnsettled || error instanceof LaterFormat) {
-    return sentence(error.message);
-  }
+  if (SAID.some((kind) => error instanceof kind) && error instanceof Error) return sentence(error.message);
   if (error instanceof TableMissing) {
     return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
   }

@@ -1,99 +1,122 @@
 import { addTo, sumOf, type Tally } from '../model/tally.ts';
 import { ByteReader } from '../rows/bytes.ts';
-import { DecodeError } from '../rows/damaged-row.ts';
 import { twoDigits } from '../rows/keys.ts';
+import { DecodeError } from '../rows/damaged-row.ts';
 import { overflowedSecondsOf, samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
 import { readTally } from '../rows/tally-bytes.ts';
-import { DAMAGED, decodedOr, tallyText, type Findings, type Stored } from './findings.ts';
-import type { CountedEvent } from './stored-rows.ts';
+import { correctionOf, DAMAGED, decodedOr, tallyText, type Findings } from './findings.ts';
+import type { MinuteReading } from './minute-reading.ts';
+import type { Remedy, SampleCorrection } from './remedy.ts';
 import { nameIn, type Names } from './stored-sums.ts';
+import type { CountedEvent } from './stored-rows.ts';
 
-/** A minute row of a stripe, with the names of the indexes in it. */
-export interface NamedMinuteRow {
-  readonly names: Names;
-  readonly row: MinuteRow;
-}
+/** Tallies by camera id and microsecond of the minute. */
+type Samples = Map<string, Tally>;
 
-const sampleText = (sample: string, tally: Stored<Tally>): string => `${sample} (${tallyText(tally)})`;
-
-/** A sample without its tally, in words. */
+/** A camera at a microsecond of the minute, in words. */
 const nameOf = (microsecond: number, cameraId: string): string =>
   `${String(microsecond % SECOND).padStart(6, '0')} µs ${cameraId}`;
 
-/** A minute of the day, 0 to 1439, as findings name it: `08:15`. */
-export const clockOf = (minute: number): string => `${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}`;
+const inWords = (samples: Samples): ReadonlySet<string> =>
+  new Set(Array.from(samples, ([name, tally]) => `${name} (${tallyText(tally)})`));
 
-/** The samples that the events of a second make, in words. */
-const expectedInWords = (events: readonly CountedEvent[]): ReadonlySet<string> => {
-  const words = new Set<string>();
+/** Stored samples; one that is right is as expected in words as well. */
+const asExpected = (stored: Samples, expected: Samples): Samples =>
+  new Map(
+    Array.from(stored, ([name, tally]) => {
+      const own = expected.get(name);
+      return [name, own !== undefined && correctionOf(own, tally) === undefined ? own : tally];
+    }),
+  );
+
+/** The samples that the events of a second make, and where each is. */
+const expectedOf = (events: readonly CountedEvent[]): { samples: Samples; at: ReadonlyMap<string, CountedEvent> } => {
+  const samples: Samples = new Map();
+  const at = new Map<string, CountedEvent>();
   for (const [name, own] of Map.groupBy(events, ({ microsecond, cameraId }) => nameOf(microsecond, cameraId))) {
-    words.add(sampleText(name, sumOf(own.map(({ contribution }) => contribution))));
+    samples.set(name, sumOf(own.map(({ contribution }) => contribution)));
+    if (own[0] !== undefined) at.set(name, own[0]);
   }
-  return words;
+  return { samples, at };
 };
 
-/** The stored samples of a second in words; undefined where it has overflowed in a stripe: readers then use its event rows. */
-const storedInWords = (rows: readonly NamedMinuteRow[], second: number): ReadonlySet<string> | undefined => {
-  const sums = new Map<string, Tally>();
-  const damaged = new Set<string>();
-  for (const { names, row } of rows) {
-    const samples = samplesOf(row, second * SECOND, (second + 1) * SECOND - 1);
+/** The stored samples of a second, summed over the stripes; undefined where it has overflowed in one: readers use its event rows. */
+const storedOf = ({ rows, namesOf }: MinuteReading, second: number): Samples | undefined => {
+  const sums: Samples = new Map();
+  for (const { stripe, row } of rows) {
+    if (row === undefined || row === DAMAGED) continue;
+    const names = namesOf(stripe);
+    const samples = samplesOf(row.value, second * SECOND, (second + 1) * SECOND - 1);
     if (samples === undefined) return undefined;
     for (const { microsecond, cameraIndex, tally } of samples) {
-      const name = nameOf(microsecond, nameIn(names, cameraIndex));
       const named = readTally(new ByteReader(tally), names.categories);
-      if (named === undefined) damaged.add(sampleText(name, DAMAGED));
-      else addTo(sums, name, named);
+      if (named === undefined) throw new DecodeError('a sample has a category that the total lacks');
+      addTo(sums, nameOf(microsecond, nameIn(names, cameraIndex)), named);
     }
   }
-  return new Set([...damaged, ...Array.from(sums, ([name, tally]) => sampleText(name, tally))]);
+  return sums;
 };
 
 /**
  * Compares the samples of a minute with its events, second by second.
  *
  * @param clock the minute, `08:15`
- * @param rows of all stripes
  */
-export const compareSamples = (
-  findings: Findings,
-  clock: string,
-  events: readonly CountedEvent[],
-  rows: readonly (NamedMinuteRow | typeof DAMAGED)[],
-): void => {
-  const stored = rows.filter((row) => row !== DAMAGED);
-  if (stored.length < rows.length) {
-    findings.add(`samples of minute ${clock}`, 'samples', DAMAGED);
-    return;
+export const compareSamples = (findings: Findings, clock: string, reading: MinuteReading): void => {
+  const { minute, events, rows } = reading;
+  for (const { row, rowKey } of rows) {
+    const remedy: Remedy = { kind: 'set aside', rows: [{ of: 'row', rowKey }] };
+    if (row === DAMAGED) findings.add(`samples of minute ${clock}`, 'samples', DAMAGED, remedy);
   }
+  if (rows.some(({ row }) => row === DAMAGED)) return;
   const bySecond = Map.groupBy(events, ({ microsecond }) => secondOf(microsecond));
-  const seconds = new Set([...bySecond.keys(), ...stored.flatMap(({ row }) => [...row.keys()])]);
+  const stored = rows.flatMap(({ row }) => (row === undefined || row === DAMAGED ? [] : [...row.value.keys()]));
+  const seconds = new Set([...bySecond.keys(), ...stored]);
   for (const second of [...seconds].sort((left, right) => left - right)) {
     const counter = `samples of second ${clock}:${twoDigits(second)}`;
-    const expected = expectedInWords(bySecond.get(second) ?? []);
-    const found = decodedOr(() => storedInWords(stored, second));
-    if (found === DAMAGED) findings.add(counter, `${expected.size}`, DAMAGED);
-    else if (found !== undefined) findings.names(counter, expected, found);
+    const { samples, at } = expectedOf(bySecond.get(second) ?? []);
+    const setAside = (): Remedy => ({
+      kind: 'set aside',
+      rows: rows.flatMap(({ rowKey, row }) =>
+        row !== undefined && row !== DAMAGED && row.value.has(second) ? [{ of: 'row', rowKey }] : [],
+      ),
+    });
+    const found = decodedOr(() => storedOf(reading, second));
+    if (found === DAMAGED) findings.add(counter, `${samples.size}`, DAMAGED, setAside());
+    else if (found !== undefined) {
+      findings.names(counter, inWords(samples), inWords(asExpected(found, samples)), () => {
+        if ([...found.keys()].some((name) => !samples.has(name))) return setAside();
+        const corrections = Array.from(samples, ([name, tally]): SampleCorrection[] => {
+          const [added, event] = [correctionOf(tally, found.get(name)), at.get(name)];
+          if (added === undefined || event === undefined) return [];
+          return [{ microsecond: event.microsecond, cameraId: event.cameraId, tally: added }];
+        });
+        return { kind: 'add', corrections: [{ of: 'samples', minute, samples: corrections.flat() }] };
+      });
+    }
   }
 };
 
 /**
- * The events of a minute (of the day) of a closed day as its samples say: a sample stands for its events. Those of the seconds that
- * have overflowed in any stripe are taken from the event rows that are left.
+ * The events of a minute of a closed day as its samples say: a sample stands for its events. Those of the seconds that have
+ * overflowed in any stripe are taken from the event rows that are left.
  *
- * @param rows of all stripes
+ * @param clock the minute, `08:15`
  */
 export const eventsOfSamples = (
   findings: Findings,
-  minute: number,
-  left: readonly CountedEvent[],
-  rows: readonly (NamedMinuteRow | typeof DAMAGED)[],
+  clock: string,
+  { minute, events: left, rows, namesOf }: MinuteReading,
 ): readonly CountedEvent[] => {
-  const overflowed = new Set(rows.flatMap((row) => (row === DAMAGED ? [] : overflowedSecondsOf(row.row))));
+  const overflowed = new Set(
+    rows.flatMap(({ row }) => (row === undefined || row === DAMAGED ? [] : overflowedSecondsOf(row.value))),
+  );
   const events = left.filter(({ microsecond }) => overflowed.has(secondOf(microsecond)));
-  for (const row of rows) {
-    const own = row === DAMAGED ? DAMAGED : decodedOr(() => eventsIn(minute, row, overflowed));
-    if (own === DAMAGED) findings.add(`samples of minute ${clockOf(minute)}`, 'samples', DAMAGED);
+  for (const { stripe, row } of rows) {
+    if (row === undefined) continue;
+    const own = row === DAMAGED ? DAMAGED : decodedOr(() => eventsIn(minute, namesOf(stripe), row.value, overflowed));
+    // A closed day is not repaired.
+    if (own === DAMAGED) findings.addOnce(`samples of minute ${clock}`, 'samples', DAMAGED, { kind: 'none' });
     else events.push(...own);
   }
   return events;
@@ -102,7 +125,8 @@ export const eventsOfSamples = (
 /** The events that the samples of a row stand for, without those of some seconds. @throws {DecodeError} */
 const eventsIn = (
   minute: number,
-  { names, row }: NamedMinuteRow,
+  names: Names,
+  row: MinuteRow,
   overflowed: ReadonlySet<number>,
 ): readonly CountedEvent[] => {
   const others = new Map([...row].filter(([second]) => !overflowed.has(second)));

@@ -2,8 +2,9 @@ import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
 import { indexesIn } from '../rows/bitset.ts';
 import { minutesOf, type CameraRow } from '../rows/camera-row.ts';
 import { bucketTally, type HoursRow } from '../rows/hour-rows.ts';
+import type { StoredTotal } from '../rows/total-row.ts';
 import { DAMAGED, decodedOr, type Stored } from './findings.ts';
-import type { AuditedRow, StripeCounters } from './stored-rows.ts';
+import type { AuditedRow } from './stored-rows.ts';
 
 // The stored value of a counter is the sum over the stripes. Where a part of it is damaged, the sum is.
 
@@ -14,7 +15,7 @@ export interface Names {
 }
 
 /** The names of a stripe; a stripe without a total has none. */
-export const namesOf = ({ total }: StripeCounters): Names =>
+export const namesOf = (total: Stored<StoredTotal>): Names =>
   total === undefined || total === DAMAGED
     ? { categories: [], ids: [] }
     : { categories: [...total.tally.categories.keys()], ids: total.cameras.ids };
@@ -32,30 +33,45 @@ export const sumOfStored = (tallies: readonly Stored<Tally>[]): Stored<Tally> =>
   return sum;
 };
 
-/** The sum of a bucket over the stripes. */
-export interface StoredBucket {
-  readonly tally: Stored<Tally>;
-  readonly cameras: ReadonlySet<string>;
+/** Rows with buckets, by stripe, and the names in each stripe. */
+export interface BucketRows {
+  readonly hourRows: ReadonlyMap<number, Stored<AuditedRow<HoursRow>>>;
+  readonly namesOf: (stripe: number) => Names;
 }
 
-/** The sum of a bucket of some rows, one a stripe. Rows that are damaged are left out: they are reported themselves. */
-export const sumOfBuckets = (
-  rows: readonly { readonly names: Names; readonly row: Stored<AuditedRow<HoursRow>> }[],
-  number: number,
-): StoredBucket => {
-  const buckets = rows.flatMap(({ names, row }) => {
+/** The sum of a bucket over the stripes. */
+export interface StoredBucket {
+  readonly tally: Tally | undefined;
+  readonly cameras: ReadonlySet<string>;
+  /** The stripes in which it cannot be decoded; they are not in the sum. */
+  readonly damaged: readonly number[];
+}
+
+const bucketsOf = ({ hourRows, namesOf: namesIn }: BucketRows, number: number) =>
+  [...hourRows].flatMap(([stripe, row]) => {
     const bucket = row === undefined || row === DAMAGED ? undefined : row.value.get(number);
-    return bucket === undefined ? [] : [{ names, bucket }];
+    return bucket === undefined ? [] : [{ stripe, bucket, names: namesIn(stripe) }];
   });
-  return {
-    tally: sumOfStored(
-      buckets.map(({ names, bucket }) => decodedOr(() => bucketTally(bucket, names.categories) ?? DAMAGED)),
-    ),
-    cameras: new Set(
-      buckets.flatMap(({ names, bucket }) => indexesIn(bucket.active).map((index) => nameIn(names, index))),
-    ),
-  };
+
+/** The sum of a bucket of some rows, one a stripe. Rows that are damaged are left out: they are reported themselves. */
+export const sumOfBuckets = (rows: BucketRows, number: number): StoredBucket => {
+  const damaged: number[] = [];
+  const cameras = new Set<string>();
+  let tally: Tally | undefined;
+  for (const { stripe, bucket, names } of bucketsOf(rows, number)) {
+    const own = decodedOr(() => bucketTally(bucket, names.categories) ?? DAMAGED);
+    if (own === DAMAGED) damaged.push(stripe);
+    else tally = plus(tally ?? EMPTY_TALLY, own);
+    for (const index of indexesIn(bucket.active)) cameras.add(nameIn(names, index));
+  }
+  return { tally, cameras, damaged };
 };
+
+/** The stripes in which a bucket has one of some cameras. */
+export const stripesThatName = (rows: BucketRows, number: number, cameras: readonly string[]): readonly number[] =>
+  bucketsOf(rows, number).flatMap(({ stripe, bucket, names }) =>
+    indexesIn(bucket.active).some((index) => cameras.includes(nameIn(names, index))) ? [stripe] : [],
+  );
 
 /** The minutes of an hour (0 to 23) of a camera, by minute of the day: the sums over its rows, one a stripe. */
 export const sumOfMinutes = (rows: readonly CameraRow[], hour: number): ReadonlyMap<number, Tally> | typeof DAMAGED => {

@@ -32,7 +32,18 @@ export interface CounterDifferences {
   readonly samples: ReadonlyMap<number, readonly SampleDifference[]>;
   /** By camera id. */
   readonly cameras: ReadonlyMap<string, CameraDifference>;
+  /** Cameras that become active although no other counter here is theirs. */
+  readonly listed?: readonly string[];
 }
+
+/** The cameras that differences name. */
+export const camerasIn = ({ hours, minutes, samples, cameras, listed = [] }: CounterDifferences): ReadonlySet<string> =>
+  new Set([
+    ...cameras.keys(),
+    ...[...hours.values(), ...minutes.values()].flatMap((bucket) => bucket.cameras),
+    ...[...samples.values()].flatMap((own) => own.map(({ cameraId }) => cameraId)),
+    ...listed,
+  ]);
 
 /** The differences that changed events make to every counter. */
 export const differencesOf = (changes: readonly Change[]): CounterDifferences => {

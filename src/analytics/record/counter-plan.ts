@@ -11,7 +11,7 @@ import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute
 import { ANY_VERSION, type RowWrite } from '../rows/row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
-import type { BucketDifference, CounterDifferences } from './counter-differences.ts';
+import { camerasIn, type BucketDifference, type CounterDifferences } from './counter-differences.ts';
 import { counterRow, StaleSnapshot, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
@@ -42,7 +42,7 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
   const total: TotalRow = {
     ...known,
     tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, differences.cameras.keys()),
+    cameras: withCameras(known.cameras, camerasIn(differences)),
     commit: known.commit + 1,
   };
   const changes: readonly CounterChange[] = [

@@ -99,7 +99,23 @@ export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
 /** All hour rows. */
 export const ALL_HOURS: KeyRange = keysUnder('hour|');
 
-const ALL_MINUTES: KeyRange = keysUnder('minute|');
+/** All minute rows. */
+export const ALL_MINUTES: KeyRange = keysUnder('minute|');
+
+/** The minute rows of a minute of the day (0 to 1439). */
+export const rowsOfMinute = (minute: number): KeyRange => keysUnder(`minute|${clockOf(minute)}|`);
+
+/** The `hours` rows of all stripes and, right after them, all hour rows. */
+export const HOURS_AND_HOUR_ROWS: KeyRange = { from: HOURS_KEY, before: ALL_HOURS.before };
+
+/** The row that each repair of a shard changes, so that no two repairs add the same difference. */
+export const REPAIR_KEY = 'repair';
+
+/** The key of a row that a repair set aside at a time (ISO 8601, UTC). */
+export const setAsideKey = (time: string, rowKey: string): string => `damaged|${time}|${rowKey}`;
+
+/** All rows of camera lists. */
+export const ALL_CAMERA_LISTS: KeyRange = keysUnder('cameras|');
 
 /** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
 export const minutesOfHour = (hour: number): KeyRange => ({

@@ -50,6 +50,21 @@ const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown
   return { partitionKey, rowKey, etag, properties };
 };
 
+/** A row as it is stored, each property with its type, in the form of the SDK. */
+export interface TypedRow {
+  readonly rowKey: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['partitionKey', 'rowKey', 'timestamp', 'etag']);
+
+const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
+  const entity = { partitionKey, rowKey: write.rowKey, ...sentProperties(write) };
+  if (write.kind === 'insert') return ['create', entity];
+  // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
+  return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
+};
+
 /** The names to select for some properties. */
 const selectOf = (select: readonly string[]): string[] => ['RowKey', FORMAT_PROPERTY, ...select];
 
@@ -158,25 +173,63 @@ export class CounterTable {
    * @throws {RequestRefused} where storage would never take them
    */
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const actions = writes.map((write): TransactionAction => {
-      const entity = { partitionKey, rowKey: write.rowKey, ...sentProperties(write) };
-      if (write.kind === 'insert') return ['create', entity];
-      // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
-      return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
-    });
+    const etags = await this.#submit(writes.map((write) => actionOf(partitionKey, write)));
+    const answered = etags.filter((etag) => etag !== undefined);
+    if (answered.length !== writes.length) throw new StorageTrouble(0);
+    return answered;
+  }
+
+  async #submit(actions: TransactionAction[]): Promise<readonly (string | undefined)[]> {
     await this.#create();
     try {
       const answer = await this.#client().submitTransaction(actions, {
         abortSignal: AbortSignal.timeout(this.#deadlineMs),
       });
-      const etags = answer.subResponses.map((response) => response.etag);
-      if (etags.length !== writes.length || !etags.every((etag) => etag !== undefined)) {
-        throw new StorageTrouble(0);
-      }
-      return etags;
+      return answer.subResponses.map((response) => response.etag);
     } catch (error) {
       throw this.#writeError(error);
     }
+  }
+
+  /**
+   * A row with the type of each property, so that a copy of it is exact; undefined where there is none.
+   *
+   * @throws {StorageTrouble | TableMissing | LaterFormat}
+   */
+  async getTyped(partitionKey: string, rowKey: string): Promise<TypedRow | undefined> {
+    const row = await this.get(partitionKey, rowKey);
+    if (row === undefined) return undefined;
+    return this.#reading(async () => {
+      const entity = await this.#client().getEntity(partitionKey, rowKey, {
+        abortSignal: AbortSignal.timeout(this.#deadlineMs),
+        disableTypeConversion: true,
+      });
+      const own = Object.entries(entity).filter(([name]) => !SYSTEM_PROPERTIES.has(name) && !name.startsWith('odata.'));
+      return { rowKey, properties: Object.fromEntries(own) };
+    });
+  }
+
+  /**
+   * Moves rows to other keys of their partition and applies other writes, all or nothing. A row that one of the writes replaces is
+   * copied only. The SDK deletes a row whatever its version: the other writes must fail where one of the rows may have changed.
+   *
+   * @param rows fewer than 50
+   * @param keyOf the new key of a row
+   * @throws {WriteConflict} where a row was not as a write expected, or is gone: nothing was applied
+   * @throws {StorageTrouble | RequestRefused}
+   */
+  async move(
+    partitionKey: string,
+    rows: readonly TypedRow[],
+    keyOf: (rowKey: string) => string,
+    writes: readonly RowWrite[],
+  ): Promise<void> {
+    const written = new Set(writes.map(({ rowKey }) => rowKey));
+    const moves = rows.flatMap(({ rowKey, properties }): TransactionAction[] => {
+      const copied: TransactionAction = ['create', { ...properties, partitionKey, rowKey: keyOf(rowKey) }];
+      return written.has(rowKey) ? [copied] : [copied, ['delete', { partitionKey, rowKey }]];
+    });
+    await this.#submit([...writes.map((write) => actionOf(partitionKey, write)), ...moves]);
   }
 
   /**
@@ -203,15 +256,7 @@ export class CounterTable {
    * @throws {StorageTrouble} where storage failed: they may have been deleted or not
    */
   async remove(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
-    await this.#create();
-    try {
-      await this.#client().submitTransaction(
-        rowKeys.map((rowKey): TransactionAction => ['delete', { partitionKey, rowKey }]),
-        { abortSignal: AbortSignal.timeout(this.#deadlineMs) },
-      );
-    } catch (error) {
-      throw this.#writeError(error);
-    }
+    await this.#submit(rowKeys.map((rowKey): TransactionAction => ['delete', { partitionKey, rowKey }]));
   }
 
   /** One cheap request: whether storage answers within a deadline. Never throws. */

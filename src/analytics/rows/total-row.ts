@@ -63,6 +63,12 @@ export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES, CLOS
 /** The properties that {@link tallyFrom} and {@link stateFrom} read. */
 export const TALLY_PROPERTIES: readonly string[] = [...STATE_PROPERTIES, ...tallyPropertyNames(DAY)];
 
+/** The properties of a total without events and cameras, but for its commit number. */
+export const emptyTotalProperties = (): NewProperties => ({
+  ...tallyProperties(DAY, EMPTY_TALLY),
+  [ACTIVE_CAMERAS]: 0,
+});
+
 /** What announces a stripe in stripe 0's `total` row. */
 export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: stripes });
 

@@ -2,16 +2,19 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { applyDifferences } from '../../../src/analytics/record/apply-differences.ts';
+import { DifferenceWriter } from '../../../src/analytics/record/apply-differences.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { chooseStripe, type StripeTime } from '../../../src/analytics/record/stripe-choice.ts';
 import {
   dayPartition,
   FENCE_KEY,
   OPEN_DAYS_PARTITION,
+  REPAIR_KEY,
   shardPartition,
   TOTAL_KEY,
 } from '../../../src/analytics/rows/keys.ts';
+import { writeOf } from '../../../src/analytics/rows/row.ts';
+import { WriteConflict } from '../../../src/analytics/rows/storage-errors.ts';
 import { CLOSED_MARK } from '../../../src/analytics/rows/total-row.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { CountingStorage, type CountingProcess } from '../counting.ts';
@@ -140,11 +143,14 @@ describe('differences to given counters', () => {
     await process.record([frame('a')]);
     const tally = { ...EMPTY_TALLY, events: -1 };
     const none = { hours: new Map(), minutes: new Map(), samples: new Map(), cameras: new Map() };
-    await applyDifferences(process.table, PARTITION, { ...none, day: tally });
+    const writer = new DifferenceWriter(process.table, PARTITION);
+    const guard = await writer.add({ ...none, day: tally }, writeOf(REPAIR_KEY, undefined, {}));
     expect(await totalsOf(storage)).toEqual(['total', 'total 01']);
     expect(await storage.process().answer(WHOLE_DAY)).toMatchObject({ total_events: 0 });
     expect(await process.differences(DATE)).toHaveLength(1);
-    await applyDifferences(process.table, PARTITION, { ...none, day: { ...tally, events: 1 } });
+    const back = { ...none, day: { ...tally, events: 1 } };
+    await expect(writer.add(back, writeOf(REPAIR_KEY, undefined, {}))).rejects.toThrow(WriteConflict);
+    await writer.add(back, writeOf(REPAIR_KEY, guard, {}));
     expect(await process.differences(DATE)).toEqual([]);
     expect(await process.record([frame('b')])).toEqual(['recorded']);
   });

@@ -1,0 +1,50 @@
+import { createInterface } from 'node:readline/promises';
+
+import type { Day } from '../../../src/analytics/model/day.ts';
+import { examineDay, repairDay, stepText } from '../../../src/analytics/repair/repair.ts';
+import type { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { AuditError } from './options.ts';
+import { reportText } from './report.ts';
+
+/** Whether the person at the terminal agrees. */
+const agrees = async (question: string): Promise<boolean> => {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
+};
+
+/**
+ * Audits a day, prints what a repair will do, asks, and does it.
+ *
+ * @param asks whether to ask before anything is written
+ * @returns the exit code: 0 where every counter is right in the end, 1 where the person did not agree
+ * @throws {AuditError} where nobody can be asked
+ */
+export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
+  const examined = await examineDay(table, day);
+  console.log(reportText(examined.report, tableName));
+  if (examined.report.differences.length === 0) return 0;
+  const steps = new Set(
+    examined.report.differences.flatMap((difference) => {
+      const text = stepText(difference);
+      if (text === undefined) return [];
+      return [difference.shard === undefined ? text : `shard ${String(difference.shard).padStart(2, '0')}: ${text}`];
+    }),
+  );
+  console.log(`\nThe repair will\n${[...steps].map((step) => `  ${step}`).join('\n')}`);
+  if (asks) {
+    if (!process.stdin.isTTY) {
+      throw new AuditError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
+    }
+    if (!(await agrees('Repair? (y/N) '))) {
+      console.log('Nothing was changed.');
+      return 1;
+    }
+  }
+  const report = await repairDay(table, day, examined, { say: (line) => console.log(`  ${line}`) });
+  console.log(`\n${reportText(report, tableName)}`);
+  return report.differences.length === 0 ? 0 : 1;
+};
