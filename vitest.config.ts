@@ -9,5 +9,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    // A condition that is polled comes true late on a busy machine; the default of a second is too short for a page.
+    expect: { poll: { timeout: 15_000 } },
   },
 });

@@ -13,7 +13,9 @@ it('repeats a request to call when ACS throttles it, fails or its answer is lost
   const begun = Date.now();
   const answer = await stage.alert('ConfirmedFire', Object.values(numbers));
   expect(answer.status).toBe(202);
-  expect(answer.calls?.map((call) => call.status)).toEqual(['waiting', 'waiting', 'placed', 'placed']);
+  // Whoever was throttled waits, and is called as soon as there is a line: perhaps before the answer is given.
+  const early = expect.stringMatching(/^(waiting|placed)$/);
+  expect(answer.calls?.map((call) => call.status)).toEqual([early, early, 'placed', 'placed']);
 
   for (const [what, number] of Object.entries(numbers)) {
     const call = await stage.callEnds(number);
