@@ -5,9 +5,9 @@ import { isRunning, parentHasEnded, processTable } from './process-table.ts';
 
 /**
  * One Ctrl-C arrives as several signals: from the terminal to the whole process group, and again from each npm above. Signals
- * within this time of the first are the same request, in milliseconds.
+ * within this time of the first are the same request, in milliseconds: on a busy machine npm passes its signal on late.
  */
-const SAME_REQUEST_MILLISECONDS = 1_000;
+const SAME_REQUEST_MILLISECONDS = 3_000;
 
 /** How often to check that the processes above this one still run, in milliseconds. */
 const ABOVE_CHECK_MILLISECONDS = 500;
