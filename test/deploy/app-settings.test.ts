@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { readSettings, settingSchemas } from '../../src/settings.ts';
-import { AHEAD, isAhead } from './ahead.ts';
 import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
 
 const appSettings = bicepFile('modules/app.bicep').resources.get('settings')?.body;
@@ -20,13 +19,7 @@ const parameterOf = (setting: string): string =>
 
 describe('the settings that are deployed', () => {
   it('are all those of the service, each given or left out for a stated reason', () => {
-    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(
-      [...own, ...AHEAD.settings].toSorted(),
-    );
-  });
-
-  it('are ahead of the service in none that it has by now', () => {
-    expect(own.filter((name) => isAhead('settings', name))).toEqual([]);
+    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(own.toSorted());
   });
 
   it('leave out none that is required', () => {

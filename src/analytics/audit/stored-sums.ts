@@ -23,16 +23,6 @@ export const namesOf = (total: Stored<StoredTotal>): Names =>
 /** The camera with an index in a stripe's camera list, or the index where the list is shorter. */
 export const nameIn = ({ ids }: Names, index: number): string => ids[index] ?? `(index ${index})`;
 
-/** The sum of stored tallies; those that are missing count nothing. */
-export const sumOfStored = (tallies: readonly Stored<Tally>[]): Stored<Tally> => {
-  let sum: Tally | undefined;
-  for (const tally of tallies) {
-    if (tally === DAMAGED) return DAMAGED;
-    if (tally !== undefined) sum = plus(sum ?? EMPTY_TALLY, tally);
-  }
-  return sum;
-};
-
 /** Rows with buckets, by stripe, and the names in each stripe. */
 export interface BucketRows {
   readonly hourRows: ReadonlyMap<number, Stored<AuditedRow<HoursRow>>>;

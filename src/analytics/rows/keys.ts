@@ -170,10 +170,3 @@ export const parseEventKey = (key: string): { minute: number; cameraId: string; 
   if (minute === undefined) throw notKeyOf('event');
   return { minute, cameraId: unescapeId(camera), eventId: unescapeId(event) };
 };
-
-/** The number in the key of a row of the camera list. */
-export const parseCamerasKey = (key: string): number => {
-  const number = Number(partsOf(key, 'cameras', 1).join(''));
-  if (camerasKey(number) !== key) throw notKeyOf('cameras');
-  return number;
-};
