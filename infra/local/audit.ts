@@ -10,7 +10,8 @@ import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { tableClient } from '../../src/azure/table-client.ts';
-import { AUDIT_HELP, AuditError, readAuditOptions } from './audit/options.ts';
+import { runCommand } from '../command-line.ts';
+import { AUDIT, AuditError, type AuditOptions } from './audit/options.ts';
 import { repair } from './audit/repair.ts';
 import { failureText, reportText } from './audit/report.ts';
 import { storageToAudit } from './audit/storage.ts';
@@ -30,13 +31,7 @@ const settingsOf = async (file: string): Promise<Settings> => {
 
 let tableName = 'analytics';
 
-const audit = async (): Promise<number> => {
-  const options = readAuditOptions(process.argv.slice(2));
-  if (options === 'help') {
-    console.log(AUDIT_HELP);
-    return 0;
-  }
-  const { day, port, settingsFile, repair: repairs, yes } = options;
+const audit = async ({ day, port, settingsFile, repair: repairs, yes }: AuditOptions): Promise<number> => {
   const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
   const fileSettings = file === undefined ? {} : await settingsOf(file);
   const storage = storageToAudit(process.env, fileSettings, port, await readRunNote(port));
@@ -51,12 +46,4 @@ const audit = async (): Promise<number> => {
   return report.differences.length === 0 ? 0 : 1;
 };
 
-audit().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(failureText(error, tableName) ?? error);
-    process.exitCode = 2;
-  },
-);
+await runCommand(AUDIT, audit, { exitCode: 2, describe: (error) => failureText(error, tableName) });

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { TableClient } from '@azure/data-tables';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { readAuditOptions } from '../../infra/local/audit/options.ts';
+import { readArguments } from '../../infra/command-line.ts';
+import { AUDIT as AUDIT_COMMAND } from '../../infra/local/audit/options.ts';
 import { storageToAudit } from '../../infra/local/audit/storage.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { removeRunDirectory, writeRunNote } from '../../infra/local/run-directory.ts';
@@ -185,8 +186,8 @@ describe('a wrong option of the audit', () => {
     [['--date', DATE, '--yes'], '--yes goes with --repair.'],
     [[DATE], DATE],
   ])('%j: %s', (args, complaint) => {
-    expect(() => readAuditOptions(args)).toThrow(complaint);
-    expect(() => readAuditOptions(args)).toThrow('npm run audit -- --date YYYY-MM-DD');
+    expect(() => readArguments(AUDIT_COMMAND, args)).toThrow(complaint);
+    expect(() => readArguments(AUDIT_COMMAND, args)).toThrow('npm run audit -- --date YYYY-MM-DD');
   });
 });
 
