@@ -6,6 +6,7 @@ const LONGEST_ASKED_MS = 60_000;
 /** When this process may dial again after the line was throttled: what waits for a line keeps its place meanwhile. */
 export class LinePause {
   #until = 0;
+  #throttledAt = -Infinity;
   #inARow = 0;
 
   /** In milliseconds since 1970. */
@@ -26,10 +27,20 @@ export class LinePause {
   throttled(waitMs: number | undefined, now: number): void {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#inARow);
     this.#inARow += 1;
+    this.#throttledAt = now;
     this.#until = Math.max(this.#until, now + Math.min(LONGEST_ASKED_MS, Math.max(pauseMs, waitMs ?? 0)));
   }
 
-  /** A call was accepted, or one has ended. */
+  /**
+   * A call was accepted. Only an order that was sent after the last one was throttled tells that a line is free.
+   *
+   * @param sentAt in milliseconds since 1970
+   */
+  accepted(sentAt: number): void {
+    if (sentAt > this.#throttledAt) this.lineIsFree();
+  }
+
+  /** A call has ended, and its line is free: sooner, perhaps, than the wait that the line asked for. */
   lineIsFree(): void {
     this.#until = 0;
     this.#inARow = 0;

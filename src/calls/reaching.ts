@@ -195,11 +195,12 @@ export class Reaching implements CallOwners {
     };
     log.info('call requested', fields);
     const store = stores.of(notification.id);
+    const sentAt = Date.now();
     try {
       const { callbackBaseUrl } = notification;
       const firstSentAt = attempt.claimedAt;
       const callId = await line.call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl });
-      pause.lineIsFree();
+      pause.accepted(sentAt);
       log.info('call placed', { call_id: callId, ...fields });
       const details = { alertType: alertType.name, recipient: masked, attempt: ref };
       const now = Date.now();

@@ -110,7 +110,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
         },
         503: {
           description: 'Whether the token is good cannot be told now, or the phone is switched off (`PHONE=off`).',
-          headers: RETRY_AFTER,
+          headers: RETRY_AFTER.partial(),
           detail: NOT_AVAILABLE,
         },
       },

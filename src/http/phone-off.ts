@@ -7,7 +7,7 @@ const OFF = 'The phone is switched off here (PHONE=off): nobody is called.';
 export const PHONE_PROBLEMS = {
   503: {
     description: 'The phone is switched off (`PHONE=off`), or storage cannot do this now.',
-    headers: RETRY_AFTER,
+    headers: RETRY_AFTER.partial(),
     detail: OFF,
   },
 } as const satisfies ProblemAnswers;
@@ -18,9 +18,9 @@ export type Phone<Parts> = Parts | 'off';
 /**
  * What is needed of the phone.
  *
- * @throws {Problem} 503 where it is off
+ * @throws {Problem} 503 where it is off; without `Retry-After`, because that does not pass: the page asks no further
  */
 export const phoneOr503 = <Parts>(phone: Phone<Parts>): Parts => {
-  if (phone === 'off') throw new Problem(503, { detail: OFF, headers: { 'retry-after': '3600' } });
+  if (phone === 'off') throw new Problem(503, { detail: OFF });
   return phone;
 };

@@ -66,6 +66,8 @@ it('runs without any ACS setting where the phone is off, and says so', async () 
   ] as const) {
     const answer = await fetch(`${app.url}/api/${path}`, { method, ...(method === 'POST' ? { body } : {}) });
     expect(answer.status, path).toBe(503);
+    // By that the page tells it from storage that cannot answer now.
+    expect(answer.headers.get('retry-after'), path).toBeNull();
     expect(await answer.text()).toContain('PHONE=off');
   }
 });
