@@ -26,6 +26,7 @@ const REQUEST = 100;
 const ROUNDS = 9;
 const ROUND = 2_000;
 const NAIVE = 60;
+const PROCESSES_FRAMES = 40_000;
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
 /** Keeps the transactions that it writes. */
@@ -187,7 +188,7 @@ export const recordingBench = async (): Promise<void> => {
     let one = 0;
     for (const count of [1, 2, 4]) {
       const prefix = `pro${count}`;
-      const rate = await processes(connectionString, prefix, count, 8_000 / count);
+      const rate = await processes(connectionString, prefix, count, PROCESSES_FRAMES / count);
       if (count === 1) one = rate;
       const { table, dayShards } = countersOn(connectionString, prefix);
       const audit = await auditDay(table, dayShards, dayOf(dayStart()));
