@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
   startup: async () => import('./startup.ts'),
+  series: async () => (await import('./series.ts')).seriesBench(),
   ranges: async () => (await import('./ranges.ts')).rangesBench(),
 };
 

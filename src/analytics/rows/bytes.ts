@@ -97,10 +97,13 @@ export class ByteReader {
     return bytes;
   }
 
-  /** The bytes that a function reads. */
-  over(read: () => void): Uint8Array {
-    const start = this.#next;
-    read();
-    return this.#bytes.subarray(start, this.#next);
+  /** How many bytes have been read. */
+  get position(): number {
+    return this.#next;
+  }
+
+  /** The bytes that were read since a {@link position}. */
+  since(position: number): Uint8Array {
+    return this.#bytes.subarray(position, this.#next);
   }
 }

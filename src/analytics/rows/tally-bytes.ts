@@ -40,27 +40,31 @@ export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMa
   }
 };
 
-/** What reading a tally calls for each count. */
+/** What reading a tally calls for its counts. */
 interface TallyVisitor {
   readonly events: (events: number, reviewed: number, annotated: number) => void;
-  readonly category: (index: number, counts: readonly number[]) => void;
+  readonly category: (index: number, counts: readonly [number, number, number]) => void;
 }
 
-const visitTally = (reader: ByteReader, { events, category }: TallyVisitor): void => {
+// A day is read sample by sample: nothing here makes a function for each tally.
+const visitTally = (reader: ByteReader, visitor: TallyVisitor): void => {
   const header = reader.count();
-  if (header % 2 === 0) events(1, 0, 0);
-  else events(reader.signed(), reader.signed(), reader.signed());
+  if (header % 2 === 0) visitor.events(1, 0, 0);
+  else visitor.events(reader.signed(), reader.signed(), reader.signed());
   let next = 0;
   for (let left = Math.floor(header / 2); left > 0; left -= 1) {
     const bits = reader.count();
     const index = next + Math.floor(bits / 8);
-    category(
-      index,
-      BITS.map((bit) => ((bits & bit) === 0 ? 0 : reader.signed())),
-    );
+    visitor.category(index, [
+      (bits & BITS[0]) === 0 ? 0 : reader.signed(),
+      (bits & BITS[1]) === 0 ? 0 : reader.signed(),
+      (bits & BITS[2]) === 0 ? 0 : reader.signed(),
+    ]);
     next = index + 1;
   }
 };
+
+const NO_VISITOR: TallyVisitor = { events: () => undefined, category: () => undefined };
 
 // A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length.
 const MAX_INDEX = 10_000;
@@ -73,22 +77,24 @@ export class TallySum {
   /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
+  readonly #visitor: TallyVisitor = {
+    events: (events, reviewed, annotated) => {
+      this.#events += events;
+      this.#reviewed += reviewed;
+      this.#annotated += annotated;
+    },
+    category: (index, counts) => {
+      if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
+      const first = COUNTS_OF_CATEGORY * index;
+      for (const [position, count] of counts.entries()) {
+        this.#counts[first + position] = (this.#counts[first + position] ?? 0) + count;
+      }
+    },
+  };
+
   /** Adds the next tally of a reader. */
   add(reader: ByteReader): void {
-    visitTally(reader, {
-      events: (events, reviewed, annotated) => {
-        this.#events += events;
-        this.#reviewed += reviewed;
-        this.#annotated += annotated;
-      },
-      category: (index, counts) => {
-        if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
-        const first = COUNTS_OF_CATEGORY * index;
-        for (const [position, count] of counts.entries()) {
-          this.#counts[first + position] = (this.#counts[first + position] ?? 0) + count;
-        }
-      },
-    });
+    visitTally(reader, this.#visitor);
   }
 
   /** The sum; undefined where the list lacks a category: it was read before the tallies were written. */
@@ -113,12 +119,15 @@ export const readTally = (reader: ByteReader, categories: readonly string[]): Ta
 };
 
 /** Skips a tally and returns its bytes. */
-export const skipTally = (reader: ByteReader): Uint8Array =>
-  reader.over(() => visitTally(reader, { events: () => undefined, category: () => undefined }));
+export const skipTally = (reader: ByteReader): Uint8Array => {
+  const start = reader.position;
+  visitTally(reader, NO_VISITOR);
+  return reader.since(start);
+};
 
 /** Reads how many events a tally has. */
 export const readEventCount = (reader: ByteReader): number => {
   let count = 0;
-  visitTally(reader, { events: (events) => (count = events), category: () => undefined });
+  visitTally(reader, { ...NO_VISITOR, events: (events) => (count = events) });
   return count;
 };
