@@ -43,6 +43,9 @@ class KeepingReads extends CounterTable {
   }
 }
 
+const ratioOf = ({ left, right }: { readonly left: number[]; readonly right: number[] }): number =>
+  rounded(percentile(left, 0.5) / percentile(right, 0.5));
+
 /** Records four frames of each camera with so many recorders at once, on as many stripes. */
 const recorded = async (connectionString: string, prefix: string, cameras: number, stripes: number): Promise<void> => {
   const recorders = Array.from({ length: stripes }, () => countersOn(connectionString, prefix));
@@ -96,16 +99,14 @@ export const readingBench = async (): Promise<void> => {
         await inTurn(50, read, same);
         const againstSame = await inTurn(ROUNDS, read, same);
         const againstOne = await inTurn(ROUNDS, read, one);
-        const against = ({ left, right }: { left: number[]; right: number[] }): number =>
-          rounded(percentile(left, 0.5) / percentile(right, 0.5));
         rows.push({
           cameras,
           stripes,
           answer: what,
           requests: kept.length,
           'p50, ms': rounded(percentile([...againstSame.left, ...againstOne.left], 0.5)),
-          'against the same requests, bare': against(againstSame),
-          'against one bare getEntity': against(againstOne),
+          'against the same requests, bare': ratioOf(againstSame),
+          'against one bare getEntity': ratioOf(againstOne),
         });
       }
     }

@@ -71,7 +71,7 @@ describe('a count in bytes', () => {
     expect(() => new ByteReader(new Uint8Array(9).fill(0xff)).count()).toThrow(DecodeError);
   });
 
-  it('can be had as the bytes that a function reads', () => {
+  it('can be had as the bytes since a position', () => {
     const reader = new ByteReader(encoded((writer) => [5, 300, 7].forEach((value) => writer.count(value))));
     reader.count();
     const start = reader.position;
