@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 
 import type { Day } from '../../../src/analytics/model/day.ts';
-import { examineDay, repairDay, stepText } from '../../../src/analytics/repair/repair.ts';
+import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
+import { repairDay } from '../../../src/analytics/repair/repair.ts';
+import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import type { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { AuditError } from './options.ts';
 import { reportText } from './report.ts';

@@ -9,7 +9,7 @@ import { DAMAGED, decodedOr, type Findings, type Stored } from './findings.ts';
 import type { MinuteFindings } from './minute-comparison.ts';
 import type { DamagedRows } from './remedy.ts';
 import { sumOfMinutes } from './stored-sums.ts';
-import type { CameraRows } from './stored-rows.ts';
+import type { CameraRows } from './stored-cameras.ts';
 
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 

@@ -2,7 +2,8 @@ import type { Tally } from '../model/tally.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
 import type { Stored } from './findings.ts';
-import type { AuditedRow, CountedEvent, KeyedRow } from './stored-rows.ts';
+import type { AuditedRow, KeyedRow } from './audited-row.ts';
+import type { CountedEvent } from './stored-events.ts';
 import type { Names } from './stored-sums.ts';
 
 /** What was read of one minute of a shard; its event rows did not change meanwhile, except that closing the day deletes them. */

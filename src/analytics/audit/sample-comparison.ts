@@ -8,7 +8,7 @@ import { correctionOf, DAMAGED, decodedOr, tallyText, type Findings } from './fi
 import type { MinuteReading } from './minute-reading.ts';
 import type { Remedy, SampleCorrection } from './remedy.ts';
 import { nameIn, type Names } from './stored-sums.ts';
-import type { CountedEvent } from './stored-rows.ts';
+import type { CountedEvent } from './stored-events.ts';
 
 /** Tallies by camera id and microsecond of the minute. */
 type Samples = Map<string, Tally>;

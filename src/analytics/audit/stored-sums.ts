@@ -4,7 +4,7 @@ import { minutesOf, type CameraRow } from '../rows/camera-row.ts';
 import { bucketTally, type HoursRow } from '../rows/hour-rows.ts';
 import type { StoredTotal } from '../rows/total-row.ts';
 import { DAMAGED, decodedOr, type Stored } from './findings.ts';
-import type { AuditedRow } from './stored-rows.ts';
+import type { AuditedRow } from './audited-row.ts';
 
 // The stored value of a counter is the sum over the stripes. Where a part of it is damaged, the sum is.
 

@@ -7,7 +7,8 @@ import { DAMAGED, type Findings, type Stored } from './findings.ts';
 import type { MinuteFindings } from './minute-comparison.ts';
 import type { DamagedRows } from './remedy.ts';
 import { namesOf, stripesThatName, sumOfBuckets, type BucketRows } from './stored-sums.ts';
-import type { CameraRows, ShardTop } from './stored-rows.ts';
+import type { CameraRows } from './stored-cameras.ts';
+import type { ShardTop } from './stored-top.ts';
 
 /** What the comparison of the hours and the total needs. */
 export interface TopReading {

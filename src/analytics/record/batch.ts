@@ -1,7 +1,8 @@
-import type { CommitPlan } from './commit-plan.ts';
-import type { Outcome } from './commit-draft.ts';
+import type { EventMessage } from '../model/camera-event.ts';
 import { hourKey } from '../rows/keys.ts';
 import type { RowWrite } from '../rows/row.ts';
+import type { Outcome } from './commit-draft.ts';
+import type { CommitPlan } from './commit-plan.ts';
 import type { Candidate } from './wanted-rows.ts';
 
 /** A message that waits for its commit. */
@@ -12,6 +13,23 @@ export interface Pending extends Candidate {
   /** It was in a transaction whose answer never came: it may have been applied. */
   uncertain: boolean;
 }
+
+/** Messages that are committed together. */
+export type Batch = readonly Pending[];
+
+/** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
+export const isFrame = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
+
+/** The halves of a batch of several messages. */
+export const halvesOf = (batch: Batch): readonly Batch[] => {
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
+};
+
+/** Fails all messages of a batch. */
+export const rejectAll = (batch: Batch, error: unknown): void => {
+  for (const pending of batch) pending.reject(error);
+};
 
 // An entity group transaction takes 100 operations and 4 MiB. Reserve 7 operations: total, hours, up to 3 camera-list rows (the ids
 // of 100 new cameras of 128 characters fill one text), and the announcement and the fence of a new stripe. Reserve 0.6 MiB for

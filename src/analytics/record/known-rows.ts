@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { KnownRow } from './shard-snapshot.ts';
 
 const MAX_BYTES = 176 * 1_048_576;
+const ABSENT: KnownRow = { kind: 'absent', etag: '' };
 
 /** About how many bytes a row takes in memory. */
 const sizeOf = (row: KnownRow): number => {
@@ -67,6 +68,12 @@ export class KnownRowsOfShard {
 
   set(rowKey: string, row: KnownRow): void {
     this.#rows.set(this.#nameOf(rowKey), row);
+  }
+
+  /** Keeps a row that was read; undefined: it is not stored. */
+  keep(rowKey: string, row: KnownRow = ABSENT): KnownRow {
+    this.set(rowKey, row);
+    return row;
   }
 
   forget(rowKey: string): void {

@@ -6,14 +6,16 @@ import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
-import { type CounterTable } from '../rows/table.ts';
+import { StorageTrouble } from '../rows/storage-errors.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { CLOSED_DAY } from './closed-day.ts';
 import type { Outcome } from './commit-draft.ts';
 import { CommitSlots } from './commit-slots.ts';
 import { KnownRows } from './known-rows.ts';
-import { CLOSED_DAY, ShardCommitter, type CommitterOptions } from './shard-committer.ts';
-import { ShardRows, type LastStripe } from './shard-rows.ts';
-import { StaleSnapshot } from './shard-snapshot.ts';
+import type { LastStripe } from './own-stripe.ts';
+import { ShardCommitter, type CommitterOptions } from './shard-committer.ts';
+import { ShardRows } from './shard-rows.ts';
+import { isConflict } from './shard-snapshot.ts';
 
 /** Storage cannot take all of the messages now. What was committed stays, and sending all of them again is safe. */
 export class RecorderUnavailable extends Error {
@@ -152,5 +154,4 @@ export class Recorder {
   }
 }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof StorageTrouble || error instanceof WriteConflict || error instanceof StaleSnapshot;
+const isTransient = (error: unknown): boolean => error instanceof StorageTrouble || isConflict(error);

@@ -3,6 +3,8 @@ import pLimit from 'p-limit';
 import { hasKnownOrder, rangeOver } from '../rows/keys.ts';
 import type { StoredRow } from '../rows/row.ts';
 import { EmptyPages, type CounterTable } from '../rows/table.ts';
+import type { KnownRowsOfShard } from './known-rows.ts';
+import type { KnownRow, ShardRow } from './shard-snapshot.ts';
 
 const PARALLEL_READS = 16;
 // From this many keys close together one range is cheaper than a read for each.
@@ -10,13 +12,16 @@ const KEYS_FOR_RANGE = 3;
 
 /** Reads rows of one shard, each by its key, or many that are close together by a range. A row that is not stored is left out. */
 export class RowReads {
-  readonly #table: CounterTable;
-  readonly #partition: string;
+  readonly table: CounterTable;
+  readonly partition: string;
+  /** What the process knows of the shard's rows. */
+  readonly known: KnownRowsOfShard;
   readonly #limit = pLimit(PARALLEL_READS);
 
-  constructor(table: CounterTable, partition: string) {
-    this.#table = table;
-    this.#partition = partition;
+  constructor(table: CounterTable, partition: string, known: KnownRowsOfShard) {
+    this.table = table;
+    this.partition = partition;
+    this.known = known;
   }
 
   /** Runs a read for each item, so many at a time. */
@@ -26,7 +31,15 @@ export class RowReads {
 
   /** Reads a row. */
   async one(key: string, select?: readonly string[]): Promise<StoredRow | undefined> {
-    return this.#table.get(this.#partition, key, select);
+    return this.table.get(this.partition, key, select);
+  }
+
+  /** A row from memory, or read and kept there. @throws {StorageTrouble | DamagedRow} */
+  async kept(key: string, rowFrom: (row: StoredRow) => ShardRow): Promise<KnownRow> {
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const row = await this.one(key);
+    return this.known.keep(key, row && { ...rowFrom(row), etag: row.etag });
   }
 
   /**
@@ -46,7 +59,7 @@ export class RowReads {
     if (keys.length >= KEYS_FOR_RANGE && inRange <= mostForRange) {
       const ordered = new Set(keys.filter(hasKnownOrder));
       try {
-        const rows = await this.#table.all(this.#partition, rangeOver(ordered), select && { select });
+        const rows = await this.table.all(this.partition, rangeOver(ordered), select && { select });
         for (const row of rows) if (ordered.has(row.rowKey)) found.set(row.rowKey, row);
         single = keys.filter((key) => !ordered.has(key));
       } catch (error) {

@@ -1,35 +1,25 @@
 import { hourOfMinute } from '../model/day.ts';
-import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom } from '../rows/camera-row.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
 import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
-import { readFence, type Fence } from '../rows/fence-row.ts';
-import { bucketsFrom, eventsOf } from '../rows/hour-rows.ts';
+import { bucketsFrom, eventsOf, type Bucket } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { minuteRowFrom } from '../rows/minute-row.ts';
-import type { StoredRow } from '../rows/row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import { readStripes } from '../rows/stripe-reads.ts';
 import type { CounterTable } from '../rows/table.ts';
-import { readTotal, stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
+import { stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
+import { cameraRows, categoriesInAllStripes } from './camera-reads.ts';
 import type { RowsPlan } from './counter-plan.ts';
+import { eventRows } from './event-reads.ts';
 import type { KnownRowsOfShard } from './known-rows.ts';
+import { OwnStripe, type LastStripe } from './own-stripe.ts';
 import { RowReads } from './row-reads.ts';
-import { ofKind, type KnownRow, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
-import { chooseStripe, readStripeTimes } from './stripe-choice.ts';
+import { ofKind, type KnownRow, type ShardSnapshot } from './shard-snapshot.ts';
+import { topOf } from './top-reads.ts';
 import type { WantedCamera, WantedRows } from './wanted-rows.ts';
 
 /** In place of the ETag of a row that a transaction in flight is about to write. */
 export const PENDING = 'pending';
-
-const ABSENT: KnownRow = { kind: 'absent', etag: '' };
-const CAMERAS_A_KEY_FOR_RANGE = 8;
-const EVENTS_A_KEY_FOR_RANGE = 20;
-
-/** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
-export interface LastStripe {
-  stripe: number;
-}
 
 /** What a shard's rows are read for. */
 export interface RowsOptions {
@@ -40,29 +30,28 @@ export interface RowsOptions {
 }
 
 /**
- * The rows of one shard of a day for one writer: the stripe that it writes to, and what a commit needs of the rows, read when
- * needed, kept from the last commit, forgotten after a conflict.
+ * The rows of one shard of a day for one writer: what a commit needs of them, read when needed, kept from the last commit, forgotten
+ * after a conflict.
  */
 export class ShardRows {
-  readonly #table: CounterTable;
   readonly #partition: string;
   readonly #known: KnownRowsOfShard;
-  readonly #last: LastStripe;
-  readonly #options: RowsOptions;
+  readonly #knownCategories: ReadonlySet<string>;
   readonly #reads: RowReads;
-  #stripe: number;
-  /** Whether the stripe may be one that does not exist yet. */
-  #mayCreate = false;
-  #fence: Fence | undefined;
+  readonly #own: OwnStripe;
 
-  constructor(table: CounterTable, partition: string, known: KnownRowsOfShard, last: LastStripe, options: RowsOptions) {
-    this.#table = table;
+  constructor(
+    table: CounterTable,
+    partition: string,
+    known: KnownRowsOfShard,
+    last: LastStripe,
+    { knownCategories, onEmpty }: RowsOptions,
+  ) {
     this.#partition = partition;
     this.#known = known;
-    this.#last = last;
-    this.#options = options;
-    this.#reads = new RowReads(table, partition);
-    this.#stripe = last.stripe;
+    this.#knownCategories = knownCategories;
+    this.#reads = new RowReads(table, partition, known);
+    this.#own = new OwnStripe(table, partition, last, onEmpty);
   }
 
   /** The event as it was last seen in storage, from memory. */
@@ -79,44 +68,63 @@ export class ShardRows {
 
   /** The rows that a plan needs. @throws {StorageTrouble | DamagedRow | DayClosed} */
   async snapshot(wanted: WantedRows): Promise<ShardSnapshot> {
-    const { total, hours } = await this.#top();
-    const rows = new Map<string, KnownRow>();
-    const take = (key: string, row: KnownRow): void => void rows.set(key, row);
-    const at = (key: string): string => inStripe(key, this.#stripe);
-    take(at(TOTAL_KEY), total);
-    take(at(HOURS_KEY), hours);
-    for (const number of (ofKind(total, 'total')?.value.cameras.texts ?? []).keys()) {
+    const { total, hours } = await topOf(this.#reads, this.#own);
+    const stripe = this.#own.number;
+    const at = (key: string): string => inStripe(key, stripe);
+    const rows = new Map<string, KnownRow>([
+      [at(TOTAL_KEY), total],
+      [at(HOURS_KEY), hours],
+    ]);
+    const takeAll = (found: ReadonlyMap<string, KnownRow>): void => found.forEach((row, key) => rows.set(key, row));
+    const list = ofKind(total, 'total')?.value.cameras;
+    for (const number of (list?.texts ?? []).keys()) {
       const key = at(camerasKey(number + 1));
-      const list = this.#known.get(key);
-      if (list !== undefined) take(key, list);
+      const row = this.#known.get(key);
+      if (row !== undefined) rows.set(key, row);
     }
-    const list = ofKind(total, 'total')?.value.cameras.indexes;
     // An hour or a camera that the stripe does not have has no row there: it is written together with the rows that say so.
     const stored = [...wanted.hours].filter((hour) => ofKind(hours, 'buckets')?.value.has(hour));
-    const cameras = new Map([...wanted.cameras].filter(([cameraId]) => list?.has(cameraId)));
+    const cameras = new Map([...wanted.cameras].filter(([cameraId]) => list?.indexes.has(cameraId)));
     await Promise.all([
       this.#reads.each(stored, async (hour) => {
         const key = at(hourKey(hour));
-        take(key, await this.#row(key, (row) => ({ kind: 'buckets', value: bucketsFrom(row) })));
+        rows.set(key, await this.#reads.kept(key, (row) => ({ kind: 'buckets', value: bucketsFrom(row) })));
       }),
-      this.#cameras(cameras, list?.size ?? 0, take),
+      cameraRows(this.#reads, stripe, cameras, list?.indexes.size ?? 0).then(takeAll),
     ]);
-    const bucketOf = (minute: number) =>
+    const bucketOf = (minute: number): Bucket | undefined =>
       ofKind(rows.get(at(hourKey(hourOfMinute(minute)))), 'buckets')?.value.get(minute % 60);
+    const eventsIn = (minute: number): number => {
+      const bucket = bucketOf(minute);
+      const keys = { partitionKey: this.#partition, rowKey: at(hourKey(hourOfMinute(minute))) };
+      return bucket === undefined ? 0 : decodingRow(keys, () => eventsOf(bucket));
+    };
     await Promise.all([
       this.#reads.each(wanted.halfMinutes, async ([plain, minute]) => {
         if (bucketOf(minute) === undefined) return;
         const key = at(plain);
-        take(key, await this.#row(key, (row) => ({ kind: 'samples', value: minuteRowFrom(row) })));
+        rows.set(key, await this.#reads.kept(key, (row) => ({ kind: 'samples', value: minuteRowFrom(row) })));
       }),
-      this.#events(wanted, take, (minute) => {
-        const bucket = bucketOf(minute);
-        const keys = { partitionKey: this.#partition, rowKey: at(hourKey(hourOfMinute(minute))) };
-        return bucket === undefined ? 0 : decodingRow(keys, () => eventsOf(bucket));
-      }),
+      eventRows(this.#reads, wanted, eventsIn).then(takeAll),
     ]);
-    const elsewhere = await this.#elsewhere(wanted.cameras, rows);
-    return { partition: this.#partition, stripe: this.#stripe, rows, fence: this.#fence, elsewhere };
+    const asking = this.#withOtherCategories(wanted.cameras, rows, stripe);
+    const elsewhere = await categoriesInAllStripes(this.#reads, asking);
+    return { partition: this.#partition, stripe, rows, fence: this.#own.fence, elsewhere };
+  }
+
+  /** The cameras that may get a category which is new to them in this stripe, and is none of the known ones. */
+  #withOtherCategories(
+    wanted: ReadonlyMap<string, WantedCamera>,
+    rows: ReadonlyMap<string, KnownRow>,
+    stripe: number,
+  ): readonly string[] {
+    const total = ofKind(rows.get(inStripe(TOTAL_KEY, stripe)), 'total')?.value;
+    if (stripe === 0 && (total?.stripes ?? 1) === 1) return [];
+    return [...wanted].flatMap(([cameraId, { categories }]) => {
+      const own = ofKind(rows.get(inStripe(cameraKey(cameraId), stripe)), 'camera')?.value.tally.categories;
+      const asks = [...categories].some((one) => own?.has(one) !== true && !this.#knownCategories.has(one));
+      return asks ? [cameraId] : [];
+    });
   }
 
   /**
@@ -125,8 +133,7 @@ export class ShardRows {
    */
   apply({ rows }: RowsPlan, etagOf: (rowKey: string) => string = () => PENDING): void {
     for (const [key, row] of rows) this.#known.set(key, { ...row, etag: etagOf(key) });
-    this.#last.stripe = this.#stripe;
-    this.#fence = undefined;
+    this.#own.used();
   }
 
   /** Restores what was known before the rows of a plan, which failed, were taken over. */
@@ -136,7 +143,7 @@ export class ShardRows {
       if (before === undefined || before.etag === PENDING) this.#known.forget(key);
       else this.#known.set(key, before);
     }
-    this.#fence = snapshot.fence;
+    this.#own.restore(snapshot.fence);
   }
 
   /** Forgets the rows of events, which another writer has changed. */
@@ -157,7 +164,7 @@ export class ShardRows {
    * @throws {StorageTrouble | DamagedRow | DayClosed}
    */
   async isStillAlone({ rows }: ShardSnapshot): Promise<boolean> {
-    const key = inStripe(TOTAL_KEY, this.#stripe);
+    const key = inStripe(TOTAL_KEY, this.#own.number);
     const before = ofKind(rows.get(key), 'total');
     const row = await this.#reads.one(key, STATE_PROPERTIES);
     if (row === undefined) return false;
@@ -173,141 +180,7 @@ export class ShardRows {
   /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow | DayClosed} */
   async move(): Promise<void> {
     this.#known.forgetCounters();
-    const fence = await readFence(this.#table, this.#partition);
-    if (fence === undefined) {
-      this.#stripe = 0;
-      return;
-    }
-    if (fence.closed) throw new DayClosed();
-    const times = await readStripeTimes(this.#table, this.#partition, fence);
-    this.#stripe = chooseStripe(times, this.#stripe, fence.stripes);
-    this.#mayCreate = true;
-  }
-
-  /** The `total` and the `hours` row of the stripe. */
-  async #top(): Promise<{ total: KnownRow; hours: KnownRow }> {
-    for (;;) {
-      const [totalKey, hoursKey] = [TOTAL_KEY, HOURS_KEY].map((key) => inStripe(key, this.#stripe));
-      if (totalKey === undefined || hoursKey === undefined) throw new RangeError('there are two keys');
-      const [total, hours] = [this.#known.get(totalKey), this.#known.get(hoursKey)];
-      if (total !== undefined && hours !== undefined) return { total, hours };
-      const [stored, hoursRow] = await Promise.all([
-        readTotal(this.#table, this.#partition, this.#stripe),
-        this.#reads.one(hoursKey),
-      ]);
-      if (stored !== undefined) {
-        if (stored.closed) throw new DayClosed();
-        const { etag, lists, ...value } = stored;
-        for (const [index, list] of lists.entries()) {
-          this.#known.set(inStripe(camerasKey(index + 1), this.#stripe), { kind: 'list', etag: list.etag });
-        }
-        this.#known.set(totalKey, { kind: 'total', etag, value });
-      } else if (await this.#mayStart()) {
-        this.#known.set(totalKey, ABSENT);
-      } else {
-        continue;
-      }
-      this.#known.set(
-        hoursKey,
-        hoursRow === undefined ? ABSENT : { kind: 'buckets', etag: hoursRow.etag, value: bucketsFrom(hoursRow) },
-      );
-    }
-  }
-
-  /** Whether the first commit of the stripe may be written. Else another stripe was chosen. */
-  async #mayStart(): Promise<boolean> {
-    const fence = await readFence(this.#table, this.#partition);
-    if (fence?.closed === true) throw new DayClosed();
-    this.#fence = fence;
-    if (this.#stripe === 0) {
-      if (fence === undefined) await this.#options.onEmpty();
-      return true;
-    }
-    if (fence !== undefined && this.#mayCreate && this.#stripe <= fence.stripes) return true;
-    this.#stripe = 0;
-    return false;
-  }
-
-  /** A row from memory, or read and kept there. */
-  async #row(key: string, rowFrom: (row: StoredRow) => ShardRow): Promise<KnownRow> {
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const row = await this.#reads.one(key);
-    return this.#keep(key, row && { ...rowFrom(row), etag: row.etag });
-  }
-
-  #keep(key: string, row: KnownRow = ABSENT): KnownRow {
-    this.#known.set(key, row);
-    return row;
-  }
-
-  async #cameras(
-    wanted: ReadonlyMap<string, WantedCamera>,
-    cameras: number,
-    take: (key: string, row: KnownRow) => void,
-  ): Promise<void> {
-    const missing = new Map<string, ReadonlySet<number>>();
-    for (const [cameraId, { hours }] of wanted) {
-      const key = inStripe(cameraKey(cameraId), this.#stripe);
-      const row = this.#known.get(key);
-      const known = ofKind(row, 'camera')?.hours ?? new Set();
-      if (row !== undefined && (row.kind === 'absent' || hours.isSubsetOf(known))) take(key, row);
-      else missing.set(key, hours.union(known));
-    }
-    const keep = (key: string, hours: ReadonlySet<number>, row: StoredRow | undefined): void =>
-      take(key, this.#keep(key, row && { kind: 'camera', etag: row.etag, value: cameraRowFrom(row), hours }));
-    const mostForRange = CAMERAS_A_KEY_FOR_RANGE * missing.size;
-    const all = new Set([...missing.values()].flatMap((hours) => Array.from(hours)));
-    if (missing.size > 1 && cameras <= mostForRange) {
-      const found = await this.#reads.many([...missing.keys()], cameras, mostForRange, cameraProperties(all, all));
-      for (const key of missing.keys()) keep(key, all, found.get(key));
-      return;
-    }
-    await this.#reads.each(missing, async ([key, hours]) =>
-      keep(key, hours, await this.#reads.one(key, cameraProperties(hours, hours))),
-    );
-  }
-
-  async #events(
-    { events, inserted }: WantedRows,
-    take: (key: string, row: KnownRow) => void,
-    eventsIn: (minute: number) => number,
-  ): Promise<void> {
-    const missing = new Map<number, string[]>();
-    for (const key of [...events.keys(), ...inserted]) {
-      const known = this.#known.get(key);
-      const minute = events.get(key)?.minute;
-      if (known !== undefined) take(key, known);
-      else if (minute !== undefined) missing.set(minute, [...(missing.get(minute) ?? []), key]);
-    }
-    await Promise.all(
-      Array.from(missing, async ([minute, keys]) => {
-        const found = await this.#reads.many(keys, eventsIn(minute), EVENTS_A_KEY_FOR_RANGE * keys.length);
-        for (const [key, row] of found) {
-          take(key, this.#keep(key, { kind: 'event', etag: row.etag, value: eventRowFrom(row) }));
-        }
-      }),
-    );
-  }
-
-  /** The categories in other stripes of the cameras that may get one which is new to them here, and is none of the known ones. */
-  async #elsewhere(
-    wanted: ReadonlyMap<string, WantedCamera>,
-    rows: ReadonlyMap<string, KnownRow>,
-  ): Promise<ShardSnapshot['elsewhere']> {
-    const elsewhere = new Map<string, ReadonlySet<string>>();
-    const total = ofKind(rows.get(inStripe(TOTAL_KEY, this.#stripe)), 'total')?.value;
-    if (this.#stripe === 0 && (total?.stripes ?? 1) === 1) return elsewhere;
-    const asking = [...wanted].filter(([cameraId, { categories }]) => {
-      const own = ofKind(rows.get(inStripe(cameraKey(cameraId), this.#stripe)), 'camera')?.value.tally.categories;
-      return [...categories].some((one) => own?.has(one) !== true && !this.#options.knownCategories.has(one));
-    });
-    await this.#reads.each(asking, async ([cameraId]) => {
-      const stored = await readStripes(this.#table, this.#partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
-      const categories = [...stored.values()].flatMap((row) => Array.from(cameraRowFrom(row).tally.categories.keys()));
-      elsewhere.set(cameraId, new Set(categories));
-    });
-    return elsewhere;
+    await this.#own.move();
   }
 }
 

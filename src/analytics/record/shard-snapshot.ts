@@ -3,6 +3,7 @@ import type { EventRow } from '../rows/event-row.ts';
 import type { Fence } from '../rows/fence-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
+import { WriteConflict } from '../rows/storage-errors.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 
@@ -62,3 +63,6 @@ export const versionOf = (row: KnownRow | undefined): string | undefined =>
 export class StaleSnapshot extends Error {
   override readonly name = 'StaleSnapshot';
 }
+
+/** Whether an error says that another writer came first. */
+export const isConflict = (error: unknown): boolean => error instanceof WriteConflict || error instanceof StaleSnapshot;

@@ -1,4 +1,4 @@
-import { pause } from '../audit/stored-rows.ts';
+import { pause } from '../audit/random-pause.ts';
 import type { DamagedRows } from '../audit/remedy.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { DayClosed } from '../rows/day-shards.ts';
@@ -19,7 +19,8 @@ import {
 import type { RowWrite, StoredRow } from '../rows/row.ts';
 import { WriteConflict } from '../rows/storage-errors.ts';
 import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import type { CounterTable, TypedRow } from '../rows/table.ts';
+import type { TypedRow } from '../rows/sdk-rows.ts';
+import type { CounterTable } from '../rows/table.ts';
 import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
 
 const TRIES = 60;
@@ -127,7 +128,12 @@ export class SettingAside {
     const rows = read.filter((row) => row !== undefined);
     const replaces = writes.some(({ kind }) => kind !== 'merge');
     if (rows.length === 0 && !replaces) return;
-    await this.#table.move(this.#partition, rows, (key) => setAsideKey(this.#time, key), writes);
+    await this.#table.move(
+      this.#partition,
+      rows,
+      (moved) => ({ ...moved, rowKey: setAsideKey(this.#time, moved.rowKey) }),
+      writes,
+    );
     this.#onMoved(rows);
   }
 

@@ -1,25 +1,14 @@
 import { odata, type TableClient, type TransactionAction } from '@azure/data-tables';
 
 import { readSdkError } from '../../azure/sdk-error.ts';
-import { checkFormat, FORMAT_PROPERTY, LaterFormat } from './format.ts';
 import type { KeyRange } from './keys.ts';
-import { sentProperties, type RowWrite, type StoredRow } from './row.ts';
-import { backoffMs, isMissingTable, kindOf, StorageTrouble, TableMissing, WriteConflict } from './storage-errors.ts';
+import type { RowWrite, StoredRow } from './row.ts';
+import { actionOf, moveActions, selectOf, storedRow, typedRow, type TypedRow } from './sdk-rows.ts';
+import { isMissingTable, StorageTrouble, WriteConflict } from './storage-errors.ts';
+import { TableRequests, type CounterTableOptions } from './table-requests.ts';
 
-/** How a table is used. */
-export interface CounterTableOptions {
-  /** Whether the table is created on first use; true by default, false for those who only read. */
-  readonly makesTable?: boolean;
-  /** Deadline of each request, in milliseconds; 5,000 by default. */
-  readonly deadlineMs?: number;
-}
-
-const REQUEST_DEADLINE_MS = 5_000;
-const READ_TRIES = 4;
 const PAGE_ROWS = 1_000;
 const MOST_EMPTY_PAGES = 20;
-
-const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /** A page of rows. */
 export interface Page {
@@ -40,52 +29,16 @@ export interface ReadOptions {
   readonly filter?: string;
 }
 
-const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>): StoredRow => {
-  const { rowKey, etag } = entity;
-  // Every answer has both: one without is an answer that cannot be read.
-  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0);
-  // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
-  const properties = Object.fromEntries(Object.entries(entity).filter(([, value]) => value !== null));
-  checkFormat({ partitionKey, rowKey }, properties);
-  return { partitionKey, rowKey, etag, properties };
-};
-
-/** A row as it is stored, each property with its type, in the form of the SDK. */
-export interface TypedRow {
-  readonly rowKey: string;
-  readonly properties: Readonly<Record<string, unknown>>;
-}
-
-const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['partitionKey', 'rowKey', 'timestamp', 'etag']);
-
-const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
-  const entity = { partitionKey, rowKey: write.rowKey, ...sentProperties(write) };
-  if (write.kind === 'insert') return ['create', entity];
-  // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
-  return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
-};
-
-/** The names to select for some properties. */
-const selectOf = (select: readonly string[]): string[] => ['RowKey', FORMAT_PROPERTY, ...select];
-
 /**
  * The table of the counters, over the SDK: every request has a deadline and every update an ETag. Failed reads are repeated.
  * Writes are not: the writer reads again and decides.
  */
 export class CounterTable {
-  readonly #client: () => TableClient;
-  readonly #makesTable: boolean;
-  readonly #deadlineMs: number;
-  #created: Promise<void> | undefined;
+  readonly #requests: TableRequests;
 
   /** @param client created without retries of its own (`retryOptions: { maxRetries: 0 }`) */
-  constructor(
-    client: () => TableClient,
-    { makesTable = true, deadlineMs = REQUEST_DEADLINE_MS }: CounterTableOptions = {},
-  ) {
-    this.#client = client;
-    this.#makesTable = makesTable;
-    this.#deadlineMs = deadlineMs;
+  constructor(client: () => TableClient, options?: CounterTableOptions) {
+    this.#requests = new TableRequests(client, options);
   }
 
   /**
@@ -95,10 +48,10 @@ export class CounterTable {
    * @throws {TableMissing} where there is no table and this client creates none
    */
   async get(partitionKey: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
-    return this.#reading(async () => {
+    return this.#requests.read(async (client, deadline) => {
       try {
-        const entity = await this.#client().getEntity(partitionKey, rowKey, {
-          abortSignal: AbortSignal.timeout(this.#deadlineMs),
+        const entity = await client.getEntity(partitionKey, rowKey, {
+          ...deadline,
           ...(select && { queryOptions: { select: selectOf(select) } }),
         });
         return storedRow(partitionKey, { ...entity, rowKey });
@@ -106,6 +59,20 @@ export class CounterTable {
         if (readSdkError(error).status === 404 && !isMissingTable(error)) return undefined;
         throw error;
       }
+    });
+  }
+
+  /**
+   * A row with the type of each property, so that a copy of it is exact; undefined where there is none.
+   *
+   * @throws {StorageTrouble | TableMissing | LaterFormat}
+   */
+  async getTyped(partitionKey: string, rowKey: string): Promise<TypedRow | undefined> {
+    const row = await this.get(partitionKey, rowKey);
+    if (row === undefined) return undefined;
+    return this.#requests.read(async (client, deadline) => {
+      const entity = await client.getEntity(partitionKey, rowKey, { ...deadline, disableTypeConversion: true });
+      return typedRow(rowKey, entity);
     });
   }
 
@@ -139,11 +106,11 @@ export class CounterTable {
   async page(partitionKey: string, range: KeyRange, options: ReadOptions = {}, from?: string): Promise<Page> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
     const filter = options.filter === undefined ? keys : `${keys} and ${options.filter}`;
-    const page = await this.#reading(async () => {
-      const pages = this.#client()
+    const page = await this.#requests.read(async (client, deadline) => {
+      const pages = client
         .listEntities({
+          ...deadline,
           queryOptions: { filter, ...(options.select && { select: selectOf(options.select) }) },
-          abortSignal: AbortSignal.timeout(this.#deadlineMs),
         })
         .byPage({ maxPageSize: PAGE_ROWS, ...(from !== undefined && { continuationToken: from }) });
       const { value, done } = await pages.next();
@@ -173,40 +140,10 @@ export class CounterTable {
    * @throws {RequestRefused} where storage would never take them
    */
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const etags = await this.#submit(writes.map((write) => actionOf(partitionKey, write)));
+    const etags = await this.#requests.submit(writes.map((write) => actionOf(partitionKey, write)));
     const answered = etags.filter((etag) => etag !== undefined);
     if (answered.length !== writes.length) throw new StorageTrouble(0);
     return answered;
-  }
-
-  async #submit(actions: TransactionAction[]): Promise<readonly (string | undefined)[]> {
-    await this.#create();
-    try {
-      const answer = await this.#client().submitTransaction(actions, {
-        abortSignal: AbortSignal.timeout(this.#deadlineMs),
-      });
-      return answer.subResponses.map((response) => response.etag);
-    } catch (error) {
-      throw this.#writeError(error);
-    }
-  }
-
-  /**
-   * A row with the type of each property, so that a copy of it is exact; undefined where there is none.
-   *
-   * @throws {StorageTrouble | TableMissing | LaterFormat}
-   */
-  async getTyped(partitionKey: string, rowKey: string): Promise<TypedRow | undefined> {
-    const row = await this.get(partitionKey, rowKey);
-    if (row === undefined) return undefined;
-    return this.#reading(async () => {
-      const entity = await this.#client().getEntity(partitionKey, rowKey, {
-        abortSignal: AbortSignal.timeout(this.#deadlineMs),
-        disableTypeConversion: true,
-      });
-      const own = Object.entries(entity).filter(([name]) => !SYSTEM_PROPERTIES.has(name) && !name.startsWith('odata.'));
-      return { rowKey, properties: Object.fromEntries(own) };
-    });
   }
 
   /**
@@ -214,22 +151,21 @@ export class CounterTable {
    * copied only. The SDK deletes a row whatever its version: the other writes must fail where one of the rows may have changed.
    *
    * @param rows fewer than 50
-   * @param keyOf the new key of a row
+   * @param movedTo the row at its new key
    * @throws {WriteConflict} where a row was not as a write expected, or is gone: nothing was applied
    * @throws {StorageTrouble | RequestRefused}
    */
   async move(
     partitionKey: string,
     rows: readonly TypedRow[],
-    keyOf: (rowKey: string) => string,
+    movedTo: (row: TypedRow) => TypedRow,
     writes: readonly RowWrite[],
   ): Promise<void> {
     const written = new Set(writes.map(({ rowKey }) => rowKey));
-    const moves = rows.flatMap(({ rowKey, properties }): TransactionAction[] => {
-      const copied: TransactionAction = ['create', { ...properties, partitionKey, rowKey: keyOf(rowKey) }];
-      return written.has(rowKey) ? [copied] : [copied, ['delete', { partitionKey, rowKey }]];
-    });
-    await this.#submit([...writes.map((write) => actionOf(partitionKey, write)), ...moves]);
+    await this.#requests.submit([
+      ...writes.map((write) => actionOf(partitionKey, write)),
+      ...rows.flatMap((row) => moveActions(partitionKey, row.rowKey, movedTo(row), written.has(row.rowKey))),
+    ]);
   }
 
   /**
@@ -256,64 +192,17 @@ export class CounterTable {
    * @throws {StorageTrouble} where storage failed: they may have been deleted or not
    */
   async remove(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
-    await this.#submit(rowKeys.map((rowKey): TransactionAction => ['delete', { partitionKey, rowKey }]));
+    await this.#requests.submit(rowKeys.map((rowKey): TransactionAction => ['delete', { partitionKey, rowKey }]));
   }
 
   /** One cheap request: whether storage answers within a deadline. Never throws. */
   async answers(): Promise<boolean> {
-    try {
-      await this.#create();
-      await this.#client()
-        .listEntities({
-          queryOptions: { filter: odata`PartitionKey eq ${'-'} and RowKey eq ${'-'}` },
-          abortSignal: AbortSignal.timeout(this.#deadlineMs),
-        })
+    return this.#requests.answers(async (client, deadline) => {
+      const filter = odata`PartitionKey eq ${'-'} and RowKey eq ${'-'}`;
+      await client
+        .listEntities({ ...deadline, queryOptions: { filter } })
         .byPage({ maxPageSize: 1 })
         .next();
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  #writeError(error: unknown): Error {
-    if (isMissingTable(error)) {
-      this.#created = undefined;
-      return new StorageTrouble(0, { cause: error });
-    }
-    return error instanceof StorageTrouble ? error : kindOf(error);
-  }
-
-  async #reading<Result>(read: () => Promise<Result>): Promise<Result> {
-    for (let tries = 1; ; tries += 1) {
-      await this.#create();
-      try {
-        return await read();
-      } catch (error) {
-        if (error instanceof LaterFormat) throw error;
-        if (isMissingTable(error)) {
-          if (!this.#makesTable) throw new TableMissing('the table does not exist', { cause: error });
-          this.#created = undefined;
-        }
-        const kind = isMissingTable(error) ? new StorageTrouble(0, { cause: error }) : kindOf(error);
-        if (!(kind instanceof StorageTrouble) || tries === READ_TRIES) throw kind;
-        await wait(Math.max(Math.min(kind.retryAfterMs, 3_000), backoffMs(tries, 50, 1_000)));
-      }
-    }
-  }
-
-  /** Creates the table, once a process. Creating one that exists does not fail. */
-  async #create(): Promise<void> {
-    if (!this.#makesTable) return;
-    this.#created ??= this.#client().createTable({ abortSignal: AbortSignal.timeout(this.#deadlineMs) });
-    try {
-      await this.#created;
-    } catch (error) {
-      this.#created = undefined;
-      // An identity may be allowed to use the table and not to create one: the request itself shows that.
-      const { status, retryAfterMs = 0 } = readSdkError(error);
-      if (status === 403) this.#created = Promise.resolve();
-      else throw new StorageTrouble(retryAfterMs, { cause: error });
-    }
+    });
   }
 }

@@ -6,11 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { ClosedDay, examineDay, repairDay, stepText } from '../../../src/analytics/repair/repair.ts';
+import { ClosedDay, examineDay } from '../../../src/analytics/repair/examine-day.ts';
+import { repairDay } from '../../../src/analytics/repair/repair.ts';
+import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { StorageTrouble } from '../../../src/analytics/rows/storage-errors.ts';
-import { CounterTable, type TypedRow } from '../../../src/analytics/rows/table.ts';
+import type { TypedRow } from '../../../src/analytics/rows/sdk-rows.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import type { RowWrite } from '../../../src/analytics/rows/row.ts';
 import { CountingStorage, type CountingProcess } from '../counting.ts';
 import { Oracle, type PlainMessage, type Question } from '../oracle.ts';
@@ -287,10 +290,10 @@ class EndingTable extends CounterTable {
   override async move(
     partition: string,
     rows: readonly TypedRow[],
-    keyOf: (rowKey: string) => string,
+    movedTo: (row: TypedRow) => TypedRow,
     writes: readonly RowWrite[],
   ): Promise<void> {
-    await super.move(partition, rows, keyOf, writes);
+    await super.move(partition, rows, movedTo, writes);
     this.#count();
   }
   #count(): void {

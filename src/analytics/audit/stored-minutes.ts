@@ -1,0 +1,42 @@
+import { parseMinuteKey, type KeyRange } from '../rows/keys.ts';
+import { minuteRowFrom, type MinuteRow } from '../rows/minute-row.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { keyed, type KeyedRow } from './audited-row.ts';
+
+/** The minute rows of a shard or of a part of it. Each minute has up to two rows a stripe. */
+export interface MinuteRows {
+  /** By minute of the day. */
+  readonly byMinute: ReadonlyMap<number, readonly KeyedRow<MinuteKey, MinuteRow>[]>;
+  readonly strays: readonly string[];
+}
+
+/** What the key of a minute row says. */
+interface MinuteKey {
+  readonly minute: number;
+  readonly second: number;
+}
+
+/** Reads the minute rows of a key range. @throws {StorageTrouble} */
+export const readMinuteRows = async (table: CounterTable, partition: string, range: KeyRange): Promise<MinuteRows> => {
+  const { rows, strays } = keyed(await table.all(partition, range), parseMinuteKey, minuteRowFrom);
+  return { byMinute: Map.groupBy(rows, ({ key }) => key.minute), strays };
+};
+
+/** The versions of the minute rows of a key range, by minute of the day: every change of an event changes one. @throws {StorageTrouble} */
+export const readMinuteVersions = async (
+  table: CounterTable,
+  partition: string,
+  range: KeyRange,
+): Promise<ReadonlyMap<number, string>> => {
+  const { rows } = keyed(await table.all(partition, range, { select: [] }), parseMinuteKey, () => undefined);
+  return versionsByMinute(rows);
+};
+
+/** The versions of minute rows, by minute of the day. */
+export const versionsByMinute = (rows: readonly KeyedRow<MinuteKey, unknown>[]): ReadonlyMap<number, string> =>
+  new Map(
+    Array.from(
+      Map.groupBy(rows, ({ key }) => key.minute),
+      ([minute, own]) => [minute, own.map(({ rowKey, etag }) => `${rowKey} ${etag}`).join('\n')],
+    ),
+  );

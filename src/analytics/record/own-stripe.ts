@@ -1,0 +1,77 @@
+import { DayClosed } from '../rows/day-shards.ts';
+import { readFence, type Fence } from '../rows/fence-row.ts';
+import type { CounterTable } from '../rows/table.ts';
+import { chooseStripe, readStripeTimes } from './stripe-choice.ts';
+
+/** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
+export interface LastStripe {
+  stripe: number;
+}
+
+/** The stripe of one shard that a writer writes to. */
+export class OwnStripe {
+  readonly #table: CounterTable;
+  readonly #partition: string;
+  readonly #last: LastStripe;
+  readonly #onEmpty: () => Promise<void>;
+  #number: number;
+  /** Whether the stripe may be one that does not exist yet. */
+  #mayCreate = false;
+  #fence: Fence | undefined;
+
+  /** @param onEmpty called before the first event of the shard is written */
+  constructor(table: CounterTable, partition: string, last: LastStripe, onEmpty: () => Promise<void>) {
+    this.#table = table;
+    this.#partition = partition;
+    this.#last = last;
+    this.#onEmpty = onEmpty;
+    this.#number = last.stripe;
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Where the stripe has no commit yet: the fence as it was read; undefined: the shard has no commit at all. */
+  get fence(): Fence | undefined {
+    return this.#fence;
+  }
+
+  /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow | DayClosed} */
+  async mayStart(): Promise<boolean> {
+    const fence = await readFence(this.#table, this.#partition);
+    if (fence?.closed === true) throw new DayClosed();
+    this.#fence = fence;
+    if (this.#number === 0) {
+      if (fence === undefined) await this.#onEmpty();
+      return true;
+    }
+    if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;
+    this.#number = 0;
+    return false;
+  }
+
+  /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow | DayClosed} */
+  async move(): Promise<void> {
+    const fence = await readFence(this.#table, this.#partition);
+    if (fence === undefined) {
+      this.#number = 0;
+      return;
+    }
+    if (fence.closed) throw new DayClosed();
+    const times = await readStripeTimes(this.#table, this.#partition, fence);
+    this.#number = chooseStripe(times, this.#number, fence.stripes);
+    this.#mayCreate = true;
+  }
+
+  /** Notes that the stripe has a commit. */
+  used(): void {
+    this.#last.stripe = this.#number;
+    this.#fence = undefined;
+  }
+
+  /** Restores the fence that a plan relied on, which failed. */
+  restore(fence: Fence | undefined): void {
+    this.#fence = fence;
+  }
+}
