@@ -166,11 +166,13 @@ export class ShardRows {
   async isStillAlone({ rows }: ShardSnapshot): Promise<boolean> {
     const key = inStripe(TOTAL_KEY, this.#own.number);
     const before = ofKind(rows.get(key), 'total');
+    // The row was to be inserted: somebody else has done that.
+    if (before === undefined) return false;
     const row = await this.#reads.one(key, STATE_PROPERTIES);
     if (row === undefined) return false;
     const { commit, stripes, closed } = stateFrom(row);
     if (closed) throw new DayClosed();
-    if (before === undefined || commit !== before.value.commit) return false;
+    if (commit !== before.value.commit) return false;
     // Without the version before, what was restored is not complete: it is read again.
     if (before.etag === PENDING) this.#known.forgetCounters();
     else this.#known.set(key, { kind: 'total', etag: row.etag, value: { ...before.value, stripes } });

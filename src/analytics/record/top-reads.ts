@@ -25,6 +25,7 @@ export const topOf = async (reads: RowReads, own: OwnStripe): Promise<Top> => {
     const at = (key: string): string => inStripe(key, own.number);
     const [total, hours] = [known.get(at(TOTAL_KEY)), known.get(at(HOURS_KEY))];
     if (total !== undefined && hours !== undefined) return { total, hours };
+    if (own.isNew) return { total: known.keep(at(TOTAL_KEY), undefined), hours: known.keep(at(HOURS_KEY), undefined) };
     const [stored, hoursRow] = await Promise.all([readTotal(table, partition, own.number), reads.one(at(HOURS_KEY))]);
     if (stored !== undefined) {
       if (stored.closed) throw new DayClosed();
