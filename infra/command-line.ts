@@ -58,8 +58,8 @@ export const readArguments = <Values>(command: Command<Values>, args: readonly s
 
 /** How a command reports a failure. */
 export interface FailureReport {
-  /** The exit code of a command that failed; 1 where it is not given. */
-  readonly exitCode?: number;
+  /** The exit code of a command that failed, or what chooses it; 1 where it is not given. */
+  readonly exitCode?: number | ((error: unknown) => number);
   /** What to print for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
   readonly describe?: (error: unknown) => string | undefined;
 }
@@ -81,6 +81,6 @@ export const runCommand = async <Values>(
     else process.exitCode = (await work(values)) ?? 0;
   } catch (error) {
     console.error(error instanceof CommandError ? error.message : (describe?.(error) ?? error));
-    process.exitCode = exitCode;
+    process.exitCode = typeof exitCode === 'number' ? exitCode : exitCode(error);
   }
 };

@@ -1,6 +1,6 @@
 /**
  * `npm run screenshot`: takes a picture of the dashboard of a running service, as a person sees it. Without options, the picture in
- * the README: `npm start`, `npm run demo` and then this.
+ * the README: `npm start`, `npm run demo` and then this. A local run has people phoned by its simulator first: no picture without them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -9,6 +9,8 @@ import { z } from 'zod';
 
 import { launchBrowser } from './browser.ts';
 import { type Command, CommandError, runCommand } from './command-line.ts';
+import { readRunNote } from './local/run-directory.ts';
+import { placeDemoAlerts } from './screenshot/demo-alerts.ts';
 
 interface ScreenshotOptions {
   readonly url: URL;
@@ -16,31 +18,41 @@ interface ScreenshotOptions {
   readonly out: string;
   readonly theme: 'light' | 'dark';
   readonly width: number;
-  readonly full: boolean;
+  /** Undefined: the whole page. */
+  readonly height?: number | undefined;
 }
 
 const DAY_MILLISECONDS = 86_400_000;
-const HEIGHT = 812;
+const WINDOW_HEIGHT = 812;
 
 /** Most that the page may take until it shows everything. */
 const PAGE_MILLISECONDS = 30_000;
 
+const pixels = (name: string, most: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{3,5}$/.test(text) && Number(text) >= 320 && Number(text) <= most, {
+      error: ({ input }) => `${String(input)} is no ${name} from 320 to ${most}.`,
+    })
+    .transform(Number);
+
 const SCREENSHOT: Command<ScreenshotOptions> = {
-  help: `npm run screenshot -- [--url URL] [--date YYYY-MM-DD] [--out FILE] [--theme light|dark] [--width N] [--full]
-  Takes a picture of the dashboard of a running service, PNG.
+  help: `npm run screenshot -- [--url URL] [--date YYYY-MM-DD] [--out FILE] [--theme light|dark] [--width N] [--height N]
+  Takes a picture of the dashboard of a running service, PNG. Where that is a local run with a simulated phone, some people are
+  phoned first, once a day, so that there are notifications to see, and the newest one is open.
   --url URL          the service, without /api; http://localhost:7071 by default
   --date YYYY-MM-DD  the UTC day to show; yesterday by default, which npm run demo fills
   --out FILE         where the picture goes; src/dashboard/screenshot.png by default, the one in the README
   --theme THEME      light or dark; light by default
-  --width N          of the window, 320 to 3840 pixels; 1280 by default
-  --full             the whole page, not only what fits the window`,
+  --width N          of the window, 320 to 3840 pixels; 1600 by default
+  --height N         of the picture, 320 to 20000 pixels; the whole page by default`,
   options: {
     url: { type: 'string', default: 'http://localhost:7071' },
     date: { type: 'string', default: new Date(Date.now() - DAY_MILLISECONDS).toISOString().slice(0, 10) },
     out: { type: 'string', default: 'src/dashboard/screenshot.png' },
     theme: { type: 'string', default: 'light' },
-    width: { type: 'string', default: '1280' },
-    full: { type: 'boolean' },
+    width: { type: 'string', default: '1600' },
+    height: { type: 'string' },
   },
   values: z.object({
     url: z
@@ -49,13 +61,8 @@ const SCREENSHOT: Command<ScreenshotOptions> = {
     date: z.iso.date({ error: ({ input }) => `${String(input)} is not a date.` }),
     out: z.string().min(1, '--out needs a file.'),
     theme: z.enum(['light', 'dark'], { error: ({ input }) => `${String(input)} is no theme: light or dark.` }),
-    width: z
-      .string()
-      .refine((text) => /^\d{3,4}$/.test(text) && Number(text) >= 320 && Number(text) <= 3_840, {
-        error: ({ input }) => `${String(input)} is no width from 320 to 3840.`,
-      })
-      .transform(Number),
-    full: z.boolean().default(false),
+    width: pixels('width', 3_840),
+    height: pixels('height', 20_000).optional(),
   }),
 };
 
@@ -72,8 +79,16 @@ const settled = async (page: Page): Promise<void> => {
   }
 };
 
-const screenshot = async ({ url, date, out, theme, width, full }: ScreenshotOptions): Promise<void> => {
-  const address = `${url.href.replace(/\/+$/, '')}/api/dashboard?date=${date}`;
+/** Only a local run with a simulator leaves a note of it: no real phone may ring for a picture. */
+const hasSimulator = async (url: URL): Promise<boolean> =>
+  ['localhost', '127.0.0.1'].includes(url.hostname) &&
+  (await readRunNote(Number(url.port)))?.simulatorUrl !== undefined;
+
+const screenshot = async ({ url, date, out, theme, width, height }: ScreenshotOptions): Promise<void> => {
+  const base = url.href.replace(/\/+$/, '');
+  const address = `${base}/api/dashboard?date=${date}`;
+  const isDemo = await hasSimulator(url);
+  if (isDemo) await placeDemoAlerts(base);
   const browser = await launchBrowser();
   try {
     const page = await browser.newPage({
@@ -81,13 +96,20 @@ const screenshot = async ({ url, date, out, theme, width, full }: ScreenshotOpti
       locale: 'en-US',
       timezoneId: 'America/Los_Angeles',
       colorScheme: theme,
-      viewport: { width, height: HEIGHT },
+      viewport: { width, height: height ?? WINDOW_HEIGHT },
     });
     await page.goto(address).catch((error: unknown) => {
       throw new CommandError(`Nothing answers at ${address}. Start the service with "npm start".`, { cause: error });
     });
     await settled(page);
-    await page.screenshot({ path: out, fullPage: full, animations: 'disabled' });
+    if (isDemo) {
+      await page.locator('.notification').first().click();
+      await settled(page);
+      // The picture is of the page, not of where the pointer and the focus are; its head sticks to where the page is scrolled to.
+      await page.mouse.move(0, 0);
+      await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)');
+    }
+    await page.screenshot({ path: out, fullPage: height === undefined, animations: 'disabled' });
     console.log(`${address}\n${out}`);
   } finally {
     await browser.close();

@@ -4,15 +4,16 @@
  */
 import { access, constants, stat } from 'node:fs/promises';
 
+import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './local/stop-request.ts';
 import { type Display, makeDisplay } from './send/display.ts';
 import { STDIN } from './send/input.ts';
-import { readSendOptions, rejectedPath, type SendOptions, statePath, USAGE } from './send/options.ts';
+import { rejectedPath, SEND, type SendOptions, statePath } from './send/options.ts';
 import { Pace } from './send/pace.ts';
 import { postBatch } from './send/post-batch.ts';
 import { type Progress, readProgress, removeProgress } from './send/progress-file.ts';
 import { RejectedFile } from './send/rejected-file.ts';
-import { SendStopped, UsageError } from './send/send-error.ts';
+import { SendStopped } from './send/send-error.ts';
 import { sendFile } from './send/send-file.ts';
 import { summaryText } from './send/summary.ts';
 import { readTarget } from './send/target.ts';
@@ -46,10 +47,10 @@ const mustBeReadable = async (name: string): Promise<void> => {
   const isDirectory = await access(name, constants.R_OK).then(
     async () => (await stat(name)).isDirectory(),
     (error: unknown) => {
-      throw new UsageError(`${name} cannot be read.`, { cause: error });
+      throw new CommandError(`${name} cannot be read.`, { cause: error });
     },
   );
-  if (isDirectory) throw new UsageError(`${name} is a directory; name the files in it.`);
+  if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
 };
 
 const onStop = (stop: AbortController, display: Display): void => {
@@ -64,12 +65,7 @@ const onStop = (stop: AbortController, display: Display): void => {
   });
 };
 
-const send = async (args: readonly string[]): Promise<number> => {
-  const options = readSendOptions(args);
-  if (options === 'help') {
-    console.log(USAGE);
-    return 0;
-  }
+const send = async (options: SendOptions): Promise<number> => {
   const started = performance.now();
   const target = await readTarget(options.url, options.keyFile, process.env);
   for (const name of options.files) await mustBeReadable(name);
@@ -122,15 +118,8 @@ const send = async (args: readonly string[]): Promise<number> => {
 
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
-send(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    if (error instanceof UsageError) console.error(error.message);
-    else if (error instanceof SendStopped || isSystemError(error)) {
-      console.error(`${error.message}\n${HOW_TO_GO_ON}`);
-    } else console.error(error);
-    process.exitCode = error instanceof UsageError ? EXIT.usage : EXIT.stopped;
-  },
-);
+await runCommand(SEND, send, {
+  exitCode: (error) => (error instanceof CommandError ? EXIT.usage : EXIT.stopped),
+  describe: (error) =>
+    error instanceof SendStopped || isSystemError(error) ? `${error.message}\n${HOW_TO_GO_ON}` : undefined,
+});

@@ -21,6 +21,7 @@ import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
 import { dashboard } from './http/dashboard.ts';
+import { logUnexpected } from './http/error-edge.ts';
 import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
@@ -100,8 +101,16 @@ const { eventRetentionDays: retentionDays } = settings;
 if (retentionDays !== undefined) {
   app.timer('CloseDays', {
     schedule: CLOSE_DAYS_SCHEDULE,
-    handler: async (_timer, context) =>
-      closeDays({ table: counters, shards: dayShards, retentionDays, now }, invocationLog(context)),
+    handler: async (_timer, context) => {
+      const log = invocationLog(context);
+      try {
+        await closeDays({ table: counters, shards: dayShards, retentionDays, now }, log);
+      } catch (error) {
+        // The host knows only the place in the bundle.
+        logUnexpected(error, log);
+        throw error;
+      }
+    },
   });
 }
 

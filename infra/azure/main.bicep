@@ -124,6 +124,10 @@ param alwaysReadyInstances int = 1
 @description('The most instances there may be.')
 param maximumInstanceCount int = 40
 
+@description('How an update replaces instances: all at once, or one after the other (preview). deploying.md says what each does to what is under way.')
+@allowed(['Recreate', 'RollingUpdate'])
+param siteUpdateStrategy string = 'Recreate'
+
 @minValue(1)
 @maxValue(1000)
 @description('Most GB of log a day.')
@@ -148,6 +152,9 @@ param operatorPrincipalId string = ''
 @description('What that is.')
 @allowed(['Group', 'User', 'ServicePrincipal'])
 param operatorPrincipalType string = 'Group'
+
+@description('True: they may write them as well, for npm run audit -- --repair and npm run import.')
+param operatorMayRepair bool = false
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
@@ -197,6 +204,7 @@ module storage 'modules/storage.bicep' = {
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
+    operatorMayRepair: operatorMayRepair
     isPrivate: vnetEnabled
     deleteLock: deleteLock
     workspaceId: monitoring.outputs.workspaceId
@@ -271,6 +279,7 @@ module app 'modules/app.bicep' = {
     deploymentContainerUrl: storage.outputs.deploymentContainerUrl
     alwaysReadyInstances: alwaysReadyInstances
     maximumInstanceCount: maximumInstanceCount
+    siteUpdateStrategy: siteUpdateStrategy
     corsOrigins: corsOrigins
     serviceName: serviceName
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
@@ -311,6 +320,7 @@ module alerts 'modules/alerts.bicep' = {
     alertVoice: alertVoice
     alertWebhook: alertWebhook
     isPhoneOn: isPhoneOn
+    closesDays: !empty(eventRetentionDays)
     alertWhenQuietFor: alertWhenQuietFor
   }
 }

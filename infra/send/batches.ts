@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Input } from './input.ts';
 import { type Item, JsonItems } from './json-items.ts';
 import { MAX_EVENT_BYTES, MAX_REQUEST_BYTES } from './limits.ts';
-import { UsageError } from './send-error.ts';
+import { CommandError } from '../command-line.ts';
 
 /** An item that is JSON, so that the service can judge it. */
 export interface Entry {
@@ -51,7 +51,7 @@ const rejectedLineSchema = z.object({ reason: z.string(), line: z.number(), even
  *
  * @param from what an earlier run has done: those items are passed over
  * @param stop ends the batches early; what was read for an unfinished batch is dropped
- * @throws {UsageError} where the input does not begin as it did in that run
+ * @throws {CommandError} where the input does not begin as it did in that run
  */
 export async function* readBatches(
   input: Input,
@@ -102,8 +102,8 @@ async function* itemsOf({ chunks }: Input, stop: AbortSignal): AsyncGenerator<It
 
 const positionOf = (items: number, seen: Hash): Position => ({ items, digest: seen.copy().digest('hex') });
 
-const changed = (): UsageError =>
-  new UsageError(
+const changed = (): CommandError =>
+  new CommandError(
     'The input has changed in the part that was sent already, so there is no place to go on from. ' +
       'Send all of it again with --from-start: what is recorded already changes nothing.',
   );

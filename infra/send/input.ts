@@ -3,7 +3,8 @@ import { stat } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-import { SendStopped, UsageError } from './send-error.ts';
+import { CommandError } from '../command-line.ts';
+import { SendStopped } from './send-error.ts';
 
 /** What stands for standard input on the command line. */
 export const STDIN = '-';
@@ -33,7 +34,7 @@ const CHUNK_BYTES = 131_072;
  *
  * @param stop reading ends early when it is aborted
  * @throws {SendStopped} while reading: the file cannot be read further, or its gzip is damaged
- * @throws {UsageError} while reading: it is UTF-16
+ * @throws {CommandError} while reading: it is UTF-16
  */
 export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
   const totalBytes = name === STDIN ? undefined : await sizeOf(name);
@@ -61,14 +62,14 @@ async function* decoded(name: string, raw: AsyncGenerator<Buffer>, stop: AbortSi
     const isGzip = packed.head.subarray(0, 2).equals(GZIP_MAGIC);
     const { head, rest } = isGzip ? await withHead(unpacked(packed)) : packed;
     if (UTF16_MARKS.some((mark) => head.subarray(0, 2).equals(mark))) {
-      throw new UsageError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
+      throw new CommandError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
     }
     yield head.subarray(0, 3).equals(UTF8_MARK) ? head.subarray(3) : head;
     yield* rest;
   } catch (error) {
     // Destroying the stream is how reading is ended early.
     if (stop.aborted) return;
-    if (error instanceof UsageError) throw error;
+    if (error instanceof CommandError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new SendStopped(`${name} cannot be read any further: ${reason}.`, { cause: error });
   }

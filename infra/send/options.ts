@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
+import { z } from 'zod';
 
+import { type Command, textOption } from '../command-line.ts';
 import { STDIN } from './input.ts';
 import { MAX_REQUEST_EVENTS } from './limits.ts';
-import { UsageError } from './send-error.ts';
 
 /** What `npm run send` was asked for. */
 export interface SendOptions {
@@ -24,9 +24,23 @@ export interface SendOptions {
   readonly requests: number;
 }
 
-/** How to use it, for a person. */
-export const USAGE = `npm run send -- FILE… [options]
-Sends camera events to POST /api/events of the service. Sending anything again is safe: it changes nothing.
+const MOST_REQUESTS = 32;
+const MOST_GIVE_UP_SECONDS = 7 * 86_400;
+
+const wholeNumber = (name: string, most: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most, {
+      error: `--${name} must be a whole number from 1 to ${most}.`,
+    })
+    .transform(Number);
+
+const ownFile = (name: string) => textOption(`--${name} needs a file of its own.`);
+
+/** The command line of `npm run send`. */
+export const SEND: Command<SendOptions> = {
+  help: `npm run send -- FILE… [options]
+  Sends camera events to POST /api/events of the service. Sending anything again is safe: it changes nothing.
 
   FILE                    NDJSON, JSON arrays or single objects of CloudEvents; dead letters of Event Grid as they are;
                           gzip as well; - for standard input
@@ -37,58 +51,57 @@ Sends camera events to POST /api/events of the service. Sending anything again i
   --from-start            sends everything again, whatever an earlier run has done
   --give-up-after SECONDS how long a request may fail before the sending stops; 600 by default
   --batch N               most events in a request, 1 to ${MAX_REQUEST_EVENTS}; 1000 by default
-  --requests N            most requests in flight, 1 to 32; 4 by default
+  --requests N            most requests in flight, 1 to ${MOST_REQUESTS}; 4 by default
   --help                  prints this
 
 Ctrl-C finishes what is in flight and stops; the same command goes on from there. A second Ctrl-C stops at once.
-Ends with 0 where everything is recorded, 1 where events were rejected, 2 where the command cannot be carried out as
-it is written, 3 where it was stopped, or the service could not be reached, before the end.`;
-
-const OPTIONS = {
-  url: { type: 'string', default: 'http://localhost:7071' },
-  'key-file': { type: 'string' },
-  rejected: { type: 'string' },
-  state: { type: 'string' },
-  'from-start': { type: 'boolean', default: false },
-  'give-up-after': { type: 'string', default: '600' },
-  batch: { type: 'string', default: '1000' },
-  requests: { type: 'string', default: '4' },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
-
-const MOST_REQUESTS = 32;
-const MOST_GIVE_UP_SECONDS = 7 * 86_400;
-
-/**
- * The options of `npm run send`.
- *
- * @param args what follows `--` on the command line
- * @returns `'help'` where that is asked for
- * @throws {UsageError} that names what is wrong
- */
-export const readSendOptions = (args: readonly string[]): SendOptions | 'help' => {
-  const { values, positionals } = parsed(args);
-  if (values.help) return 'help';
-  if (positionals.length === 0) throw wrong('FILE is missing.');
-  if (new Set(positionals).size < positionals.length) throw wrong('A FILE is named twice.');
-  for (const name of ['rejected', 'state'] as const) {
-    const value = values[name];
-    if (value === undefined) continue;
-    if (positionals.length > 1) throw wrong(`--${name} is for one FILE only.`);
-    if (value === '' || positionals.includes(value)) throw wrong(`--${name} needs a file of its own.`);
-  }
-  if (values.state !== undefined && values.state === values.rejected) throw wrong('--state needs a file of its own.');
-  return {
-    files: positionals,
-    url: values.url,
-    keyFile: values['key-file'],
-    rejected: values.rejected,
-    state: values.state,
-    isFromStart: values['from-start'],
-    giveUpAfterMs: wholeNumber('give-up-after', values['give-up-after'], MOST_GIVE_UP_SECONDS) * 1_000,
-    batchSize: wholeNumber('batch', values.batch, MAX_REQUEST_EVENTS),
-    requests: wholeNumber('requests', values.requests, MOST_REQUESTS),
-  };
+Exit code 0: everything is recorded. 1: events were rejected. 2: the command cannot be carried out as it is written. 3: it was
+stopped, or the service could not be reached, before the end. 130: a second Ctrl-C.`,
+  options: {
+    url: { type: 'string', default: 'http://localhost:7071' },
+    'key-file': { type: 'string' },
+    rejected: { type: 'string' },
+    state: { type: 'string' },
+    'from-start': { type: 'boolean', default: false },
+    'give-up-after': { type: 'string', default: '600' },
+    batch: { type: 'string', default: '1000' },
+    requests: { type: 'string', default: '4' },
+  },
+  takesPositionals: true,
+  values: z
+    .object({
+      positionals: z
+        .array(z.string())
+        .min(1, 'FILE is missing.')
+        .refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
+      url: z.string(),
+      'key-file': z.string().optional(),
+      rejected: ownFile('rejected'),
+      state: ownFile('state'),
+      'from-start': z.boolean(),
+      'give-up-after': wholeNumber('give-up-after', MOST_GIVE_UP_SECONDS),
+      batch: wholeNumber('batch', MAX_REQUEST_EVENTS),
+      requests: wholeNumber('requests', MOST_REQUESTS),
+    })
+    .superRefine(({ positionals: files, rejected, state }, context) => {
+      for (const [name, path] of Object.entries({ rejected, state })) {
+        if (path === undefined) continue;
+        if (files.length > 1) context.addIssue(`--${name} is for one FILE only.`);
+        if (files.includes(path)) context.addIssue(`--${name} needs a file of its own.`);
+      }
+      if (state !== undefined && state === rejected) context.addIssue('--state needs a file of its own.');
+    })
+    .transform((values) => ({
+      files: values.positionals,
+      url: values.url,
+      keyFile: values['key-file'],
+      rejected: values.rejected,
+      state: values.state,
+      isFromStart: values['from-start'],
+      giveUpAfterMs: values['give-up-after'] * 1_000,
+      batchSize: values.batch,
+      requests: values.requests,
+    })),
 };
 
 /** Where rejected events of an input go. */
@@ -98,19 +111,3 @@ export const rejectedPath = (name: string, { rejected }: SendOptions): string =>
 /** Where the progress of an input is kept; undefined: nowhere, because standard input cannot be read again. */
 export const statePath = (name: string, { state }: SendOptions): string | undefined =>
   state ?? (name === STDIN ? undefined : `${name}.progress.json`);
-
-const wrong = (what: string): UsageError => new UsageError(`${what}\n\n${USAGE}`);
-
-const wholeNumber = (name: string, text: string, most: number): number => {
-  const value = Number(text);
-  if (/^\d{1,9}$/.test(text) && value >= 1 && value <= most) return value;
-  throw wrong(`--${name} must be a whole number from 1 to ${most}.`);
-};
-
-const parsed = (args: readonly string[]) => {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw wrong(error instanceof Error ? error.message : String(error));
-  }
-};

@@ -3,7 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { z } from 'zod';
 
 import { isMissing, replaceFile } from '../replace-file.ts';
-import { UsageError } from './send-error.ts';
+import { CommandError } from '../command-line.ts';
 
 const count = z.int().min(0);
 
@@ -30,7 +30,7 @@ export type Progress = z.infer<typeof progressSchema>;
  * What an earlier run has done; undefined where there was none.
  *
  * @param url of the service that is sent to
- * @throws {UsageError} where the file is something else, or about another service
+ * @throws {CommandError} where the file is something else, or about another service
  */
 export const readProgress = async (path: string, url: string): Promise<Progress | undefined> => {
   let text: string;
@@ -38,16 +38,16 @@ export const readProgress = async (path: string, url: string): Promise<Progress 
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw new UsageError(`${path} cannot be read.`, { cause: error });
+    throw new CommandError(`${path} cannot be read.`, { cause: error });
   }
   const { data, error } = progressSchema.safeParse(parsed(text));
   if (data === undefined) {
-    throw new UsageError(`${path} is not a progress file of this command. Name another one with --state.`, {
+    throw new CommandError(`${path} is not a progress file of this command. Name another one with --state.`, {
       cause: error,
     });
   }
   if (data.url !== url) {
-    throw new UsageError(
+    throw new CommandError(
       `${path} is about sending to ${data.url}. Finish that first, or send all of it to ${url} with --from-start.`,
     );
   }

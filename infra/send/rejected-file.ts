@@ -2,7 +2,7 @@ import { open, rm, truncate, type FileHandle } from 'node:fs/promises';
 
 import type { Rejection } from './batches.ts';
 import { isMissing } from '../replace-file.ts';
-import { UsageError } from './send-error.ts';
+import { CommandError } from '../command-line.ts';
 
 /** How every line begins: a file that begins otherwise is somebody else's. */
 const LINE_BEGINS = '{"reason":';
@@ -28,12 +28,12 @@ export class RejectedFile {
    *
    * @param path of the file
    * @param source the input's name, for the lines
-   * @throws {UsageError} where there is a file of another kind at this path
+   * @throws {CommandError} where there is a file of another kind at this path
    */
   static async at(path: string, source: string): Promise<RejectedFile> {
     const file = await open(path, 'r+').catch((error: unknown) => {
       if (isMissing(error)) return undefined;
-      throw new UsageError(`${path} cannot be written. Name another one with --rejected.`, { cause: error });
+      throw new CommandError(`${path} cannot be written. Name another one with --rejected.`, { cause: error });
     });
     if (file === undefined) return new RejectedFile(path, source, 0);
     try {
@@ -81,7 +81,7 @@ export class RejectedFile {
 const mustBeOurs = async (file: FileHandle, path: string): Promise<void> => {
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LINE_BEGINS.length), position: 0 });
   if (buffer.toString('utf8', 0, bytesRead) !== LINE_BEGINS) {
-    throw new UsageError(`${path} exists and is not a file of rejected events. Name another one with --rejected.`);
+    throw new CommandError(`${path} exists and is not a file of rejected events. Name another one with --rejected.`);
   }
 };
 

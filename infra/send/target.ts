@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { Target } from './post-batch.ts';
-import { UsageError } from './send-error.ts';
+import { CommandError } from '../command-line.ts';
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -14,25 +14,26 @@ const KEY_FORM = /^[\u0021-\u007e]+$/;
  *
  * @param url of the service; one that ends in `/api/events` is taken as well
  * @param environment has FUNCTION_KEY, or not
- * @throws {UsageError} that names what is wrong, and no key
+ * @throws {CommandError} that names what is wrong, and no key
  */
 export const readTarget = async (
   url: string,
   keyFile: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Target> => {
-  if (!URL.canParse(url)) throw new UsageError('--url is not a URL.');
+  if (!URL.canParse(url)) throw new CommandError('--url is not a URL.');
   const { protocol, hostname, origin, pathname, search, hash, username, password } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') throw new UsageError('--url must begin with https:// or http://.');
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new CommandError('--url must begin with https:// or http://.');
   if (search !== '' || hash !== '' || username !== '' || password !== '') {
-    throw new UsageError('--url must have no query and no user name: a key goes into --key-file or FUNCTION_KEY.');
+    throw new CommandError('--url must have no query and no user name: a key goes into --key-file or FUNCTION_KEY.');
   }
   const key = keyFile === undefined ? environment['FUNCTION_KEY'] : await readKeyFile(keyFile);
   if (key !== undefined && !KEY_FORM.test(key)) {
-    throw new UsageError(`${keyFile ?? 'FUNCTION_KEY'} does not hold a function key: one word and nothing else.`);
+    throw new CommandError(`${keyFile ?? 'FUNCTION_KEY'} does not hold a function key: one word and nothing else.`);
   }
   if (key !== undefined && protocol === 'http:' && !LOOPBACK_HOST.test(hostname)) {
-    throw new UsageError(`--url must be https: a function key is not sent in the clear to ${hostname}.`);
+    throw new CommandError(`--url must be https: a function key is not sent in the clear to ${hostname}.`);
   }
   const base = pathname.replace(/\/+$/, '').replace(/\/api(\/events)?$/, '');
   return { url: `${origin}${base}`, key };
@@ -42,6 +43,6 @@ const readKeyFile = async (path: string): Promise<string> => {
   try {
     return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '').trim();
   } catch (error) {
-    throw new UsageError(`The key file ${path} cannot be read.`, { cause: error });
+    throw new CommandError(`The key file ${path} cannot be read.`, { cause: error });
   }
 };

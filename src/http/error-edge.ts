@@ -6,6 +6,7 @@ import { LaterFormat } from '../analytics/rows/format.ts';
 import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
 import { RowsUnavailable } from '../calls/store/rows.ts';
 import { invocationLog, type Log } from '../log.ts';
+import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
 
 /** The sentence about an error that nobody expected. */
@@ -41,7 +42,7 @@ const problemFor = (error: unknown, log: Log): Problem => {
     log.error('stored row of a later format', { partition: error.partitionKey, row: error.rowKey });
     return new Problem(500, { detail: 'Stored data has a later format than this version of the service knows.' });
   }
-  log.error('unexpected error', unexpectedError(error));
+  logUnexpected(error, log);
   return new Problem(500, { detail: UNEXPECTED_DETAIL });
 };
 
@@ -60,17 +61,15 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   });
 };
 
+/** Logs an error that nobody expected: a bug, with its place in the sources. */
+export const logUnexpected = (error: unknown, log: Log): void => {
+  log.error('unexpected error', unexpectedError(error));
+};
+
 const MAX_FRAMES = 8;
 
 /** The kind of an error and where it came from, without its message: an SDK's may hold keys or phone numbers. */
 const unexpectedError = (error: unknown): { readonly kind: string; readonly at: string | undefined } => {
   if (!(error instanceof Error)) return { kind: typeof error, at: undefined };
-  const frames = error.stack?.split('\n').filter((text) => /^\s+at /.test(text)) ?? [];
-  return {
-    kind: error.name,
-    at: frames
-      .slice(0, MAX_FRAMES)
-      .map((text) => text.trim())
-      .join(' < '),
-  };
+  return { kind: error.name, at: sourceFrames(error.stack ?? '', MAX_FRAMES).join(' < ') };
 };

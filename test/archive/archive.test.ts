@@ -84,6 +84,10 @@ const holdAfter = (count: number, isMeant: (request: Parameters<FaultRule>[0]) =
 
 const isWholeRowPage = ({ isQuery, path }: Parameters<FaultRule>[0]): boolean => isQuery && !path.includes('select');
 
+/** The first page of keys and ETags, with which a partition is gone through again. */
+const isBeginOfPass = ({ isQuery, isContinued, path }: Parameters<FaultRule>[0]): boolean =>
+  isQuery && !isContinued && /select=[^&]*RowKey/.test(path);
+
 const manifestSchema = z.object({
   complete: z.boolean(),
   partitions: z.array(z.object({ partition: z.string(), rows: z.number(), sha256: z.string() })),
@@ -151,6 +155,51 @@ describe('npm run export and npm run import', { timeout: 120_000 }, () => {
     expect(await differencesIn(target)).toEqual([]);
     expect(await answersOf(target)).toEqual(await answersOf(storage));
     expect(writes).toBe(20);
+  });
+
+  it('bring over a day that a producer goes on writing to, though each of them is killed on its way', async () => {
+    const storage = ownStorage();
+    const counting = await recordDay(storage);
+    const load = { isOn: true, batches: 0 };
+    const produce = async (): Promise<void> => {
+      while (load.isOn) {
+        load.batches += 1;
+        await counting.record([message(EVENTS + load.batches), review(load.batches), review(EVENTS - load.batches)]);
+      }
+    };
+    const produced = produce();
+    onTestFinished(() => void (load.isOn = false));
+    const directory = ownDirectory();
+    const args = ['--date', DATE, '--out', directory];
+    const exportHeld = holdAfter(4, isWholeRowPage);
+    const { proxy, storage: busy } = await proxied(storage, exportHeld.rule);
+    const killedExport = start('export', busy, args);
+    await exportHeld.held;
+    killedExport.kill();
+    await killedExport.ended;
+
+    let passes = 0;
+    proxy.rule = (request) => {
+      if (isBeginOfPass(request)) passes += 1;
+      // The partition of the day itself, and two passes of the shard, meet the load.
+      if (passes > 3) load.isOn = false;
+      return NO_FAULT;
+    };
+    const batchesBefore = load.batches;
+    expect(await run('export', busy, args)).toMatchObject({ code: 0 });
+    await produced;
+    expect(load.batches).toBeGreaterThan(batchesBefore);
+
+    const target = ownStorage();
+    const importHeld = holdAfter(9, ({ isTransaction }) => isTransaction);
+    const { storage: slow } = await proxied(target, importHeld.rule);
+    const killedImport = start('import', slow, ['--in', directory]);
+    await importHeld.held;
+    killedImport.kill();
+    await killedImport.ended;
+    expect(await run('import', target, ['--in', directory])).toMatchObject({ code: 0 });
+    expect(await differencesIn(target)).toEqual([]);
+    expect(await answersOf(target)).toEqual(await answersOf(storage));
   });
 
   it('say that a day never held still, keep what was read, and go on later', async () => {

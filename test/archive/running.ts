@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 
 import { TableClient } from '@azure/data-tables';
 import { inject, onTestFinished } from 'vitest';
 
 import { ownTablesPrefix } from '../harness/app.ts';
+import { buildCommand } from '../harness/commands.ts';
 
 /** How a command ended. */
 export interface Ended {
@@ -41,22 +41,16 @@ export const ownDirectory = (): string => {
   return directory;
 };
 
+const COMMANDS = { export: await buildCommand('export'), import: await buildCommand('import') };
+
 /** Starts what `npm run export` or `npm run import` runs, against this storage only. */
 export const start = (command: 'export' | 'import', { connectionString, prefix }: Storage, args: readonly string[]) => {
   const settings = join(ownDirectory(), 'settings.json');
   writeFileSync(settings, JSON.stringify({ Values: {} }));
-  const child = spawn(
-    process.execPath,
-    [
-      '--import',
-      import.meta.resolve('tsx'),
-      fileURLToPath(new URL(`../../infra/${command}.ts`, import.meta.url)),
-      '--settings',
-      settings,
-      ...args,
-    ],
-    { env: { TABLES_CONNECTION_STRING: connectionString, TABLES_PREFIX: prefix }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const child = spawn(process.execPath, [COMMANDS[command], '--settings', settings, ...args], {
+    env: { TABLES_CONNECTION_STRING: connectionString, TABLES_PREFIX: prefix },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended: Promise<Ended> = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
     ([said, complained]) => ({ code: child.exitCode, said, complained }),

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { readSendOptions } from '../../infra/send/options.ts';
+import { CommandError, readArguments } from '../../infra/command-line.ts';
+import { SEND } from '../../infra/send/options.ts';
 import { readTarget } from '../../infra/send/target.ts';
 import { ownDirectory } from './running.ts';
 
 describe('what npm run send is asked for', () => {
   it('has defaults', () => {
-    expect(readSendOptions(['a.ndjson', '-'])).toEqual({
+    expect(readArguments(SEND, ['a.ndjson', '-'])).toEqual({
       files: ['a.ndjson', '-'],
       url: 'http://localhost:7071',
       keyFile: undefined,
@@ -32,12 +33,20 @@ describe('what npm run send is asked for', () => {
     [['a', 'b', '--state', 's'], '--state is for one FILE only.'],
     [['a', 'b', '--rejected', 'r'], '--rejected is for one FILE only.'],
     [['a', '--rejected', 'a'], '--rejected needs a file of its own.'],
+    [['a', '--rejected', ''], '--rejected needs a file of its own.'],
+    [['a', '--state='], '--state needs a file of its own.'],
     [['a', '--rejected', 'x', '--state', 'x'], '--state needs a file of its own.'],
     [['a', '--key', 'secret'], '--key'],
   ])('%j: %s', (args, complaint) => {
-    expect(() => readSendOptions(args)).toThrow(complaint);
-    expect(() => readSendOptions(args)).toThrow('npm run send -- FILE…');
+    expect(() => readArguments(SEND, args)).toThrow(CommandError);
+    expect(() => readArguments(SEND, args)).toThrow(complaint);
+    expect(() => readArguments(SEND, args)).toThrow('npm run send -- FILE…');
   });
+});
+
+it('gives its help to whoever asks, whatever else is wrong', () => {
+  expect(readArguments(SEND, ['--help'])).toBe('help');
+  expect(readArguments(SEND, ['-h', '--batch', '0'])).toBe('help');
 });
 
 describe('where to send', () => {

@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-const SEND = fileURLToPath(new URL('../../infra/send.ts', import.meta.url));
+import { buildCommand } from '../harness/commands.ts';
+
+const SEND = await buildCommand('send');
 
 /** How a run of `npm run send` ended. */
 export interface Ended {
@@ -31,7 +32,7 @@ export const startSend = (
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
 ): Run => {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), SEND, ...args], {
+  const child = spawn(process.execPath, [SEND, ...args], {
     env: environment,
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],

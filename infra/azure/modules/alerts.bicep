@@ -25,6 +25,9 @@ param alertWhenQuietFor string
 @description('Whether the app places calls, and so has the timer Sweep.')
 param isPhoneOn bool
 
+@description('Whether old days are closed, and so there is the timer CloseDays.')
+param closesDays bool
+
 var emails = filter(map(split(alertEmail, ','), address => trim(address)), address => !empty(address))
 var smsNumbers = filter(map(split(alertSms, ','), number => trim(number)), number => !empty(number))
 var voiceNumbers = filter(map(split(alertVoice, ','), number => trim(number)), number => !empty(number))
@@ -169,12 +172,12 @@ var logAlerts = [
   }
   {
     name: 'damaged-rows'
-    description: 'A stored row cannot be read: its partition is named, and the command that audits the day.'
+    description: 'A stored row cannot be read: its partition is named. infra/azure/README.md has the audit to run.'
     severity: 1
     query: '''
 traces
 | extend line = parse_json(message)
-| where tostring(line.event) == "stored row damaged"
+| where tostring(line.event) == "stored row damaged" or (tostring(line.event) == "day not closed" and tostring(line.kind) == "DamagedRow")
 | project timestamp, partition = tostring(line.partition), row = tostring(line.row), command = tostring(line.command)
 '''
     operator: 'GreaterThan'
@@ -189,15 +192,39 @@ traces
     scope: insights.id
   }
   {
-    name: 'failed-calls'
-    description: 'A call failed: it was not placed, nobody answered, or the message was not heard.'
+    name: 'rows-of-a-later-release'
+    description: 'A newer release wrote rows that this one does not know: their day is neither counted nor answered. Deploy the newer release again.'
     severity: 1
     query: '''
 traces
 | extend line = parse_json(message)
-| where tostring(line.event) in ("call not placed", "message not played", "hang-up failed", "call overdue", "callback events left")
-    or (tostring(line.event) == "attempt ended" and tostring(line.outcome) !in ("heard", "cut_short"))
-| project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event = tostring(line.event), reason = tostring(line.reason)
+| where tostring(line.event) == "stored row of a later format" or (tostring(line.event) == "day not closed" and tostring(line.kind) == "LaterFormat")
+| project timestamp, partition = tostring(line.partition), row = tostring(line.row)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'partition'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
+  // What the service or its configuration did wrong. Nobody answering, or a number that cannot be called, is no fault of the service: who
+  // is dialled again needs nobody, and who is not is in not-reached.
+  {
+    name: 'failed-calls'
+    description: 'The service failed at a call: refused by Communication Services, or somebody answered and heard nothing. Others will fail as well.'
+    severity: 0
+    query: '''
+traces
+| extend line = parse_json(message)
+| extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
+| where event in ("message not played", "hang-up failed", "call overdue", "callback events left")
+    or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
+    or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
+| project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
 '''
     operator: 'GreaterThan'
     threshold: 0
@@ -260,7 +287,7 @@ traces
     scope: insights.id
   }
   {
-    name: 'timer-stopped'
+    name: 'sweep-stopped'
     description: 'The timer Sweep did not run for 15 minutes: who is to be called again waits for the next request.'
     severity: 1
     query: 'requests | where name == "Sweep" and success == true'
@@ -272,6 +299,21 @@ traces
     dimension: ''
     mute: ''
     enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'close-days-stopped'
+    description: 'The timer CloseDays, which runs hourly, did not end well for a day: old days stay open, and their event rows are kept and paid for.'
+    severity: 2
+    query: 'requests | where name == "CloseDays" and success == true'
+    operator: 'LessThan'
+    threshold: 1
+    window: 'P1D'
+    frequency: 'PT1H'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: closesDays
     scope: insights.id
   }
   {

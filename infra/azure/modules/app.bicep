@@ -11,6 +11,9 @@ param deploymentContainerUrl string
 param alwaysReadyInstances int
 param maximumInstanceCount int
 
+@description('Recreate or RollingUpdate.')
+param siteUpdateStrategy string
+
 @description('Origins with commas between them; empty for none.')
 param corsOrigins string
 
@@ -58,7 +61,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
 }
 
 // Flex Consumption has no platform health check (healthCheckPath): alerts.bicep asks /api/health from outside instead.
-resource site 'Microsoft.Web/sites@2024-04-01' = {
+resource site 'Microsoft.Web/sites@2025-05-01' = {
   name: name
   location: location
   tags: union(tags, { 'azd-service-name': 'api' })
@@ -95,6 +98,8 @@ resource site 'Microsoft.Web/sites@2024-04-01' = {
           }
         }
       }
+      // deploying.md says what each does to requests and calls under way.
+      siteUpdateStrategy: { type: siteUpdateStrategy }
       scaleAndConcurrency: {
         instanceMemoryMB: 2048
         maximumInstanceCount: maximumInstanceCount

@@ -17,6 +17,9 @@ param operatorPrincipalId string
 @description('What that is: User, Group or ServicePrincipal.')
 param operatorPrincipalType string
 
+@description('True: they may write them as well.')
+param operatorMayRepair bool
+
 @description('True: reached only through private endpoints.')
 param isPrivate bool
 
@@ -139,6 +142,17 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
   scope: account
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataReader)
+    principalId: operatorPrincipalId
+    principalType: operatorPrincipalType
+  }
+}
+
+// A deployment removes no role: README.md (Audit) says how to take this one away again.
+resource operatorRepairsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRepair && !empty(operatorPrincipalId)) {
+  name: guid(account.id, operatorPrincipalId, storageTableDataContributor)
+  scope: account
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)
     principalId: operatorPrincipalId
     principalType: operatorPrincipalType
   }

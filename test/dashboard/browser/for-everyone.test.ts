@@ -8,7 +8,7 @@ import type { StandIn } from '../stand-in/service.ts';
 import { believableStories } from '../stand-in/stories.ts';
 import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader, type ReaderOptions } from './reader.ts';
-import { startStandIn, TODAY, YESTERDAY } from './target.ts';
+import { NOON, startStandIn, TODAY, YESTERDAY } from './target.ts';
 
 let browser: Browser;
 let service: StandIn;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
   ({ service, close } = await startStandIn(KEY));
   service.record(believableDay(YESTERDAY, { cameras: 20, frames: 800, until: Number.POSITIVE_INFINITY, seed: 1 }));
-  service.record(believableDay(TODAY, { cameras: 20, frames: 800, until: Date.now(), seed: 2 }));
+  service.record(believableDay(TODAY, { cameras: 20, frames: 800, until: NOON, seed: 2 }));
   service.record(
     HOSTILE_IDS.map((id, index) => ({
       event_id: `hostile-${index}`,

@@ -9,7 +9,7 @@ let browser: Browser;
 let target: Target;
 
 beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
+  [browser, target] = await Promise.all([launchBrowser(), startTarget({ days: [] })]);
 });
 
 afterAll(async () => {

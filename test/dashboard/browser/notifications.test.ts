@@ -24,7 +24,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   service.notifications = believableStories();
-  reader = await openPage(browser, { url: service.url, ownClock: true });
+  reader = await openPage(browser, { url: service.url });
   await reader.settled();
 });
 

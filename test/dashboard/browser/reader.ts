@@ -1,6 +1,8 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
+import { NOON } from './target.ts';
+
 /** How a person looks at the page. */
 export interface ReaderOptions {
   readonly url: string;
@@ -9,8 +11,6 @@ export interface ReaderOptions {
   /** Given where the page asks for it; undefined: the person has none, or none is asked for. */
   readonly key?: string | undefined;
   readonly browser?: BrowserContextOptions;
-  /** The page's clock can be moved on. */
-  readonly ownClock?: boolean;
   /** What the browser may write to the console as an error: a test that stops the service expects failed requests. */
   readonly expectedErrors?: RegExp;
 }
@@ -32,7 +32,7 @@ const WATCH = `
   addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
 `;
 
-/** Opens the page as a person in Los Angeles does. */
+/** Opens the page as a person in Los Angeles does, at noon UTC by the page's clock, which goes on from there and can be moved on. */
 export const openPage = async (browser: Browser, options: ReaderOptions): Promise<Reader> => {
   const context = await browser.newContext({
     locale: 'en-US',
@@ -49,7 +49,7 @@ export const openPage = async (browser: Browser, options: ReaderOptions): Promis
     const text = `${message.text()} ${message.location().url}`;
     if (options.expectedErrors?.test(text) !== true) errors.push(text);
   });
-  if (options.ownClock === true) await page.clock.install();
+  await page.clock.install({ time: NOON });
   await page.addInitScript(WATCH);
   await page.goto(`${options.url}/api/dashboard${options.search ?? ''}`);
   if (options.key !== undefined) {

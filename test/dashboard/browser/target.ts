@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 
-import { buildDashboard } from '../../../infra/dashboard.ts';
+import { inject } from 'vitest';
+
 import { believableDay } from '../../../infra/local/demo/day.ts';
 import { type App, startApp, testEnvironment } from '../../harness/app.ts';
 import { HOSTILE_IDS } from '../stand-in/believable-day.ts';
@@ -28,22 +27,38 @@ export interface Target {
   close(): Promise<void>;
 }
 
-/** The current UTC day and the one before. */
+const DAY_MS = 86_400_000;
+
+/** The day that is today in the tests, UTC, and the one before. */
 export const TODAY = new Date().toISOString().slice(0, 10);
-export const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+export const YESTERDAY = new Date(Date.parse(TODAY) - DAY_MS).toISOString().slice(0, 10);
+
+/** When a page is opened in the tests, by its own clock: far from midnight, whatever the time is here. Milliseconds since 1970. */
+export const NOON = Date.parse(TODAY) + DAY_MS / 2;
 
 const KEY = 'dashboard-test-key';
+
+/** What is special about a service. */
+export interface ServiceOptions {
+  /** Settings besides those of every test, from the service's own URL. */
+  readonly settings?: (url: string) => Readonly<Record<string, string>>;
+  /** The days that are filled; yesterday and today until noon where it is not given. */
+  readonly days?: readonly string[];
+}
 
 /**
  * The real service, on Azurite, with two days of the demo: each camera with a frame every 20 minutes, where the demo has one a minute.
  *
  * @param key undefined: the service asks for none
  */
-export const startService = async (key: string | undefined): Promise<Target> => {
+export const startService = async (
+  key: string | undefined,
+  { settings = () => ({}), days = [YESTERDAY, TODAY] }: ServiceOptions = {},
+): Promise<Target> => {
   const environment = testEnvironment();
   const start = async (port?: number): Promise<App> =>
     startApp({
-      environment,
+      environment: (url) => ({ ...environment, ...settings(url) }),
       bundle: 'release',
       ...(key === undefined ? {} : { functionKey: key }),
       ...(port === undefined ? {} : { port }),
@@ -57,14 +72,14 @@ export const startService = async (key: string | undefined): Promise<Target> => 
     },
     close: () => app.stop(),
   });
-  const messages = [YESTERDAY, TODAY].flatMap((date) => believableDay(date, Date.now()));
+  const messages = days.flatMap((date) => believableDay(date, NOON));
   await target.send(messages.filter(({ data }) => new Date(data.ts_utc).getUTCMinutes() % 20 === 0));
   return target;
 };
 
 /** The same with a key, and with frames of cameras with hostile ids. */
-export const startTarget = async (): Promise<Target> => {
-  const target = await startService(KEY);
+export const startTarget = async (options: ServiceOptions = {}): Promise<Target> => {
+  const target = await startService(KEY, options);
   await target.record(HOSTILE_IDS.map((id, index) => hostileFrame(id, index)));
   return target;
 };
@@ -120,14 +135,6 @@ const MOST_A_REQUEST = 5_000;
 export const startStandIn = async (
   key: string | undefined,
 ): Promise<{ readonly service: StandIn; readonly close: () => Promise<void> }> => {
-  const directory = await mkdtemp(join(tmpdir(), 'dashboard-'));
-  await buildDashboard(directory);
-  const service = await StandIn.start(key, directory);
-  return {
-    service,
-    close: async () => {
-      await service.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
+  const service = await StandIn.start(key, dirname(inject('bundles').release));
+  return { service, close: () => service.stop() };
 };

@@ -5,7 +5,7 @@ import { believableDay } from '../stand-in/believable-day.ts';
 import type { StandIn } from '../stand-in/service.ts';
 import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader } from './reader.ts';
-import { startStandIn, TODAY, YESTERDAY } from './target.ts';
+import { NOON, startStandIn, TODAY, YESTERDAY } from './target.ts';
 
 let browser: Browser;
 let service: StandIn;
@@ -21,7 +21,7 @@ afterAll(() => browser.close());
 beforeEach(async () => {
   ({ service, close } = await startStandIn(undefined));
   service.record(believableDay(YESTERDAY, { cameras: 5, frames: 300, until: Number.POSITIVE_INFINITY, seed: 1 }));
-  service.record(believableDay(TODAY, { cameras: 5, frames: 200, until: Date.now(), seed: 2 }));
+  service.record(believableDay(TODAY, { cameras: 5, frames: 200, until: NOON, seed: 2 }));
 });
 
 afterEach(async () => {

@@ -110,6 +110,8 @@ describe('a service that places no phone calls', () => {
     [true, { kind: 'unavailable', status: 503, detail: 'The phone is off.', retryAfterSeconds: undefined }],
     [true, { kind: 'refused', status: 404, detail: '' }],
     [false, { kind: 'unavailable', status: 503, detail: 'Not now.', retryAfterSeconds: 5 }],
+    [false, { kind: 'unavailable', status: 503, detail: '', retryAfterSeconds: undefined }],
+    [false, { kind: 'unavailable', status: 500, detail: 'It has been logged.', retryAfterSeconds: undefined }],
     [false, { kind: 'refused', status: 400, detail: '' }],
     [false, { kind: 'unreachable' }],
     [false, { kind: 'unreadable' }],

@@ -19,9 +19,6 @@ import {
 import { type Connection, Endpoint, type Reply } from './endpoint.ts';
 import { askFor, type Feed, turnTo } from './feed.ts';
 
-/** A service without a phone is asked for notifications only so often; milliseconds. */
-const PHONE_OFF_PAUSE = 300_000;
-
 /** What the rounds need of the page. */
 export interface RoundsPage {
   readonly state: () => PageState;
@@ -46,7 +43,7 @@ export class Rounds {
   readonly #feeds: Feeds;
   #current = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #phoneAskedAgainAt = 0;
+  #isPhoneOff = false;
 
   constructor(connection: Connection, page: RoundsPage) {
     this.#page = page;
@@ -104,7 +101,7 @@ export class Rounds {
 
   /** Asks about the notifications with the next round, although the service has said that it has no phone. */
   askPhoneAgain(): void {
-    this.#phoneAskedAgainAt = 0;
+    this.#isPhoneOff = false;
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
@@ -131,7 +128,7 @@ export class Rounds {
       activity,
       this.#series(activity, now, signal),
       askFor(this.#feeds.cameras, camerasQuestion(view, cameraLimit, now), signal),
-      this.#notifications(now, signal),
+      this.#notifications(signal),
       this.#story(signal),
     ]);
     return outcomeOf(replies);
@@ -151,12 +148,12 @@ export class Rounds {
     return askFor(feed, seriesQuestion({ start, end }, view.cameraId), signal, subject);
   }
 
-  async #notifications(now: number, signal: AbortSignal): Promise<Reply<unknown>> {
-    if (now < this.#phoneAskedAgainAt) return NOTHING_ASKED;
+  async #notifications(signal: AbortSignal): Promise<Reply<unknown>> {
+    if (this.#isPhoneOff) return NOTHING_ASKED;
     const reply = await askFor(this.#feeds.notifications, notificationsQuestion(), signal);
     if (reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return reply;
-    // The panel says so; nothing is wrong with the rest.
-    this.#phoneAskedAgainAt = now + PHONE_OFF_PAUSE;
+    // The panel says so, and nothing is wrong with the rest. That does not pass by itself: it takes a new start of the service.
+    this.#isPhoneOff = true;
     return NOTHING_ASKED;
   }
 

@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+
+import { bundle } from '../../infra/bundle.ts';
+import { sourceFrames } from '../../src/source-frames.ts';
+import { startApp } from '../harness/app.ts';
+import { LOAD_BUNDLE } from '../harness/bundled.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FIXTURE = 'test/build/fixtures/failing-app.ts';
+
+const ownDirectory = (): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'source-frames-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+};
+
+/** The stack of a bundle that is loaded with wrong settings, as Node prints it. */
+const stackOf = (path: string): string =>
+  spawnSync(process.execPath, [LOAD_BUNDLE, path], { env: {}, encoding: 'utf8' }).stderr;
+
+/** The line of the sources that a frame names. */
+const lineOf = (frame: string | undefined): string => {
+  const [, path = '', line = '0'] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame ?? '') ?? [];
+  return path === '' ? '' : (readFileSync(join(ROOT, path), 'utf8').split('\n')[Number(line) - 1] ?? '');
+};
+
+describe('the frames of an error in the release bundle', () => {
+  it('name the sources, each with its line', () => {
+    const frames = sourceFrames(stackOf(inject('bundles').release), 3);
+
+    expect(frames).toHaveLength(3);
+    expect(frames[0]).toMatch(/^at readSettings \(src\/settings\.ts:\d+:\d+\)$/);
+    expect(lineOf(frames[0])).toContain('throw new');
+    expect(frames[1]).toMatch(/ src\/main\.ts:\d+:\d+|\(src\/main\.ts:\d+:\d+\)/);
+    expect(lineOf(frames[1])).toContain('readSettings(');
+  });
+
+  it('stay as they are where the map is missing or damaged, and outside of bundles', () => {
+    const directory = ownDirectory();
+    const path = join(directory, 'main.cjs');
+    copyFileSync(inject('bundles').release, path);
+    for (const map of [undefined, 'no JSON', '{"version":3}', '{"version":3,"sources":[],"names":[],"mappings":""}']) {
+      const own = map === undefined ? path : join(directory, `${map.length}.cjs`);
+      if (map !== undefined) {
+        copyFileSync(path, own);
+        writeFileSync(`${own}.map`, map);
+      }
+      const stack = stackOf(own);
+      expect(stack).toContain(`${own}:`);
+      expect(sourceFrames(stack, 2).join('\n')).toContain(`${own}:`);
+    }
+    const stack = 'Error: x\n    at node:internal/main:1:2\n    at async Promise.all (index 0)';
+    expect(sourceFrames(stack, 8)).toEqual(['at node:internal/main:1:2', 'at async Promise.all (index 0)']);
+  });
+
+  it('are what the log says of an error that nobody expected, without its message', async () => {
+    const outfile = join(ownDirectory(), 'main.cjs');
+    await bundle({ entry: join(ROOT, FIXTURE), outfile, debug: false });
+    const app = await startApp({ bundle: { path: outfile }, environment: {} });
+    onTestFinished(() => app.stop());
+    expect((await fetch(`${app.url}/api/failing`)).status).toBe(500);
+    await expect.poll(() => app.output()).toContain('"event":"unexpected error"');
+
+    const at = /"at":"at (.*?) < /.exec(app.output())?.[1];
+    expect(at).toMatch(/failing-app\.ts:\d+:\d+\)$/);
+    expect(lineOf(at)).toContain('throw new RangeError');
+    expect(app.output()).not.toContain('206555');
+  });
+});
