@@ -9,7 +9,7 @@ import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
-import { Recorder } from '../../src/analytics/record/recorder.ts';
+import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
@@ -27,10 +27,11 @@ export class CountingProcess {
   readonly reader: Reader;
   readonly cameras: CamerasReader;
 
-  constructor(client: TableClient, counterShards: number) {
+  /** @param options of the recorder; its own by default */
+  constructor(client: TableClient, counterShards: number, options: RecorderOptions = {}) {
     this.table = new CounterTable(() => client);
     this.shards = new DayShards(this.table, counterShards);
-    this.recorder = new Recorder(this.table, this.shards, SILENT);
+    this.recorder = new Recorder(this.table, this.shards, SILENT, options);
     this.reader = new Reader(this.table, this.shards);
     this.cameras = new CamerasReader(this.table, this.shards);
   }

@@ -106,6 +106,6 @@ it('processes that record, read, restart and audit in any order always agree wit
         }
       },
     ),
-    { numRuns: 25, interruptAfterTimeLimit: 20_000 },
+    { numRuns: 12, interruptAfterTimeLimit: 10_000 },
   );
 }, 90_000);

@@ -1,8 +1,9 @@
 import type { Day } from '../model/day.ts';
+import { readFence } from '../rows/fence-row.ts';
 import { ALL_MINUTES, shardPartition } from '../rows/keys.ts';
 import type { CounterTable } from '../rows/table.ts';
 import { CameraMinutes, compareCameras } from './camera-comparison.ts';
-import type { Difference } from './findings.ts';
+import { damageOf, type Difference } from './findings.ts';
 import { isClosed, ShardScan } from './shard-scan.ts';
 import { readCameras } from './stored-cameras.ts';
 import { readMinuteVersions } from './stored-minutes.ts';
@@ -56,8 +57,9 @@ export const auditShard = async (
   for (const minute of changed) if (!(await scan.again(minute))) return undefined;
 
   const totals = await readTotals(table, partition, scan.stripes);
+  const fence = await readFence(table, partition).catch(damageOf);
   // Closing a day marks its totals before it deletes event rows.
-  if (!scan.closed && [...totals.values()].some(isClosed)) return undefined;
+  if (!scan.closed && isClosed(totals.values(), fence)) return undefined;
   // A total that is read after a list has at least as many active cameras as the list.
   const later = await readTotals(table, partition, stripesWithLongerLists(totals));
   const { findings, minutes, withEvents } = scan;

@@ -1,5 +1,6 @@
 import { hourOfMinute, type Day } from '../model/day.ts';
 import { cameraProperties } from '../rows/camera-row.ts';
+import type { Fence } from '../rows/fence-row.ts';
 import { bucketsFrom } from '../rows/hour-rows.ts';
 import {
   ALL_EVENTS,
@@ -21,16 +22,28 @@ import type { MinuteReading } from './minute-reading.ts';
 import { pause } from './random-pause.ts';
 import { readCameras } from './stored-cameras.ts';
 import { readEvents, type CountedEvent } from './stored-events.ts';
-import { readMinuteRows, readMinuteVersions, versionsByMinute } from './stored-minutes.ts';
+import {
+  readMinuteRows,
+  readMinuteVersions,
+  versionsByMinute,
+  type MinuteRows,
+  type MinuteVersions,
+} from './stored-minutes.ts';
 import { namesOf, type Names } from './stored-sums.ts';
 import { readTotals, type ShardTop } from './stored-top.ts';
 
 const MINUTES_OF_DAY = 1_440;
 const MINUTE_TRIES = 40;
 
-/** Whether a total says that its day is closed. */
-export const isClosed = (total: Stored<StoredTotal>): boolean =>
-  total !== undefined && total !== DAMAGED && total.closed;
+/**
+ * Whether the day of a shard is closed. All of its totals are marked in one transaction, so any of them tells; where none can be read,
+ * the fence does, which is closed before them.
+ */
+export const isClosed = (totals: Iterable<Stored<StoredTotal>>, fence: Stored<Fence>): boolean => {
+  const whole = [...totals].filter((total) => total !== undefined && total !== DAMAGED);
+  if (whole.length > 0) return whole.some(({ closed }) => closed);
+  return fence !== undefined && fence !== DAMAGED && fence.closed;
+};
 
 /** The comparison of the minutes of a shard with their events. */
 export class ShardScan {
@@ -56,7 +69,10 @@ export class ShardScan {
     this.#shard = shard;
     this.#partition = shardPartition(day, shard);
     this.#top = top;
-    this.closed = top.stripes.some(({ total }) => isClosed(total));
+    this.closed = isClosed(
+      top.stripes.map(({ total }) => total),
+      top.fence,
+    );
     for (const { stripe, total } of top.stripes) {
       if (total === undefined || total === DAMAGED) continue;
       this.#names.set(stripe, { commit: total.commit, names: namesOf(total) });
@@ -75,13 +91,17 @@ export class ShardScan {
    * @param before the versions of the minute rows before anything else was read
    * @returns the minutes that were changed meanwhile
    */
-  async all(before: ReadonlyMap<number, string>, cameras: CameraMinutes): Promise<ReadonlySet<number>> {
+  async all({ versions: before, strays: stray }: MinuteVersions, cameras: CameraMinutes): Promise<ReadonlySet<number>> {
     this.#strays(cameras.strays);
     const changed = new Set<number>();
+    // Most days of a small network have hours without events: their rows need not be looked for. One that comes is seen in the end.
+    const hours = new Set(stray.length > 0 ? ALL_DAY : Array.from(before.keys(), hourOfMinute));
     const stream = readEvents(this.#table, this.#partition, this.#day, ALL_EVENTS);
     let next = await stream.next();
     for (let hour = 0; hour < 24; hour += 1) {
-      const { byMinute, strays } = await readMinuteRows(this.#table, this.#partition, minutesOfHour(hour));
+      const { byMinute, strays } = hours.has(hour)
+        ? await readMinuteRows(this.#table, this.#partition, minutesOfHour(hour))
+        : NO_ROWS;
       this.#strays(strays);
       const ofHour = cameras.ofHour(hour);
       const hourRows = new Map(this.#top.stripes.map(({ stripe, hourRows: rows }) => [stripe, rows.get(hour)]));
@@ -100,7 +120,7 @@ export class ShardScan {
       }
     }
     if (next.done !== true) throw new RangeError('event rows did not come in the order of their keys');
-    const after = await readMinuteVersions(this.#table, this.#partition, ALL_MINUTES);
+    const { versions: after } = await readMinuteVersions(this.#table, this.#partition, ALL_MINUTES);
     for (let minute = 0; minute < MINUTES_OF_DAY; minute += 1) {
       if ((before.get(minute) ?? '') !== (after.get(minute) ?? '')) changed.add(minute);
     }
@@ -121,7 +141,7 @@ export class ShardScan {
       const stored = await readStripes(this.#table, this.#partition, hourKey(hour));
       const hourRows = new Map(Array.from(stored, ([stripe, row]) => [stripe, audited(row, bucketsFrom)]));
       const cameras = new CameraMinutes(await readCameras(this.#table, this.#partition, cameraProperties([], [hour])));
-      const after = await readMinuteVersions(this.#table, this.#partition, rowsOfMinute(minute));
+      const { versions: after } = await readMinuteVersions(this.#table, this.#partition, rowsOfMinute(minute));
       if ((versionsByMinute(rows).get(minute) ?? '') === (after.get(minute) ?? '')) {
         const newest = [...hourRows, ...rows.map(({ stripe, row }) => [stripe, row] as const)];
         for (const [stripe, row] of newest) {
@@ -186,4 +206,6 @@ export class ShardScan {
   }
 }
 
+const ALL_DAY: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
+const NO_ROWS: MinuteRows = { byMinute: new Map(), strays: [] };
 const NO_NAMES: Names = { categories: [], ids: [] };

@@ -22,14 +22,20 @@ export const readMinuteRows = async (table: CounterTable, partition: string, ran
   return { byMinute: Map.groupBy(rows, ({ key }) => key.minute), strays };
 };
 
-/** The versions of the minute rows of a key range, by minute of the day: every change of an event changes one. @throws {StorageTrouble} */
+/** The versions of the minute rows of a key range, by minute of the day, and the keys that cannot be parsed. */
+export interface MinuteVersions {
+  readonly versions: ReadonlyMap<number, string>;
+  readonly strays: readonly string[];
+}
+
+/** Reads the versions of the minute rows of a key range: every change of an event changes one. @throws {StorageTrouble} */
 export const readMinuteVersions = async (
   table: CounterTable,
   partition: string,
   range: KeyRange,
-): Promise<ReadonlyMap<number, string>> => {
-  const { rows } = keyed(await table.all(partition, range, { select: [] }), parseMinuteKey, () => undefined);
-  return versionsByMinute(rows);
+): Promise<MinuteVersions> => {
+  const { rows, strays } = keyed(await table.all(partition, range, { select: [] }), parseMinuteKey, () => undefined);
+  return { versions: versionsByMinute(rows), strays };
 };
 
 /** The versions of minute rows, by minute of the day. */

@@ -126,6 +126,7 @@ export class Recorder {
     if (committer === undefined) {
       const rows = new ShardRows(this.#table, partition, this.#known.ofShard(partition), this.#lastStripe, {
         knownCategories: this.#options.knownCategories,
+        // Called back from below: only the commit finds out that the shard is empty.
         onEmpty: async () => this.#shards.confirm(day, shards),
       });
       committer = new ShardCommitter(this.#table, partition, rows, this.#options);

@@ -3,7 +3,9 @@ import pLimit from 'p-limit';
 import { ALL_SHARDS, auditDay, type AuditReport } from '../audit/audit.ts';
 import type { Day } from '../model/day.ts';
 import { DayShards } from '../rows/day-shards.ts';
-import { dayPartition, FENCE_KEY, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
+import { dayPartition, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY, type KeyRange } from '../rows/keys.ts';
+import type { StoredRow } from '../rows/row.ts';
+import { stripesOf } from '../rows/stripe-keys.ts';
 import type { CounterTable } from '../rows/table.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
@@ -20,6 +22,11 @@ export interface Examination {
 
 const PARALLEL_READS = 16;
 
+/** The `repair` row of a shard, its fence, and its totals: one query for a shard that is likely not to exist. */
+const REPAIR_TO_TOTAL: KeyRange = { from: REPAIR_KEY, before: stripesOf(TOTAL_KEY).before };
+
+const isClosed = ({ properties }: StoredRow): boolean => properties['closed'] === true;
+
 /**
  * Audits a day that is to be repaired.
  *
@@ -27,16 +34,14 @@ const PARALLEL_READS = 16;
  * @throws {AuditUnsettled | StorageTrouble | LaterFormat}
  */
 export const examineDay = async (table: CounterTable, day: Day): Promise<Examination> => {
-  const limit = pLimit(PARALLEL_READS);
-  const isClosed = async (partition: string, rowKey: string): Promise<boolean> =>
-    (await table.get(partition, rowKey, ['closed']))?.properties['closed'] === true;
   const guards = new Map<number, string | undefined>();
-  const closed = await limit.map(ALL_SHARDS, async (shard) => {
-    const partition = shardPartition(day, shard);
-    guards.set(shard, (await table.get(partition, REPAIR_KEY))?.etag);
-    return (await isClosed(partition, FENCE_KEY)) || isClosed(partition, TOTAL_KEY);
+  const closed = await pLimit(PARALLEL_READS).map(ALL_SHARDS, async (shard) => {
+    const rows = await table.all(shardPartition(day, shard), REPAIR_TO_TOTAL, { select: ['closed'] });
+    guards.set(shard, rows.find(({ rowKey }) => rowKey === REPAIR_KEY)?.etag);
+    return rows.some(isClosed);
   });
-  if (closed.includes(true) || (await isClosed(dayPartition(day), SHARDS_KEY))) {
+  const manifest = await table.get(dayPartition(day), SHARDS_KEY, ['closed']);
+  if (closed.includes(true) || (manifest !== undefined && isClosed(manifest))) {
     throw new ClosedDay('a closed day has no event rows to count from: it cannot be repaired');
   }
   return { report: await auditDay(table, new DayShards(table, 1), day), guards };

@@ -2,15 +2,7 @@ import type { Correction } from '../audit/remedy.ts';
 import type { Day } from '../model/day.ts';
 import { DifferenceWriter } from '../record/apply-differences.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
-import {
-  dayPartition,
-  FENCE_KEY,
-  REPAIR_KEY,
-  setAsideKey,
-  SHARDS_KEY,
-  shardPartition,
-  TOTAL_KEY,
-} from '../rows/keys.ts';
+import { dayPartition, FENCE_KEY, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
 import { ANY_VERSION, writeOf } from '../rows/row.ts';
 import type { TypedRow } from '../rows/sdk-rows.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
@@ -20,6 +12,7 @@ import { differencesFor, inTransactions } from './differences.ts';
 import type { Examination } from './examine-day.ts';
 import { eventsOfCamera, moveEvents } from './misplaced-camera.ts';
 import { SettingAside } from './set-aside.ts';
+import { setAsideRow } from './set-aside-row.ts';
 
 /** The remedies for what one audit found, each kind by itself. Each says whether anything was to be done. */
 export class RepairRound {
@@ -53,12 +46,9 @@ export class RepairRound {
   async #move(partition: string, rowKey: string, etag: string, shards: number): Promise<void> {
     const row = await this.#table.getTyped(partition, rowKey);
     const write = writeOf(rowKey, etag, { shards }, 'replace');
-    await this.#table.move(
-      partition,
-      row === undefined ? [] : [row],
-      (moved) => ({ ...moved, rowKey: setAsideKey(this.#time, moved.rowKey) }),
-      [write],
-    );
+    await this.#table.move(partition, row === undefined ? [] : [row], (moved) => setAsideRow(moved, this.#time), [
+      write,
+    ]);
   }
 
   async stripes(): Promise<boolean> {

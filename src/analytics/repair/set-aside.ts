@@ -12,7 +12,6 @@ import {
   hourKey,
   HOURS_KEY,
   minutesOfHour,
-  setAsideKey,
   TOTAL_KEY,
   type KeyRange,
 } from '../rows/keys.ts';
@@ -22,6 +21,7 @@ import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
 import type { TypedRow } from '../rows/sdk-rows.ts';
 import type { CounterTable } from '../rows/table.ts';
 import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
+import { setAsideRow } from './set-aside-row.ts';
 
 const TRIES = 60;
 
@@ -128,12 +128,7 @@ export class SettingAside {
     const rows = read.filter((row) => row !== undefined);
     const replaces = writes.some(({ kind }) => kind !== 'merge');
     if (rows.length === 0 && !replaces) return;
-    await this.#table.move(
-      this.#partition,
-      rows,
-      (moved) => ({ ...moved, rowKey: setAsideKey(this.#time, moved.rowKey) }),
-      writes,
-    );
+    await this.#table.move(this.#partition, rows, (moved) => setAsideRow(moved, this.#time), writes);
     this.#onMoved(rows);
   }
 

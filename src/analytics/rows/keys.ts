@@ -111,9 +111,6 @@ export const HOURS_AND_HOUR_ROWS: KeyRange = { from: HOURS_KEY, before: ALL_HOUR
 /** The row that each repair of a shard changes, so that no two repairs add the same difference. */
 export const REPAIR_KEY = 'repair';
 
-/** The key of a row that a repair set aside at a time (ISO 8601, UTC). */
-export const setAsideKey = (time: string, rowKey: string): string => `damaged|${time}|${rowKey}`;
-
 /** All rows of camera lists. */
 export const ALL_CAMERA_LISTS: KeyRange = keysUnder('cameras|');
 

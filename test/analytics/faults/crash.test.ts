@@ -56,6 +56,7 @@ describe('a process that is killed in the middle of its messages', { timeout: 60
       expect(sent.acknowledged.size).toBeLessThan(fatal.batches.length);
       expect(await ledger.lost([...acknowledged, ...acknowledgedBefore])).toEqual([]);
       expect((await ledger.count()).differences).toEqual([]);
+      expect(await ledger.stripes(), 'the processes write to stripes of their own').toBeGreaterThan(1);
 
       await sendAll(others, [fatal]);
       expect(await ledger.count()).toEqual(countOf(messages));

@@ -4,8 +4,15 @@ import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.t
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { ALL_EVENTS, parseEventKey, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import {
+  ALL_EVENTS,
+  OPEN_DAYS_PARTITION,
+  parseEventKey,
+  shardPartition,
+  TOTAL_KEY,
+} from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
+import { stripesOf } from '../../../src/analytics/rows/stripe-keys.ts';
 import { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { plainAnswer } from '../counting.ts';
@@ -72,6 +79,23 @@ export class Ledger {
     });
     const { events, differences } = await auditDay(rows, shards, DAY_OF_MESSAGES);
     return { answers: await Promise.all(answers), events, differences };
+  }
+
+  /** How many stripes the shard with the most has. */
+  async stripes(): Promise<number> {
+    const rows = this.#rows();
+    const shards = (await new DayShards(rows, 1).find(DAY_OF_MESSAGES)) ?? 0;
+    let most = 0;
+    for (let shard = 0; shard < shards; shard += 1) {
+      const totals = await rows.all(shardPartition(DAY_OF_MESSAGES, shard), stripesOf(TOTAL_KEY), { select: [] });
+      most = Math.max(most, totals.length);
+    }
+    return most;
+  }
+
+  /** Whether the day is in the index of open days. */
+  async isOpen(): Promise<boolean> {
+    return (await this.#rows().get(OPEN_DAYS_PARTITION, DAY_OF_MESSAGES)) !== undefined;
   }
 
   /** Of these messages those that are not in their event's row, nor replaced there by a newer one. */

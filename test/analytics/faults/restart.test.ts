@@ -52,6 +52,8 @@ describe('a storage that stops and comes back with its data', { timeout: 60_000 
 
     expect(restarted).toBeDefined();
     expect(new Set(acknowledged).size).toBe(messages.length);
-    expect(await new Ledger(azurite.connectionString, table).count()).toEqual(countOf(messages));
+    const ledger = new Ledger(azurite.connectionString, table);
+    expect(await ledger.count()).toEqual(countOf(messages));
+    expect(await ledger.stripes(), 'the processes write to stripes of their own').toBeGreaterThan(1);
   });
 });

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 import * as fc from 'fast-check';
@@ -15,6 +14,7 @@ import { OPEN_DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 import { FAIR, MemoryStorage, MemoryTable, type Weather } from '../stripes/memory-storage.ts';
+import { oneAtATime } from '../stripes/one-at-a-time.ts';
 
 const START = 20_778n * DAY;
 const SECOND = 1_000_000n;
@@ -154,11 +154,7 @@ const play = async (story: Story, scheduler: fc.Scheduler, weather: Weather) => 
       await closeDays({ table, shards, retentionDays: 9, now: () => LATER, pause }, SILENT);
     }
   });
-  await scheduler.waitFor(Promise.all([...writing, ...closing]), async (request) => {
-    await request();
-    // Recorders also wait for the event loop.
-    for (let turns = 0; turns < 3; turns += 1) await setImmediate();
-  });
+  await scheduler.waitFor(Promise.all([...writing, ...closing]), oneAtATime);
   running = false;
   return { storage, told, tableOf };
 };
@@ -189,7 +185,7 @@ describe('a day that is closed while instances record, interleaved at every stor
         if (played.told.refused > 0) refused += 1;
         if (played.told.counted.length > 1) counted += 1;
       }),
-      { numRuns: 500, interruptAfterTimeLimit: 15_000 },
+      { numRuns: 150, interruptAfterTimeLimit: 6_000 },
     );
     expect(refused, 'events come too late').toBeGreaterThan(5);
     expect(counted, 'events come in time').toBeGreaterThan(5);
@@ -204,7 +200,7 @@ describe('a day that is closed while instances record, interleaved at every stor
         await expectRight(played);
         if (played.told.refused > 0) refused += 1;
       }),
-      { numRuns: 500, interruptAfterTimeLimit: 15_000 },
+      { numRuns: 150, interruptAfterTimeLimit: 6_000 },
     );
     expect(refused, 'events come too late').toBeGreaterThan(5);
   }, 60_000);

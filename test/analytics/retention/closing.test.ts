@@ -5,48 +5,30 @@ import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import type { StoredRow } from '../../../src/analytics/rows/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
-import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
-import { FAIR, MemoryStorage, MemoryTable, type Weather } from '../stripes/memory-storage.ts';
+import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
+import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
+import {
+  closeOn,
+  day,
+  EDITS,
+  EIGHT,
+  MESSAGES,
+  partitions,
+  processOn,
+  recordDay,
+  SECOND,
+  SHARDS,
+  SILENT,
+  START,
+  tableOn,
+} from './recorded-day.ts';
 
-const START = 20_778n * DAY;
-const SECOND = 1_000_000n;
-const EIGHT = START + 8n * 3_600n * SECOND;
-const day = dayOf(instantFrom(START));
-const SHARDS = 3;
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const CLOSED = { refused: 'the day of data.ts_utc is closed: its counts are final' };
-const partitions = Array.from({ length: SHARDS }, (_, shard) => shardPartition(day, shard));
-
-/** With so many large counts a second overflows at about fifty frames. */
-const MANY = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`c${index}`, 9_000 + index]));
-
-/** 80 frames of a camera in the second from 08:15:30, and some before and after it in the same minute; 130 in other minutes. */
-const MESSAGES: readonly PlainMessage[] = [
-  ...Array.from({ length: 100 }, (_, index) => ({
-    cameraId: 'crowded',
-    eventId: `f${index}`,
-    ts: EIGHT + 15n * 60n * SECOND + 29_875_000n + BigInt(index) * 12_500n,
-    time: START,
-    detections: MANY,
-    annotations: MANY,
-  })),
-  ...Array.from({ length: 130 }, (_, index) => ({
-    cameraId: `ridge-${index % 2}`,
-    eventId: `g${index}`,
-    ts: EIGHT + BigInt(index) * 25n * SECOND,
-    time: START,
-    detections: { smoke: 1 },
-  })),
-];
-const EDITS = MESSAGES.flatMap((message, index): readonly PlainMessage[] =>
-  index % 7 === 0 ? [{ ...message, time: START + 1n, reviewed: true }] : [],
-);
 
 const crowded = EIGHT + 15n * 60n * SECOND + 30n * SECOND;
 const PERIODS = [
@@ -62,39 +44,6 @@ const QUESTIONS: readonly Question[] = PERIODS.flatMap(({ start, end }) => [
   { start, end, cameraId: 'crowded' },
   { start, end, cameraId: 'ridge-1' },
 ]);
-
-const now = async (): Promise<void> => undefined;
-
-const tableOn = (storage: MemoryStorage, turn: (request: string) => Promise<void> = now, weather: Weather = FAIR) =>
-  new MemoryTable(storage, turn, weather);
-
-const processOn = (storage: MemoryStorage): Recorder => {
-  const table = tableOn(storage);
-  return new Recorder(table, new DayShards(table, SHARDS), SILENT, { pause: now });
-};
-
-/** A day of two instances in turn, and so of two stripes. */
-const recordDay = async (storage: MemoryStorage): Promise<readonly Recorder[]> => {
-  const processes = [processOn(storage), processOn(storage)];
-  for (const messages of [MESSAGES.slice(0, 60), MESSAGES.slice(60), EDITS]) {
-    for (const [index, process] of processes.entries()) {
-      await process.record(messages.filter((_, at) => at % 2 === index).map(toEventMessage));
-    }
-  }
-  return processes;
-};
-
-const closeOn = async (table: MemoryTable): Promise<void> =>
-  closeDays(
-    {
-      table,
-      shards: new DayShards(table, SHARDS),
-      retentionDays: 1,
-      now: () => instantFrom(START + 2n * DAY),
-      pause: now,
-    },
-    SILENT,
-  );
 
 const storeOf = (table: MemoryTable): [MemoryTable, DayShards] => [table, new DayShards(table, SHARDS)];
 

@@ -1,0 +1,23 @@
+/** A process that closes old days once and ends. Arguments: a connection string and the name of the table. */
+import { TableClient } from '@azure/data-tables';
+
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { CounterTable } from '../../../src/analytics/rows/table.ts';
+
+const [, , connectionString = '', tableName = ''] = process.argv;
+const client = TableClient.fromConnectionString(connectionString, tableName, {
+  allowInsecureConnection: true,
+  retryOptions: { maxRetries: 0 },
+});
+const table = new CounterTable(() => client);
+await closeDays(
+  {
+    table,
+    shards: new DayShards(table, 1),
+    retentionDays: 1,
+    now: () => instantFrom(BigInt(Date.now()) * 1_000n),
+  },
+  { info: () => undefined, warn: console.error, error: console.error },
+);

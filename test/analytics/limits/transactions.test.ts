@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+
+import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
+import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
+import { ShardCommitter } from '../../../src/analytics/record/shard-committer.ts';
+import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';
+import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
+import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
+import { fenceWrite } from '../../../src/analytics/rows/fence-row.ts';
+import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
+import { dayPartition, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
+import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
+import type { RowWrite } from '../../../src/analytics/rows/row.ts';
+import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
+import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { CountingProcess, CountingStorage, toEventMessage } from '../counting.ts';
+import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
+import {
+  all,
+  busiestBuckets,
+  busiestCamera,
+  busiestHour,
+  busiestMinute,
+  CAMERA_CATEGORIES,
+  CATEGORIES,
+  DATE,
+  longId,
+  MOST_COUNT,
+  most,
+  PARTITION,
+  START,
+} from './largest-rows.ts';
+import { Scales } from './scales.ts';
+import { LIMITS, objectionsTo } from '../table-limits.ts';
+
+/** The hours of the shard that are full already. */
+const HOURS = 12;
+
+/** Writes a shard whose rows are as large as possible in one of its stripes, without event rows. The stripes below have no events. */
+const fullShard = async (storage: CountingStorage, cameraIds: readonly string[], stripe: number): Promise<void> => {
+  const { table } = storage.process();
+  await table.insert(dayPartition(DATE), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards: 1 } });
+  const insert = async (write: RowWrite, key: string): Promise<void> => {
+    const properties = { ...write.properties, [COMMIT_NUMBER]: 1 };
+    if (!(await table.insert(PARTITION, { kind: 'insert', rowKey: key, properties }))) throw new Error('it is there');
+  };
+  const fence = fenceWrite(undefined, stripe + 1);
+  await insert(fence, fence.rowKey);
+  for (const lower of all(stripe)) {
+    for (const write of totalWrites(undefined, EMPTY_TOTAL, () => undefined)) {
+      const properties = { ...write.properties, ...(lower === 0 && announcement(stripe + 1)) };
+      await insert({ ...write, properties }, inStripe(write.rowKey, lower));
+    }
+  }
+  const hour = busiestHour(25_000);
+  const minute = busiestMinute(18, 64);
+  const camera = busiestCamera();
+  // The categories of a camera are in an order of their own, as are those of the shard.
+  const total: TotalRow = {
+    ...EMPTY_TOTAL,
+    tally: most(1, 1, CATEGORIES),
+    cameras: withCameras(EMPTY_CAMERA_LIST, cameraIds),
+  };
+  for (const write of [
+    ...totalWrites(undefined, total, () => undefined),
+    bucketsWrite(HOURS_KEY, undefined, busiestBuckets(HOURS, 60, 25_000), all(HOURS)),
+    ...all(HOURS).map((at) => bucketsWrite(hourKey(at), undefined, hour, all(60))),
+    ...all(HOURS).map((at) => minuteRowWrite(minuteKey(at * 60 + 59, 0), undefined, minute.row, minute.frames)),
+    ...cameraIds.map((id) => cameraWrite(id, undefined, camera, all(24))),
+  ]) {
+    await insert(write, inStripe(write.rowKey, stripe));
+  }
+};
+
+const countsOf = (categories: readonly string[]): Record<string, number> =>
+  Object.fromEntries(categories.map((category) => [category, MOST_COUNT]));
+
+const messageOf = (
+  cameraId: string,
+  index: number,
+  minute: number,
+  categories: readonly string[] = CAMERA_CATEGORIES,
+): PlainMessage => ({
+  cameraId,
+  eventId: longId(index),
+  ts: START + BigInt(minute) * 60_000_000n,
+  time: START,
+  detections: countsOf(categories),
+  reviewed: true,
+  annotations: countsOf(categories),
+});
+
+const rowObjections = async (storage: CountingStorage): Promise<readonly string[]> => {
+  const objections: string[] = [];
+  for await (const { partitionKey = '', rowKey = '', etag: _etag, timestamp: _timestamp, ...properties } of storage
+    .client()
+    .listEntities()) {
+    objections.push(...objectionsTo({ partitionKey, rowKey, properties }));
+  }
+  return objections;
+};
+
+describe('a transaction stays inside the limits of Table Storage', () => {
+  it.each([0, 1])(
+    'with events of full cameras in many hours of a full shard, in stripe %i',
+    async (stripe) => {
+      const storage = new CountingStorage();
+      const cameras = all(12).map(longId);
+      await fullShard(storage, cameras, stripe);
+      const scales = new Scales();
+      const { table } = new CountingProcess(storage.client(scales.options), 1);
+      const known = new KnownRows().ofShard(PARTITION);
+      const options = { knownCategories: new Set<string>(), onEmpty: async () => undefined };
+      const rows = new ShardRows(table, PARTITION, known, { stripe }, options);
+      const committer = new ShardCommitter(table, PARTITION, rows, { ...options, slots: new CommitSlots() });
+      const messages = cameras.flatMap((cameraId) => all(HOURS).map((at) => messageOf(cameraId, at, at * 60 + 59)));
+
+      const outcomes = await Promise.all(messages.map(async (message) => committer.submit(toEventMessage(message))));
+
+      expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+      expect(scales.objections()).toEqual([]);
+      expect(Math.max(...scales.weights.map(({ bytes }) => bytes)), 'the test is at the limits').toBeGreaterThan(
+        2_000_000,
+      );
+      expect(await rowObjections(storage)).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('with many new cameras of the longest ids, and counts them all', async () => {
+    const storage = new CountingStorage();
+    const scales = new Scales();
+    const process = new CountingProcess(storage.client(scales.options), 1);
+    const messages = all(400).map((index) => messageOf(longId(index), index, index % 3));
+
+    const outcomes = await process.record(messages);
+
+    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+    expect(scales.objections()).toEqual([]);
+    expect(Math.max(...scales.weights.map(({ operations }) => operations))).toBeGreaterThan(60);
+    expect(await process.differences(DATE)).toEqual([]);
+  }, 60_000);
+
+  it('with as much as a transaction takes that opens a new stripe, and counts it all', async () => {
+    const storage = new CountingStorage();
+    const scales = new Scales();
+    const moving = new CountingProcess(storage.client(scales.options), 1);
+    const [first, other] = ['first', 'other'].map((cameraId) => messageOf(cameraId, 0, 0, ['smoke']));
+    if (first === undefined || other === undefined) throw new Error('there are two');
+    await moving.record([first]);
+    await storage.process().record([other]);
+    // 45 events of as many new cameras in one hour and two minutes are the most rows that a batch takes: 93. Their categories are,
+    // with smoke, as many as a shard takes.
+    const perCamera = CAMERA_CATEGORIES.length;
+    const messages = all(45).map((index) => {
+      const from = (index * perCamera) % (CATEGORIES.length - perCamera);
+      return messageOf(longId(index), index, index % 2, CATEGORIES.slice(from, from + perCamera));
+    });
+
+    const outcomes = await moving.record(messages);
+
+    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+    expect(scales.objections()).toEqual([]);
+    expect(await rowObjections(storage)).toEqual([]);
+    const opening = scales.weights.filter(({ opensStripe }) => opensStripe);
+    expect(opening).toHaveLength(1);
+    // Also the total, the hours, a row of the camera list, the announcement and the fence.
+    expect(opening[0]?.operations).toBe(98);
+    expect(opening[0]?.operations).toBeLessThanOrEqual(LIMITS.transactionOperations);
+    expect(opening[0]?.bytes, 'the test is at the limits').toBeGreaterThan(900_000);
+    const oracle = new Oracle();
+    for (const told of [first, other, ...messages]) oracle.tell(told);
+    const wholeDay = { start: START, end: START + DAY - 1n };
+    expect(await storage.process().answer(wholeDay)).toEqual(oracle.answer(wholeDay));
+    expect(await storage.process().differences(DATE)).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,86 @@
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { toEventMessage } from '../counting.ts';
+import { DAY, type PlainMessage } from '../oracle.ts';
+import { FAIR, MemoryTable, type MemoryStorage, type Weather } from '../stripes/memory-storage.ts';
+
+// A day of three shards with several stripes and an overflowed second, in memory, and its closing.
+
+/** The first microsecond of the day, 2026-11-21, and its eighth hour. */
+export const START = 20_778n * DAY;
+export const SECOND = 1_000_000n;
+export const EIGHT = START + 8n * 3_600n * SECOND;
+export const day = dayOf(instantFrom(START));
+export const SHARDS = 3;
+export const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+/** The partitions of its shards. */
+export const partitions = Array.from({ length: SHARDS }, (_, shard) => shardPartition(day, shard));
+
+/** With so many large counts a second overflows at about fifty frames. */
+const MANY = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`c${index}`, 9_000 + index]));
+
+/** 80 frames of a camera in the second from 08:15:30, and some before and after it in the same minute; 130 in other minutes. */
+export const MESSAGES: readonly PlainMessage[] = [
+  ...Array.from({ length: 100 }, (_, index) => ({
+    cameraId: 'crowded',
+    eventId: `f${index}`,
+    ts: EIGHT + 15n * 60n * SECOND + 29_875_000n + BigInt(index) * 12_500n,
+    time: START,
+    detections: MANY,
+    annotations: MANY,
+  })),
+  ...Array.from({ length: 130 }, (_, index) => ({
+    cameraId: `ridge-${index % 2}`,
+    eventId: `g${index}`,
+    ts: EIGHT + BigInt(index) * 25n * SECOND,
+    time: START,
+    detections: { smoke: 1 },
+  })),
+];
+/** Reviews of some of them. */
+export const EDITS = MESSAGES.flatMap((message, index): readonly PlainMessage[] =>
+  index % 7 === 0 ? [{ ...message, time: START + 1n, reviewed: true }] : [],
+);
+
+export const now = async (): Promise<void> => undefined;
+
+/** A table of a storage, as one process has it. */
+export const tableOn = (
+  storage: MemoryStorage,
+  turn: (request: string) => Promise<void> = now,
+  weather: Weather = FAIR,
+) => new MemoryTable(storage, turn, weather);
+
+/** An instance that records into a storage. */
+export const processOn = (storage: MemoryStorage): Recorder => {
+  const table = tableOn(storage);
+  return new Recorder(table, new DayShards(table, SHARDS), SILENT, { pause: now });
+};
+
+/** A day of two instances in turn, and so of two stripes. */
+export const recordDay = async (storage: MemoryStorage): Promise<readonly Recorder[]> => {
+  const processes = [processOn(storage), processOn(storage)];
+  for (const messages of [MESSAGES.slice(0, 60), MESSAGES.slice(60), EDITS]) {
+    for (const [index, process] of processes.entries()) {
+      await process.record(messages.filter((_, at) => at % 2 === index).map(toEventMessage));
+    }
+  }
+  return processes;
+};
+
+/** Closes all days that are two days old. */
+export const closeOn = async (table: MemoryTable): Promise<void> =>
+  closeDays(
+    {
+      table,
+      shards: new DayShards(table, SHARDS),
+      retentionDays: 1,
+      now: () => instantFrom(START + 2n * DAY),
+      pause: now,
+    },
+    SILENT,
+  );
