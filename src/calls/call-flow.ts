@@ -46,9 +46,9 @@ interface Call {
 // The last event needs time to arrive.
 const ESTABLISHING_MS = LONGEST_RINGING_MS + 10_000;
 const POLL_MS = 250;
-// How long after an unclear answer to a request to speak its `play started` may take to be in the table: the instance that gets it may miss
-// one answer of the table.
-const PLAY_STARTED_WITHIN_MS = 3_000;
+// How long after an unclear answer to a request to speak its `play started` may take to be in the table: as long as a step in the ledger
+// takes at most, with one missed answer of the table.
+const PLAY_STARTED_WITHIN_MS = 4_500;
 // How long a line stays open without a message because the table may tell that another instance is speaking.
 const ALONE_MS = 8_000;
 const ALONE_POLL_MS = 1_000;

@@ -16,8 +16,8 @@ const documentSchema = z.object({
   ),
 });
 
-/** A JSON text of so many bytes. */
-const textOf = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
+/** A JSON array of so many bytes. */
+const textOf = (bytes: number): string => `["${'x'.repeat(bytes - 4)}"]`;
 
 it(
   'refuses a body from exactly the size on that the description of the endpoint names',
