@@ -3,7 +3,8 @@
  * makes of both, and where to look at it. Sending a day again changes nothing.
  */
 import { CommandError, runCommand } from '../command-line.ts';
-import { callStory } from './demo/call-story.ts';
+import { calledNumbers, callStory } from './demo/call-story.ts';
+import { freshCallees } from './demo/callees.ts';
 import { believableDay, CAMERAS } from './demo/day.ts';
 import { dayTable } from './demo/day-table.ts';
 import { demoCommand, type DemoOptions } from './demo/options.ts';
@@ -12,9 +13,6 @@ import { type SentCalls, Service } from './demo/service.ts';
 import { readRunNote } from './run-directory.ts';
 
 const BATCH_SIZE = 500;
-
-/** The simulator's callees: the first answers, the second is busy and then answers, the third never does. */
-const CALLEES = ['+12065550100', '+12065550106', '+12065550101'];
 
 const sendDay = async (service: Service, date: string): Promise<void> => {
   const messages = believableDay(date, Date.now());
@@ -58,7 +56,8 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   await service.mustBeHealthy();
   await sendDay(service, date);
   const simulatorUrl = await simulatorOf(url);
-  const sent = simulatorUrl === undefined ? undefined : await service.testCalls(CALLEES);
+  const sent =
+    simulatorUrl === undefined ? undefined : await service.testCalls(freshCallees(await calledNumbers(simulatorUrl)));
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
   if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
   else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');

@@ -37,6 +37,7 @@ export const withoutLocalParts = (fileSettings: Settings): Settings =>
 const ALTERNATIVES: readonly (readonly [string, string])[] = [
   ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
   ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'],
+  ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'],
 ];
 
 /**

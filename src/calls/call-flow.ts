@@ -7,7 +7,7 @@ import type { CallId } from './call-id.ts';
 import { callFields, failureFields } from './call-log.ts';
 import * as record from './call-record.ts';
 import { longestSpeakingMs, spokenMessage } from './message.ts';
-import { LONGEST_RINGING_MS, type PhoneLine, PhoneLineError } from './phone-line.ts';
+import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS, type PhoneLine, PhoneLineError } from './phone-line.ts';
 import type { CallLedger, StepResult } from './store/call-ledger.ts';
 
 /** Whoever wants to know what becomes of calls. Neither method throws. */
@@ -27,6 +27,14 @@ export interface CallFlowParts {
   readonly serviceName: string;
 }
 
+/** What is known of a call that is looked after. */
+export type LookedAfter =
+  /** Its record as it is then, and when it is overdue; undefined where it has ended. */
+  | { readonly known: record.CallRecord; readonly overdueAt: number | undefined }
+  | 'no record'
+  /** The table could not be read, and this process remembers nothing: another one may be speaking. */
+  | 'unreadable';
+
 /** The call that is being handled. */
 interface Call {
   readonly callId: CallId;
@@ -38,8 +46,14 @@ interface Call {
 // The last event needs time to arrive.
 const ESTABLISHING_MS = LONGEST_RINGING_MS + 10_000;
 const POLL_MS = 250;
-// How long after an unclear answer to a request to speak its `play started` may arrive.
-const PLAY_STARTED_WITHIN_MS = 2_000;
+// How long after an unclear answer to a request to speak its `play started` may take to be in the table: as long as a step in the ledger
+// takes at most, with one missed answer of the table.
+const PLAY_STARTED_WITHIN_MS = 4_500;
+// How long a line stays open without a message because the table may tell that another instance is speaking.
+const ALONE_MS = 8_000;
+const ALONE_POLL_MS = 1_000;
+// By then another instance that took over a claim to speak, unseen without the table, has come to its end.
+const UNSHARED_MS = record.CLAIM_LEASE_MS + LONGEST_REQUEST_MS;
 
 /**
  * From a call's events to requests to the line: speak when somebody answers; hang up when the message is over or cannot be spoken.
@@ -91,23 +105,17 @@ export class CallFlow {
     }
   }
 
-  /**
-   * Hangs up a call whose next event was lost, or went to an instance that has died.
-   *
-   * @returns its record as it is then, and when it is overdue; undefined where nothing is known of the call
-   */
-  async lookAfter(
-    callId: CallId,
-    log: Log,
-  ): Promise<{ readonly known: record.CallRecord; readonly overdueAt: number | undefined } | undefined> {
+  /** Hangs up a call whose next event was lost, or went to an instance that has died. */
+  async lookAfter(callId: CallId, log: Log): Promise<LookedAfter> {
     const { record: known, shared } = await this.#ledger.read(callId, log);
     const alertType = known && findAlertType(known.alertType);
-    if (known === undefined || alertType === undefined) return undefined;
+    if (known === undefined || alertType === undefined) return shared ? 'no record' : 'unreadable';
     const timeouts = this.#timeouts(alertType);
     const overdueAt = record.overdueAt(known, timeouts);
-    // While the table cannot be read, another instance may be speaking to a callee who is unanswered here.
-    if (overdueAt === undefined || overdueAt > Date.now() || (!shared && known.state === 'establishing')) {
-      return { known, overdueAt };
+    if (overdueAt === undefined || overdueAt > Date.now()) return { known, overdueAt };
+    // While the table cannot be read, another instance may be speaking: to a callee who is unanswered here, or later than it is known here.
+    if (!shared && (known.state === 'establishing' || overdueAt + UNSHARED_MS > Date.now())) {
+      return { known, overdueAt: overdueAt + UNSHARED_MS };
     }
     const call: Call = { callId, alertType, details: known, log };
     log.warn('call overdue', callFields(call, known));
@@ -127,35 +135,52 @@ export class CallFlow {
       Date.now() + this.#timeouts(call.alertType).playingMs,
       call.log,
     );
-    await this.#speakTo(call, taken.record);
+    await this.#speakTo(call, taken.record, taken.shared);
     await owner;
   }
 
-  async #speakTo(call: Call, known: record.CallRecord): Promise<void> {
+  async #speakTo(call: Call, known: record.CallRecord, shared: boolean): Promise<void> {
     try {
       await this.#line.speak(call.callId, spokenMessage(this.#serviceName, call.alertType), known.attempt);
     } catch (error) {
-      if (await this.#startedAfterAll(call, error)) return;
+      if (await this.#mayBeSpoken(call, known, error)) return;
       call.log.error('message not played', callFields(call, known, failureFields(error)));
-      await this.#end(call, { playFailed: true, ...endingOf(error) });
+      if (!shared) await this.#untilTableIsRead(call);
+      const ending = { playFailed: true, ...endingOf(error) } as const;
+      await this.#end(call, ending, (latest) => record.notSpoken(latest, known, ending, Date.now()));
       return;
     }
     call.log.info('message playing', callFields(call, known));
     await this.#ledger.step(call.callId, (latest) => record.playAccepted(latest, Date.now()), call.log);
   }
 
-  /** Whether the message is being spoken although the answer was lost: `play started` has come, to this or another instance. */
-  async #startedAfterAll(call: Call, error: unknown): Promise<boolean> {
+  /**
+   * Whether the message is being spoken although the answer was lost: `play started` has come, to this or another instance. Without the table
+   * nobody can tell: the line is then left to its end, or to whoever looks after it.
+   */
+  async #mayBeSpoken(call: Call, claimed: record.CallRecord, error: unknown): Promise<boolean> {
     if (!(error instanceof PhoneLineError) || error.failure !== 'unanswered') return false;
     const end = performance.now() + PLAY_STARTED_WITHIN_MS;
     for (;;) {
-      const { record: known } = await this.#ledger.read(call.callId, call.log);
+      const { record: known, shared } = await this.#ledger.read(call.callId, call.log);
       if (known !== undefined && (known.state !== 'playing' || record.isSpoken(known))) {
         call.log.warn('message playing', callFields(call, known, { reason: 'started without an answer' }));
         return true;
       }
-      if (performance.now() >= end) return false;
+      if (performance.now() >= end) {
+        if (!shared)
+          call.log.warn('message playing', callFields(call, claimed, { reason: 'perhaps, without an answer' }));
+        return !shared;
+      }
       await sleep(POLL_MS);
+    }
+  }
+
+  /** Waits for the table, for some seconds: only the table tells whether another instance has claimed to speak. */
+  async #untilTableIsRead(call: Call): Promise<void> {
+    const end = performance.now() + ALONE_MS;
+    while (!(await this.#ledger.read(call.callId, call.log)).shared && performance.now() < end) {
+      await sleep(ALONE_POLL_MS);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { ResultCodes, ResultMeaning } from './call-event.ts';
+import type { ResultCodes } from './call-event.ts';
 import { type CallRecord } from './call-record.ts';
 import { START_OF_SPEECH_MS } from './message.ts';
 
@@ -23,6 +23,8 @@ export interface CallOutcome extends ResultCodes {
   readonly reason?: string | undefined;
   /** In milliseconds since 1970. */
   readonly endedAt: number;
+  /** Of `unknown`: what became of the call got lost on this side, so it may be anything. It does not count as an attempt. */
+  readonly isLost?: true;
 }
 
 const surelyStarted = (record: CallRecord): boolean => {
@@ -45,7 +47,11 @@ export const outcomeOf = (record: CallRecord): CallOutcome | undefined => {
     record.playingAt === undefined
       ? 'the call ended before the message'
       : 'the call ended before the message surely started';
-  return { outcome: outcomeOfMeaning(meaning), code, subCode, reason: reason ?? fallback, endedAt };
+  const why = { code, subCode, reason: reason ?? fallback, endedAt };
+  if (meaning !== undefined) return { outcome: meaning, ...why };
+  return { outcome: 'unknown', ...why, ...(isLost(record) ? { isLost: true } : {}) };
 };
 
-const outcomeOfMeaning = (meaning: ResultMeaning | undefined): CallOutcome['outcome'] => meaning ?? 'unknown';
+// That a message failed is known for certain. A call that only its end was heard of was answered: nobody knows what was spoken.
+const isLost = ({ playFailedAt, gapAt, playingAt, disconnectedAt }: CallRecord): boolean =>
+  playFailedAt === undefined && (gapAt !== undefined || (playingAt === undefined && disconnectedAt !== undefined));

@@ -37,6 +37,11 @@ export interface CallRecord extends CallResult {
   readonly endedAt?: number | undefined;
   /** When the line reported the end. */
   readonly disconnectedAt?: number | undefined;
+  /**
+   * Since when something about the call may be missing here: the table could not be used for a step, so what another process did is not
+   * known; or the next event did not come.
+   */
+  readonly gapAt?: number | undefined;
 }
 
 /** What an event changes in a call's record, and what must be done next. */
@@ -69,6 +74,10 @@ const NEVER = { action: 'nothing', never: true } as const;
 /** Whether anybody has ever claimed to speak or to hang up: then the call is past every claim before. */
 const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean =>
   playingAt !== undefined || hangingUpAt !== undefined;
+
+/** Whether two records tell of the same claims: their times tell claims apart. */
+export const hasClaimsOf = (record: CallRecord, other: CallRecord): boolean =>
+  record.playingAt === other.playingAt && record.hangingUpAt === other.hangingUpAt;
 
 /** Whether the line is surely speaking or has spoken the message: nobody may speak it again. */
 export const isSpoken = ({ playAcceptedAt, playStartedAt, playCompletedAt }: CallRecord): boolean =>
@@ -151,6 +160,22 @@ export const over = (
   };
 };
 
+/**
+ * The message could not be spoken by whoever had claimed to: hang up. But not where it is being spoken all the same: its start was reported
+ * after all, or another instance has claimed it meanwhile and will hang up itself.
+ *
+ * @param claimed the record as it was claimed
+ */
+export const notSpoken = (
+  known: CallRecord | undefined,
+  claimed: CallRecord,
+  ending: Ending,
+  now: number,
+): Step<Claim> => {
+  const isSpokenAllTheSame = known?.state === 'playing' && (isSpoken(known) || known.playingAt !== claimed.playingAt);
+  return isSpokenAllTheSame ? NOTHING : over(known, claimed, ending, now);
+};
+
 /** The line is hung up. */
 export const hungUp = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
   known?.state === 'hanging_up' ? { next: { ...known, state: 'ended', endedAt: now }, action: 'nothing' } : NOTHING;
@@ -217,9 +242,13 @@ export const overdue = (
 ): Step<Claim> => {
   const due = known === undefined ? undefined : overdueAt(known, timeouts);
   if (known === undefined || due === undefined || due > now) return NOTHING;
+  if (known.state === 'hanging_up') return over(known, details, {}, now);
   const reason = known.state === 'establishing' ? 'no answer was reported' : 'the end of the message was not reported';
-  return over(known, details, { reason }, now);
+  return over({ ...known, gapAt: known.gapAt ?? now }, details, { reason }, now);
 };
+
+/** A record that only this process has: the table could not be used. */
+export const unshared = (record: CallRecord, now: number): CallRecord => ({ ...record, gapAt: record.gapAt ?? now });
 
 const isFresh = (since: number | undefined, now: number): boolean =>
   since !== undefined && now - since < CLAIM_LEASE_MS;
@@ -231,22 +260,38 @@ const advance = (record: CallRecord): number => {
 };
 
 /**
- * The most advanced of two records of one call, with what either knows of the message. What is remembered from an outage of the table
- * may be ahead of the table.
+ * The most advanced of two records of one call, with what either knows besides. What is remembered from an outage of the table may be ahead
+ * of the table, or may know an event that the table does not.
+ *
+ * @param one wins where both are as far: the table's
  */
 export const mostAdvanced = (one: CallRecord | undefined, other: CallRecord | undefined): CallRecord | undefined => {
   if (one === undefined || other === undefined) return one ?? other;
   const [ahead, behind] = advance(other) > advance(one) ? [other, one] : [one, other];
-  const playAcceptedAt = ahead.playAcceptedAt ?? behind.playAcceptedAt;
-  const playStartedAt = ahead.playStartedAt ?? behind.playStartedAt;
-  const playCompletedAt = ahead.playCompletedAt ?? behind.playCompletedAt;
-  return {
+  const playingAt = ahead.playingAt ?? behind.playingAt;
+  const known: CallRecord = {
     ...ahead,
-    placedAt: ahead.placedAt ?? behind.placedAt,
     recipient: ahead.recipient ?? behind.recipient,
     attempt: ahead.attempt ?? behind.attempt,
-    ...(playAcceptedAt === undefined ? {} : { playAcceptedAt }),
-    ...(playStartedAt === undefined ? {} : { playStartedAt }),
-    ...(playCompletedAt === undefined ? {} : { playCompletedAt }),
+    placedAt: ahead.placedAt ?? behind.placedAt,
+    playingAt,
+    playAcceptedAt: ahead.playAcceptedAt ?? behind.playAcceptedAt,
+    playStartedAt: ahead.playStartedAt ?? behind.playStartedAt,
+    playCompletedAt: ahead.playCompletedAt ?? behind.playCompletedAt,
+    playFailedAt: ahead.playFailedAt ?? behind.playFailedAt,
+    gapAt: ahead.gapAt ?? behind.gapAt,
+  };
+  const { disconnectedAt } = behind;
+  // An end from before somebody answered was not one.
+  if (ahead.disconnectedAt !== undefined || disconnectedAt === undefined || disconnectedAt < (playingAt ?? 0))
+    return known;
+  const endedAt = ahead.endedAt ?? behind.endedAt;
+  return {
+    ...known,
+    state: 'ended',
+    disconnectedAt,
+    endedAt,
+    code: ahead.code ?? behind.code,
+    subCode: ahead.subCode ?? behind.subCode,
   };
 };

@@ -66,8 +66,18 @@ export class DueWork {
     do {
       this.#again = false;
       await this.#parts.reaching.settleAgain(log);
+      await this.#lookAfterWatched(log);
       for (const store of this.#parts.stores.inUse()) await this.#runStore(store, end, log);
     } while (this.#again && performance.now() < end);
+  }
+
+  /** Lines that only this process can look after: there was no table. */
+  async #lookAfterWatched(log: Log): Promise<void> {
+    const { reaching, flow } = this.#parts;
+    for (const callId of reaching.takeWatched(Date.now())) {
+      const found = await flow.lookAfter(callId, log);
+      if (typeof found === 'object' && found.overdueAt !== undefined) reaching.watch(callId, later(found.overdueAt));
+    }
   }
 
   async #runStore(store: NotificationStore, end: number, log: Log): Promise<void> {
@@ -126,7 +136,8 @@ export class DueWork {
         return;
       case 'call': {
         const found = await this.#parts.flow.lookAfter(due.callId, log);
-        if (found === undefined) await store.drop(due);
+        if (found === 'no record') await store.drop(due);
+        else if (found === 'unreadable') await store.moveCall(due, later(0));
         else await store.moveCall(due, found.overdueAt === undefined ? undefined : later(found.overdueAt));
         return;
       }
@@ -146,7 +157,11 @@ export class DueWork {
     if (attempt?.callId === undefined) return;
     const ref = { notificationId: notification.id, index, attemptId: attempt.id };
     const found = await flow.lookAfter(attempt.callId, log);
-    if (found === undefined) {
+    if (found === 'unreadable') {
+      await reaching.lookAgain(ref, later(0));
+      return;
+    }
+    if (found === 'no record') {
       // Its record was never written. It can be ended all the same.
       await line.hangUp(attempt.callId);
       await reaching.end(ref, attempt.callId, nothingHeard(Date.now()), log);
@@ -186,4 +201,5 @@ const nothingHeard = (now: number): CallOutcome => ({
   outcome: 'unknown',
   reason: 'nothing was heard of the call',
   endedAt: now,
+  isLost: true,
 });

@@ -31,11 +31,14 @@ export interface Phone {
   readonly dueWork: DueWork;
 }
 
+// Until then other instances do not know what this one did.
+const WRITE_AGAIN_AFTER_MS = 3_000;
+
 /** Puts the parts of this folder together. */
 export const createPhone = ({ line, rows, serviceName, rules, log }: PhoneParts): Phone => {
   const stores = new NotificationStores(rows, rules);
-  const ledger = new CallLedger(rows);
   const alarm = new Alarm();
+  const ledger = new CallLedger(rows, () => alarm.ringAt(Date.now() + WRITE_AGAIN_AFTER_MS));
   const pause = new LinePause();
   const reaching = new Reaching({ line, ledger, stores, rules, alarm, pause });
   const flow = new CallFlow({ line, ledger, owners: reaching, serviceName });

@@ -46,6 +46,8 @@ export class Reaching implements CallOwners {
   readonly #parts: ReachingParts;
   /** Ends of calls that could not be written down yet. */
   readonly #unsettled = new Map<CallId, CallRecord>();
+  /** Calls that nobody else will look after, for want of the table, and when their message should be over. */
+  readonly #unwatched = new Map<CallId, number>();
 
   constructor(parts: ReachingParts) {
     this.#parts = parts;
@@ -123,6 +125,7 @@ export class Reaching implements CallOwners {
       if (step?.action !== 'owned') await this.#parts.stores.table.watchCall(callId, overAt);
       this.#parts.alarm.ringAt(overAt);
     } catch (error) {
+      this.watch(callId, overAt);
       this.#warnOfRows(error, 'recipient not updated', { call_id: callId, ...recipientFields(ref) }, log);
     }
   }
@@ -145,13 +148,32 @@ export class Reaching implements CallOwners {
     }
   }
 
-  /** Takes down the ends of calls that could not be written when they came. */
+  /** Takes down what could not be written when it came. */
   async settleAgain(log: Log): Promise<void> {
+    const { ledger } = this.#parts;
+    for (const [callId, known] of await ledger.writeAgain()) {
+      if (known.state === 'ended') this.#unsettled.set(callId, known);
+    }
     const unsettled = [...this.#unsettled];
     this.#unsettled.clear();
     for (const [callId, known] of unsettled) {
-      await this.ended(callId, known, log);
+      // Another instance may know more of the call by now.
+      const { record } = await ledger.read(callId, log);
+      await this.ended(callId, record ?? known, log);
     }
+  }
+
+  /** Has this process look after a call at a time, in milliseconds since 1970. */
+  watch(callId: CallId, at: number): void {
+    this.#unwatched.set(callId, at);
+    this.#parts.alarm.ringAt(at);
+  }
+
+  /** Those calls whose time has come; they are not watched any more. */
+  takeWatched(now: number): readonly CallId[] {
+    const due = [...this.#unwatched].flatMap(([callId, at]) => (at <= now ? callId : []));
+    for (const callId of due) this.#unwatched.delete(callId);
+    return due;
   }
 
   /** Takes down what became of an attempt, and what follows. */

@@ -24,6 +24,8 @@ export interface Attempt extends ResultCodes {
   readonly id: string;
   /** When it was first claimed, before anything was sent. */
   readonly claimedAt: number;
+  /** When the order was sent again for the last time; undefined where it was sent once. */
+  readonly resentAt?: number | undefined;
   /** How often another instance, or the same one later, has sent the order again. */
   readonly resent?: number | undefined;
   readonly callId?: CallId | undefined;
@@ -33,6 +35,8 @@ export interface Attempt extends ResultCodes {
   readonly outcome?: Outcome | undefined;
   /** In words. */
   readonly reason?: string | undefined;
+  /** What became of it got lost on this side: it does not count among the attempts. */
+  readonly isLost?: boolean | undefined;
 }
 
 /** Somebody to be told, and what was done to that end. */
@@ -57,7 +61,7 @@ export interface Recipient {
 
 /** How long a person is tried. */
 export interface ReachRules {
-  /** Calls at most, throttled ones not counted. */
+  /** Calls at most; those that had no line or got lost do not count. There are at most as many again of the latter. */
   readonly attempts: number;
   /** From the end of an attempt to the next one, in milliseconds. */
   readonly retryMs: number;
@@ -74,7 +78,7 @@ export interface RecipientStep<Action> {
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
 // An order whose answer is unclear is sent again so often: the line acts once for it.
 const MOST_RESENT = 2;
-/** How long after its claim an attempt of which nothing was heard may still be ringing or be answered, in milliseconds. */
+/** How long after its order was last sent an attempt of which nothing was heard may still ring or be answered, in milliseconds. */
 export const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
 /** How long after a call was placed it is looked after, in milliseconds; the last event needs time to arrive. */
 export const LOOK_AFTER_MS = LONGEST_RINGING_MS + 10_000;
@@ -138,9 +142,10 @@ const givenUp = (recipient: Recipient, attemptId: string, now: number): Recipien
   return final(recipient, 'not_reached', [...recipient.attempts, why]);
 };
 
+// Who heard in an earlier attempt, which became known late, heard: whatever the last one came to.
 const final = (recipient: Recipient, state: RecipientState, attempts: readonly Attempt[]): Recipient => ({
   ...recipient,
-  state,
+  state: hasHeard(attempts) ? 'heard' : state,
   attempts,
   dueAt: undefined,
   reserved: false,
@@ -206,8 +211,15 @@ export const answered = (
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return { action: 'unknown attempt' };
   if (recipient.attempts.at(-1)?.id !== attemptId || recipient.state === 'heard') return { action: 'owned' };
-  const { id, claimedAt, resent, placedAt } = attempt;
-  const attempts = withAttempt(recipient, { id, claimedAt, resent, placedAt, callId: attempt.callId ?? callId });
+  const { id, claimedAt, resent, resentAt, placedAt } = attempt;
+  const attempts = withAttempt(recipient, {
+    id,
+    claimedAt,
+    resent,
+    resentAt,
+    placedAt,
+    callId: attempt.callId ?? callId,
+  });
   return { next: calling({ ...recipient, attempts }, dueAt), action: 'owned' };
 };
 
@@ -237,6 +249,7 @@ export const notPlaced = (
   const isFirstOrder = attempt.resent === undefined;
   if (kind === 'passing' && isFirstOrder) {
     const attempts = recipient.attempts.filter(({ id }) => id !== attemptId);
+    if (hasHeard(attempts)) return { next: final(recipient, 'heard', attempts), action: 'ended' };
     return {
       next: { ...recipient, state: 'waiting', attempts, dueAt: queuedAt, reason: why.reason },
       action: 'nothing',
@@ -272,15 +285,16 @@ export const lookAfter = (recipient: Recipient, rules: ReachRules, now: number):
   const attempt = currentAttempt(recipient);
   if (recipient.state !== 'dialling' || attempt === undefined) return NOTHING;
   const resent = (attempt.resent ?? 0) + 1;
-  if (resent <= MOST_RESENT && now < attempt.claimedAt + LONGEST_RINGING_MS) {
-    const attempts = withAttempt(recipient, { ...attempt, resent });
+  const maySendAgain = resent <= MOST_RESENT && now < attempt.claimedAt + LONGEST_RINGING_MS;
+  if (maySendAgain && !hasHeard(recipient.attempts)) {
+    const attempts = withAttempt(recipient, { ...attempt, resent, resentAt: now });
     return { next: { ...recipient, attempts, dueAt: now + DIAL_LEASE_MS }, action: 'resend' };
   }
-  const until = attempt.claimedAt + UNCLEAR_MS;
+  const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
   if (now < until) return { next: { ...recipient, dueAt: until }, action: 'nothing' };
   const reason = recipient.reason ?? 'nothing was heard of the call';
   return {
-    next: afterAttempt(recipient, attempt, { outcome: 'unknown', reason, endedAt: now }, rules, now),
+    next: afterAttempt(recipient, attempt, { outcome: 'unknown', reason, endedAt: now, isLost: true }, rules, now),
     action: 'ended',
   };
 };
@@ -306,7 +320,9 @@ export const ended = (
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return NOTHING;
   const of = { ...attempt, callId: attempt.callId ?? callId };
-  if (attempt.outcome === undefined) {
+  // What got lost may turn up while nothing has been done about it.
+  const wasLost = attempt.isLost === true && recipient.state === 'waiting' && recipient.attempts.at(-1) === attempt;
+  if (attempt.outcome === undefined || (wasLost && outcome.isLost !== true)) {
     return { next: afterAttempt(recipient, of, outcome, rules, now), action: 'ended' };
   }
   if (!isReached(outcome.outcome) || attempt.outcome === outcome.outcome || attempt.outcome === 'heard') return NOTHING;
@@ -315,10 +331,17 @@ export const ended = (
   return { next: isOver ? final(recipient, 'heard', attempts) : { ...recipient, attempts }, action: 'ended' };
 };
 
-const isReached = (outcome: CallOutcome['outcome']): boolean => outcome === 'heard' || outcome === 'cut_short';
+const isReached = (outcome: CallOutcome['outcome'] | undefined): boolean =>
+  outcome === 'heard' || outcome === 'cut_short';
 
-const told = ({ outcome, ...why }: CallOutcome): Partial<Attempt> =>
-  outcome === 'throttled' ? {} : { ...why, code: why.code, subCode: why.subCode, reason: why.reason, outcome };
+const hasHeard = (attempts: readonly Attempt[]): boolean => attempts.some(({ outcome }) => isReached(outcome));
+
+const told = ({ outcome, code, subCode, reason, endedAt, isLost }: CallOutcome): Partial<Attempt> =>
+  outcome === 'throttled' ? {} : { outcome, code, subCode, reason, endedAt, isLost };
+
+/** Whether there may be no further attempt. Those that got lost do not count; but a process that loses everything must not ring for ever. */
+const areUsedUp = (attempts: readonly Attempt[], most: number): boolean =>
+  attempts.filter(({ isLost }) => isLost !== true).length >= most || attempts.length >= 2 * most;
 
 const afterAttempt = (
   recipient: Recipient,
@@ -329,13 +352,14 @@ const afterAttempt = (
 ): Recipient => {
   if (outcome.outcome === 'throttled') {
     const rest = recipient.attempts.filter(({ id }) => id !== attempt.id);
+    if (hasHeard(rest)) return final(recipient, 'heard', rest);
     return { ...recipient, state: 'waiting', attempts: rest, dueAt: now, reserved: true, reason: outcome.reason };
   }
   const attempts = withAttempt(recipient, { ...attempt, ...told(outcome) });
-  if (isReached(outcome.outcome)) return final(recipient, 'heard', attempts);
+  if (hasHeard(attempts)) return final(recipient, 'heard', attempts);
   if (outcome.outcome === 'refused') return final(recipient, 'failed', attempts);
   const retryAt = outcome.endedAt + retryMs;
-  const isLast = isMaskedNumber(recipient.number) || attempts.length >= mostAttempts;
+  const isLast = isMaskedNumber(recipient.number) || areUsedUp(attempts, mostAttempts);
   if (outcome.outcome === 'declined' || isLast || retryAt >= recipient.deadlineAt) {
     return final(recipient, 'not_reached', attempts);
   }

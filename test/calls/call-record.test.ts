@@ -10,6 +10,7 @@ import {
   hungUp,
   mostAdvanced,
   notEstablished,
+  notSpoken,
   over,
   overdue,
   overdueAt,
@@ -17,6 +18,7 @@ import {
   playAccepted,
   playStarted,
   type Step,
+  unshared,
 } from '../../src/calls/call-record.ts';
 import { newNotificationId } from '../../src/calls/notification-id.ts';
 
@@ -54,6 +56,10 @@ const after = (...taken: readonly Name[]): CallRecord | undefined => {
   for (const [index, name] of taken.entries()) known = steps[name](known, 1_000 * (index + 1)).next ?? known;
   return known;
 };
+
+/** As a process has it that cannot use the table. */
+const alone = (known: CallRecord | undefined) => known && unshared(known, 1);
+const isLost = (known: CallRecord | undefined) => known && outcomeOf(known)?.isLost;
 
 describe("a call's record", () => {
   it('lets a call be claimed once for speaking and once for hanging up, in that order, and never after its end', () => {
@@ -177,6 +183,31 @@ describe("a call's record", () => {
     expect(mostAdvanced(after('placed', 'notEstablished'), playing)).toMatchObject({ state: 'playing' });
     expect(mostAdvanced(after('connected', 'disconnected'), playing)).toMatchObject({ state: 'ended' });
   });
+
+  it('joined from an outage has the end that only one of two instances was told of, if it came after the answer', () => {
+    // The instance that got the end had not heard of the answer.
+    const gone = after('placed', 'disconnected');
+    const playing = connected(after('placed'), details, 1_500).next;
+    const joined = { state: 'ended', playingAt: 1_500, disconnectedAt: 2_000, endedAt: 2_000, code: 200 };
+    expect(mostAdvanced(playing, gone)).toMatchObject(joined);
+    expect(mostAdvanced(gone, playing)).toMatchObject(joined);
+    const answeredLater = connected(after('placed'), details, 2_500).next;
+    expect(mostAdvanced(answeredLater, gone)).toMatchObject({ state: 'playing', disconnectedAt: undefined });
+  });
+
+  it('does not let a line be hung up by who could not speak while another instance speaks', () => {
+    const failed = { playFailed: true, reason: 'speech refused' } as const;
+    const mine = connected(undefined, details, 1_000).next;
+    if (mine === undefined) throw new Error('no claim');
+    expect(notSpoken(mine, mine, failed, 3_000)).toMatchObject({ action: 'claimed', next: { playFailedAt: 3_000 } });
+    // Another one's request was accepted; or the start of the message was reported after all.
+    expect(notSpoken(playAccepted(mine, 2_000).next, mine, failed, 3_000)).toEqual({ action: 'nothing' });
+    expect(notSpoken(playStarted(mine, 2_000).next, mine, failed, 3_000)).toEqual({ action: 'nothing' });
+    // Another one has taken over, and is asking.
+    const late = 1_000 + CLAIM_LEASE_MS;
+    const theirs = connected(mine, details, late).next;
+    expect(notSpoken(theirs, mine, failed, late + 1)).toEqual({ action: 'nothing' });
+  });
 });
 
 describe('the outcome of a call', () => {
@@ -207,6 +238,27 @@ describe('the outcome of a call', () => {
     };
     expect(outcomeAt(11_099)).toBe('unknown');
     expect(outcomeAt(11_100)).toBe('cut_short');
+  });
+
+  it('is lost where it may be anything: without the table, or without the events', () => {
+    const lost = { outcome: 'unknown', isLost: true };
+    expect(outcome('placed', 'disconnected')).toMatchObject(lost);
+    const playing = alone(after('placed', 'connected'));
+    const gone = disconnected(playing, details, {}, 3_000).next;
+    expect(gone && outcomeOf(gone)).toMatchObject(lost);
+    const overdueSince = overdue(after('placed'), details, timeouts, 1_000_000).next;
+    expect(isLost(hungUp(overdueSince, 1_000_001).next)).toBe(true);
+    // That the message failed, or that the callee was gone before it, is known.
+    expect(isLost(hungUp(over(playing, details, { playFailed: true }, 3_000).next, 3_001).next)).toBeUndefined();
+    expect(isLost(after('placed', 'connected', 'disconnected'))).toBeUndefined();
+    expect(isLost(after('connected', 'playStarted', 'disconnected'))).toBeUndefined();
+    // What was surely heard is not lost, whoever knew it.
+    expect(
+      outcomeOf(
+        disconnected(alone(after('connected', 'playStarted')), details, {}, 9_000).next ??
+          gone ?? { state: 'ended', alertType: 'Custom' },
+      ),
+    ).toMatchObject({ outcome: 'cut_short' });
   });
 
   it('is what the telephone network says where nobody answered', () => {

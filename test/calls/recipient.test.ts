@@ -94,7 +94,7 @@ describe('a recipient', () => {
   it('has an unclear order sent again, then waited for, and only then counted as unknown', () => {
     let recipient = claim(waiting, 'first', NOW).next ?? waiting;
     const seen: string[] = [];
-    for (let now = NOW; now < NOW + UNCLEAR_MS + 1_000; now += 1_000) {
+    for (let now = NOW; recipient.state === 'dialling'; now += 1_000) {
       const { action, next } = lookAfter(recipient, rules, now);
       recipient = next ?? recipient;
       if (action !== 'nothing') seen.push(action);
@@ -106,8 +106,77 @@ describe('a recipient', () => {
     expect(seen).toEqual(['resend', 'resend', 'ended']);
     expect(recipient).toMatchObject({
       state: 'waiting',
-      attempts: [{ outcome: 'unknown', reason: 'no answer in time' }],
+      attempts: [{ outcome: 'unknown', reason: 'no answer in time', isLost: true }],
     });
+  });
+
+  it('does not pay with an attempt for one that got lost, but is not dialled for ever', () => {
+    const lost = { outcome: 'unknown', reason: 'so', isLost: true } as const;
+    let recipient = waiting;
+    const endedAs = (outcome: 'busy' | 'unknown', id: string, now: number) =>
+      ended(
+        calling(recipient, id, now),
+        id,
+        callId,
+        { ...(outcome === 'busy' ? { outcome } : lost), endedAt: now },
+        rules,
+        now,
+      ).next ?? recipient;
+    for (const [index, outcome] of (['busy', 'unknown', 'busy', 'unknown'] as const).entries()) {
+      recipient = endedAs(outcome, `attempt-${index}`, NOW + index * 70_000);
+      expect(recipient.state).toBe('waiting');
+    }
+    const third = endedAs('busy', 'last', NOW + 280_000);
+    expect(third).toMatchObject({ state: 'not_reached', attempts: [{}, { isLost: true }, {}, { isLost: true }, {}] });
+
+    recipient = waiting;
+    let dialled = 0;
+    for (; recipient.state === 'waiting'; dialled += 1) {
+      recipient = endedAs('unknown', `lost-${dialled}`, NOW + dialled * 70_000);
+    }
+    expect([dialled, recipient.state]).toEqual([2 * rules.attempts, 'not_reached']);
+  });
+
+  it('who declined is not dialled again, although that was lost at first', () => {
+    const lost = { outcome: 'unknown', reason: 'so', endedAt: NOW + 5_000, isLost: true } as const;
+    const redial = ended(calling(), 'first', callId, lost, rules, NOW + 5_000).next ?? waiting;
+    expect(ended(redial, 'first', callId, lost, rules, NOW + 6_000).next).toBeUndefined();
+    expect(end(redial, 'declined', NOW + 6_000)).toMatchObject({
+      state: 'not_reached',
+      attempts: [{ outcome: 'declined', isLost: undefined }],
+    });
+    // Once somebody is dialled again, that attempt decides.
+    expect(end(calling(redial, 'second', NOW + 70_000), 'declined', NOW + 71_000)).toBeUndefined();
+  });
+
+  it('heard, whatever becomes of a further call that was under way when that became known', () => {
+    const second = (news: 'before' | 'never') => {
+      const redial = calling(end(calling(), 'unknown', NOW + 5_000), 'second', NOW + 70_000);
+      return news === 'before' ? (end(redial, 'heard', NOW + 71_000) ?? redial) : redial;
+    };
+    expect(end(second('never'), 'no_answer', NOW + 80_000, 'second')).toMatchObject({ state: 'waiting' });
+    for (const outcome of ['no_answer', 'declined', 'refused', 'throttled', 'unknown'] as const) {
+      expect(end(second('before'), outcome, NOW + 80_000, 'second'), outcome).toMatchObject({ state: 'heard' });
+    }
+    const redial = end(calling(), 'unknown', NOW + 5_000) ?? waiting;
+    const dialling = claim(redial, 'second', NOW + 70_000).next ?? redial;
+    const known = end(dialling, 'heard', NOW + 71_000) ?? dialling;
+    for (const kind of ['passing', 'refused'] as const) {
+      const { next } = notPlaced(known, 'second', { kind, reason: 'throttled' }, NOW, NOW + 72_000);
+      expect(next, kind).toMatchObject({ state: 'heard' });
+    }
+    // Nor is the order sent again.
+    expect(lookAfter(known, rules, NOW + 70_000 + DIAL_LEASE_MS).action).toBe('nothing');
+  });
+
+  it('is waited for as long as a call can ring whose order was sent again late', () => {
+    const claimed = claim(waiting, 'first', NOW).next ?? waiting;
+    const late = NOW + 100_000;
+    const resent = lookAfter({ ...claimed, dueAt: late }, rules, late);
+    expect(resent.action).toBe('resend');
+    const after = (now: number) => lookAfter({ ...(resent.next ?? claimed), dueAt: now }, rules, now).action;
+    expect(after(late + UNCLEAR_MS - 1)).toBe('nothing');
+    expect(after(late + UNCLEAR_MS)).toBe('ended');
   });
 
   it('is not dialled again where better news of an ended attempt comes in time', () => {
@@ -180,7 +249,8 @@ describe('a recipient, whatever happens, is repeated, is lost, or dies in betwee
           expect(!isFinal(next) || next.dueAt === undefined).toBe(true);
           // One attempt at a time.
           expect(next.attempts.slice(0, -1).every(({ outcome }) => outcome !== undefined)).toBe(true);
-          expect(next.attempts.length).toBeLessThanOrEqual(rules.attempts);
+          expect(next.attempts.filter(({ isLost }) => isLost !== true).length).toBeLessThanOrEqual(rules.attempts);
+          expect(next.attempts.length).toBeLessThanOrEqual(2 * rules.attempts);
           const isDialled = next.attempts.length > recipient.attempts.length && next.state === 'dialling';
           expect(isDialled && wasHeard).toBe(false);
           recipient = next;

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { localDefaults } from '../../infra/local/local-defaults.ts';
 import { mergeSettings, readSettingsFile, withoutLocalParts } from '../../infra/local/local-settings.ts';
+import { readSettings } from '../../src/settings.ts';
 
 describe('settings from several sources', () => {
   it('the first source that gives a setting wins, and an empty value gives nothing', () => {
@@ -24,6 +26,20 @@ describe('settings from several sources', () => {
         { TABLES_CONNECTION_STRING: 'x', ACS_ENDPOINT: 'https://a.example', SERVICE_NAME: 'B' },
       ),
     ).toEqual({ TABLES_ENDPOINT: 'https://t.example', ACS_CONNECTION_STRING: 'c', SERVICE_NAME: 'B' });
+  });
+
+  it('a Teams resource account puts the number of a local run out, and the app takes the rest', () => {
+    const acs = {
+      connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
+      issuer: 'i',
+      keysUrl: 'k',
+      resourceId: 'r',
+    };
+    const parts = { tablesConnectionString: 'UseDevelopmentStorage=true', acs };
+    const account = '6f2b1f2e-8c5d-4f0e-9c7a-0d1e2f3a4b5c';
+    const settings = mergeSettings({ ACS_TEAMS_RESOURCE_ACCOUNT_ID: account }, localDefaults(7071, parts, false));
+    expect(settings).not.toHaveProperty('ACS_SOURCE_PHONE_NUMBER');
+    expect(readSettings(settings).phone).toMatchObject({ caller: { teamsResourceAccountId: account } });
   });
 
   it('two alternatives in one source are both kept, for the app to refuse', () => {

@@ -9,6 +9,7 @@ const simulatorLogSchema = z.object({
   calls: z.array(
     z.object({
       id: z.string(),
+      to: z.string(),
       state: z.string(),
       story: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
     }),
@@ -39,9 +40,16 @@ export const callStory = async (
 const isComplete = ({ state, story }: CallStory): boolean =>
   state === 'ended' && story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed');
 
-const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> => {
+const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> =>
+  (await callsOf(simulatorUrl)).find((call) => call.id === id);
+
+/** The numbers that a simulator has called since it was started. */
+export const calledNumbers = async (simulatorUrl: string): Promise<ReadonlySet<string>> =>
+  new Set((await callsOf(simulatorUrl)).map(({ to }) => to));
+
+const callsOf = async (simulatorUrl: string): Promise<readonly CallStory[]> => {
   const response = await fetch(`${simulatorUrl}/log`);
-  return simulatorLogSchema.parse(await response.json()).calls.find((call) => call.id === id);
+  return simulatorLogSchema.parse(await response.json()).calls;
 };
 
 const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS tells', speech: 'callee hears' };

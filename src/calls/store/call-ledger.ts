@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { Log } from '../../log.ts';
 import type { CallId } from '../call-id.ts';
-import { type CallRecord, mostAdvanced, type Step } from '../call-record.ts';
+import { type CallRecord, hasClaimsOf, mostAdvanced, type Step, unshared } from '../call-record.ts';
 import { callRowAddress, callRowValues, parseCallRow } from './call-rows.ts';
 import { type Rows, RowsUnavailable } from './rows.ts';
 
@@ -19,19 +19,28 @@ export interface StepResult<Action> {
 
 const ATTEMPTS = 10;
 const LONGEST_PAUSE_MS = 20;
+// One more try where the first one failed within this time: a missed deadline takes 1.5 s, and somewhat more on a busy machine. So a callee
+// waits some 5 s at most. A step that only one process knows of may have another one speak again.
+const TRIED_AGAIN_WITHIN_MS = 2_000;
+const PAUSE_BEFORE_SECOND_TRY_MS = 100;
 const REMEMBERED_CALLS = 10_000;
 
 /**
  * The records of all calls. A step is decided from a call's record and written only if the record has not changed since, so exactly
  * one of the instances that get an event takes the step. While the table cannot be used, the records that this process remembers
- * take its place: an alert that is heard twice beats silence.
+ * take its place: an alert that is heard twice beats silence. They are written when the table is back.
  */
 export class CallLedger {
   readonly #table: Rows;
   readonly #remembered = new LRUCache<CallId, CallRecord>({ max: REMEMBERED_CALLS });
+  /** Whose remembered records may be ahead of the table. */
+  readonly #unwritten = new Set<CallId>();
+  readonly #onUnwritten: () => void;
 
-  constructor(table: Rows) {
+  /** @param onUnwritten is told when there is something for `writeAgain` to do */
+  constructor(table: Rows, onUnwritten: () => void = () => undefined) {
     this.#table = table;
+    this.#onUnwritten = onUnwritten;
   }
 
   /** A call's record as it is now. */
@@ -56,7 +65,7 @@ export class CallLedger {
       if (never === true) return { action, record: remembered, shared: true };
     }
     try {
-      return await this.#stepInTable(callId, decide);
+      return await this.#stepInTableOrAgain(callId, decide);
     } catch (error) {
       if (!(error instanceof RowsUnavailable)) throw error;
       log.warn('call records unreachable', { call_id: callId, kind: error.kind });
@@ -64,9 +73,48 @@ export class CallLedger {
     }
   }
 
+  /**
+   * Writes what only this process knows, so that every instance does. What cannot be written yet is kept.
+   *
+   * @returns the records that were written
+   */
+  async writeAgain(): Promise<ReadonlyMap<CallId, CallRecord>> {
+    const written = new Map<CallId, CallRecord>();
+    for (const callId of this.#unwritten) {
+      try {
+        const { record } = await this.#stepInTable(callId, (known) =>
+          known === undefined ? { action: 'nothing' } : { action: 'written', next: known },
+        );
+        if (record !== undefined) written.set(callId, record);
+      } catch (error) {
+        if (!(error instanceof RowsUnavailable)) throw error;
+        this.#onUnwritten();
+        break;
+      }
+    }
+    return written;
+  }
+
+  async #stepInTableOrAgain<Action>(
+    callId: CallId,
+    decide: (known: CallRecord | undefined) => Step<Action>,
+  ): Promise<StepResult<Action>> {
+    const begun = performance.now();
+    const unclear: StepResult<Action>[] = [];
+    try {
+      return await this.#stepInTable(callId, decide, unclear);
+    } catch (error) {
+      if (!(error instanceof RowsUnavailable) || performance.now() - begun > TRIED_AGAIN_WITHIN_MS) throw error;
+      await sleep(PAUSE_BEFORE_SECOND_TRY_MS);
+      return this.#stepInTable(callId, decide, unclear);
+    }
+  }
+
+  /** @param unclear results that were to be written, and no answer says whether they were */
   async #stepInTable<Action>(
     callId: CallId,
     decide: (known: CallRecord | undefined) => Step<Action>,
+    unclear: StepResult<Action>[] = [],
   ): Promise<StepResult<Action>> {
     const address = callRowAddress(callId);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -78,11 +126,20 @@ export class CallLedger {
       const { action, next } = decide(known);
       if (next === undefined) {
         if (known !== undefined) this.#remember(callId, known);
-        return { action, record: known, shared: true };
+        // What is in the way may be the claim that was written without an answer.
+        const own = unclear.find(({ record }) => stored && record && hasClaimsOf(stored, record));
+        return { action: own?.action ?? action, record: known, shared: true };
       }
-      if ((await this.#table.write(address, callRowValues(next), row?.etag)) !== undefined) {
-        this.#remember(callId, next);
-        return { action, record: next, shared: true };
+      const step = { action, record: next, shared: true };
+      try {
+        if ((await this.#table.write(address, callRowValues(next), row?.etag)) !== undefined) {
+          this.#unwritten.delete(callId);
+          this.#remember(callId, next);
+          return step;
+        }
+      } catch (error) {
+        unclear.push(step);
+        throw error;
       }
       await sleep(Math.random() * LONGEST_PAUSE_MS);
     }
@@ -98,7 +155,11 @@ export class CallLedger {
   #stepInMemory<Action>(callId: CallId, decide: (known: CallRecord | undefined) => Step<Action>): StepResult<Action> {
     const known = this.#remembered.get(callId);
     const { action, next } = decide(known);
-    if (next !== undefined) this.#remembered.set(callId, next);
-    return { action, record: next ?? known, shared: false };
+    if (next === undefined) return { action, record: known, shared: false };
+    const record = unshared(next, Date.now());
+    this.#remembered.set(callId, record);
+    this.#unwritten.add(callId);
+    this.#onUnwritten();
+    return { action, record, shared: false };
   }
 }

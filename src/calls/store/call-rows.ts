@@ -41,6 +41,7 @@ const callRowSchema = z.object({
   hangingUpAt: time,
   endedAt: time,
   disconnectedAt: time,
+  gapAt: time,
   code: z.number().int().optional(),
   subCode: z.number().int().optional(),
   reason: z.string().optional(),

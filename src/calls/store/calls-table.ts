@@ -14,8 +14,9 @@ import {
 
 // Short: a callee hears silence meanwhile. Long enough to fetch the process's first token.
 const DEADLINE_MS = 1_500;
-// After a request that was not answered in time, further requests fail at once for so long.
+// After two requests in a row that were not answered in time, further ones fail at once for so long. One alone may be bad luck.
 const FAIL_AFTER_DEADLINE_MS = 5_000;
+const MOST_MISSED = 2;
 // Nobody listens to silence while a notification is written or looked up.
 const PATIENT_DEADLINE_MS = 3_000;
 const ROWS_A_PAGE = 1_000;
@@ -34,6 +35,8 @@ const PATIENT: Bounds = { deadlineMs: PATIENT_DEADLINE_MS, failsFast: false };
 export class CallsTable implements Rows {
   readonly #client: () => TableClient;
   #failsUntil = 0;
+  /** Requests in a row that were not answered in time. */
+  #missed = 0;
 
   /** @param client without the SDK's retries, which take longer than a call can wait */
   constructor(client: () => TableClient) {
@@ -122,10 +125,12 @@ export class CallsTable implements Rows {
       try {
         const answer = await send(deadline);
         this.#failsUntil = 0;
+        this.#missed = 0;
         return answer;
       } catch (error) {
         if (deadline.aborted) {
-          this.#failsUntil = performance.now() + FAIL_AFTER_DEADLINE_MS;
+          this.#missed += 1;
+          if (this.#missed >= MOST_MISSED) this.#failsUntil = performance.now() + FAIL_AFTER_DEADLINE_MS;
           throw new RowsUnavailable('deadline');
         }
         const failure = readSdkError(error);

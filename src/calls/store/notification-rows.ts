@@ -56,6 +56,7 @@ const number = z.custom<PhoneNumber | MaskedNumber>(
 const attemptSchema = z.object({
   id: z.string(),
   claimedAt: z.number(),
+  resentAt: z.number().optional(),
   resent: z.number().optional(),
   callId: callId.optional(),
   placedAt: z.number().optional(),
@@ -64,6 +65,7 @@ const attemptSchema = z.object({
   code: z.number().optional(),
   subCode: z.number().optional(),
   reason: z.string().optional(),
+  isLost: z.boolean().optional(),
 });
 
 const attemptsSchema = z.array(attemptSchema);

@@ -107,6 +107,7 @@ describe('the ledger of calls', () => {
       hangingUpAt: 1_795_248_000_004,
       endedAt: 1_795_248_000_005,
       disconnectedAt: 1_795_248_000_006,
+      gapAt: 1_795_248_000_010,
       code: 400,
       subCode: 8_565,
       reason: 'speech refused',
@@ -144,31 +145,90 @@ describe('the ledger of calls', () => {
   });
 
   it('continues from memory when the table is back', async () => {
-    const prefix = ownTablesPrefix();
+    const { ledger, prefix, network } = unreliable();
     const callId = newCall();
-    const broken = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}calls`, {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-      additionalPolicies: [
-        {
-          position: 'perCall',
-          policy: {
-            name: 'outage',
-            sendRequest: (request, next) => (down ? Promise.reject(new Error('down')) : next(request)),
-          },
-        },
-      ],
-    });
-    let down = false;
-    const ledger = new CallLedger(new CallsTable(() => broken));
     await ledger.step(callId, steps.placed, SILENT);
-    down = true;
+    network.fails = () => 'not sent';
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'claimed', shared: false });
     await ledger.step(callId, steps.accepted, SILENT);
-    down = false;
+    network.fails = () => undefined;
     // The row still says `establishing`. This instance remembers more, and its next write brings the row up to date.
     expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'nothing' });
     expect(await ledger.step(callId, steps.over, SILENT)).toMatchObject({ action: 'claimed', shared: true });
     expect(await ledgerOn(prefix).step(callId, steps.connected, SILENT)).toMatchObject({ action: 'nothing' });
   });
+
+  it('writes what it did without the table when the table is back, although the call asks for nothing more', async () => {
+    const { ledger, prefix, network, unwritten } = unreliable();
+    const callId = newCall();
+    await ledger.step(callId, steps.placed, SILENT);
+    network.fails = () => 'not sent';
+    for (const step of [steps.connected, steps.accepted, steps.over, steps.hungUp]) {
+      await ledger.step<string>(callId, step, SILENT);
+    }
+    const told = unwritten.count;
+    expect(told).toBeGreaterThan(0);
+    expect((await ledger.writeAgain()).size).toBe(0);
+    expect(unwritten.count).toBeGreaterThan(told);
+    network.fails = () => undefined;
+    const known = { state: 'ended', playCompletedAt: expect.any(Number), gapAt: expect.any(Number) };
+    expect([...(await ledger.writeAgain())]).toEqual([[callId, expect.objectContaining(known)]]);
+    expect((await ledgerOn(prefix).read(callId, SILENT)).record).toMatchObject(known);
+    expect((await ledger.writeAgain()).size).toBe(0);
+  });
+
+  it.each(['not sent', 'answer lost'] as const)(
+    'does not act alone because of one bad request (%s): what another instance did is seen, and its own claim known again',
+    async (failure) => {
+      const { ledger, prefix, network } = unreliable();
+      const [callId, another] = [newCall(), newCall()];
+      await ledgerOn(prefix).step(callId, steps.connected, SILENT);
+      network.fails = once(failure, 'GET');
+      expect(await ledger.step(callId, steps.connected, SILENT)).toMatchObject({ action: 'wait', shared: true });
+
+      network.fails = once(failure, 'POST');
+      expect(await ledger.step(another, steps.connected, SILENT)).toMatchObject({ action: 'claimed', shared: true });
+      network.fails = once(failure, 'PUT');
+      expect(await ledger.step(another, steps.over, SILENT)).toMatchObject({ action: 'claimed', shared: true });
+      expect(await ledgerOn(prefix).step(another, steps.over, SILENT)).toMatchObject({ action: 'wait' });
+    },
+  );
 });
+
+/** What goes wrong with a request: it does not reach the table, or the table's answer gets lost. */
+type Failure = 'not sent' | 'answer lost' | undefined;
+
+const once = (failure: Failure, method: string) => {
+  let left = 1;
+  return (asked: string): Failure => (asked === method && left-- > 0 ? failure : undefined);
+};
+
+/** A ledger whose requests may fail. */
+const unreliable = () => {
+  const prefix = ownTablesPrefix();
+  const network = { fails: (_method: string): Failure => undefined };
+  const unwritten = { count: 0 };
+  const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}calls`, {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+    additionalPolicies: [
+      {
+        position: 'perCall',
+        policy: {
+          name: 'network',
+          sendRequest: async (request, next) => {
+            const failure = network.fails(request.method);
+            if (failure === 'not sent') throw new Error('not sent');
+            const answer = await next(request);
+            if (failure === 'answer lost') throw new Error('answer lost');
+            return answer;
+          },
+        },
+      },
+    ],
+  });
+  const ledger = new CallLedger(new CallsTable(() => client), () => {
+    unwritten.count += 1;
+  });
+  return { ledger, prefix, network, unwritten };
+};

@@ -139,7 +139,7 @@ describe('hostile callbacks', () => {
         expect((await stage.callback('AnomalyCallback', batch)).status).toBe(200);
       }
       expect(performance.now() - begun).toBeLessThan(60_000);
-      expect((await fetch(`${stage.url}/api/health`)).status).toBe(200);
+      expect((await stage.fetch(`${stage.url}/api/health`)).status).toBe(200);
       // One request to speak and one to hang up for each call, all refused: the simulator knows none of them.
       const asked = stage.acs.log().refused.map((refused) => refused.request);
       expect(new Set(asked).size).toBe(asked.length);

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { it } from 'vitest';
 
-import { messageOf, setStage } from './stage.ts';
+import { messageOf, setStage, type Stage } from './stage.ts';
 import { until } from './until.ts';
 
 // One call makes about 20 requests to the tables and to ACS.
 const MOST_REQUESTS = 30;
 
 /** Asks an instance to notify a number, always with the same key. */
-const ask = async (url: string, number: string) => {
+const ask = async (stage: Stage, url: string, number: string) => {
   const headers = { 'idempotency-key': number };
   const body = JSON.stringify({ channel: 'phone', alert_type: 'ConfirmedFire', recipients: [number] });
-  const answer = await fetch(`${url}/api/notifications`, { method: 'POST', headers, body });
+  const answer = await stage.fetch(`${url}/api/notifications`, { method: 'POST', headers, body });
   return { status: answer.status, id: /"notification_id":"([^"]+)"/.exec(await answer.text())?.[1] };
 };
 
@@ -30,7 +30,7 @@ it.concurrent.for(['before the request', 'before its answer'] as const)(
       const number = `+1206555${String(request).padStart(2, '0')}00`;
       let died = false;
       void victim.diesAt(request, death).then(() => (died = true));
-      const first = await ask(victim.url, number).catch(() => undefined);
+      const first = await ask(stage, victim.url, number).catch(() => undefined);
       await until(
         async () =>
           died ||
@@ -38,9 +38,9 @@ it.concurrent.for(['before the request', 'before its answer'] as const)(
         `the instance dies at its request ${request}`,
       );
       // Its caller got no answer: it asks again, twice, a second apart, and another instance answers.
-      const again = ask(survivor.url, number);
+      const again = ask(stage, survivor.url, number);
       await sleep(1_000);
-      const [second, third] = await Promise.all([again, ask(survivor.url, number)]);
+      const [second, third] = await Promise.all([again, ask(stage, survivor.url, number)]);
       expect([second.status, third.status]).toEqual([202, 202]);
       expect(new Set([second.id, third.id, first?.id ?? second.id]).size).toBe(1);
       asked.set(number, second.id);

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 
 import { startApp, testEnvironment } from '../../harness/app.ts';
+import { checkedFetch } from '../../harness/checked-fetch.ts';
 import { messageOf, setStage } from './stage.ts';
 
 it('calls only numbers that PHONE_ALLOWED_PREFIXES allows, by test calls too', async () => {
@@ -14,7 +15,7 @@ it('calls only numbers that PHONE_ALLOWED_PREFIXES allows, by test calls too', a
   expect(await stage.completed(answer.notification_id)).toMatchObject({
     recipients: [{}, { status: 'failed', attempts: [{ outcome: 'refused', reason: not }] }, {}],
   });
-  const testCall = await fetch(`${stage.url}/api/test-call`, { method: 'POST', body: '["+442071838750"]' });
+  const testCall = await stage.fetch(`${stage.url}/api/test-call`, { method: 'POST', body: '["+442071838750"]' });
   expect(testCall.status).toBe(502);
   expect(stage.callees().has('+442071838750')).toBe(false);
 });
@@ -32,7 +33,7 @@ it('places no more than CALLS_PER_DAY calls, whatever instances are asked at the
   expect(stage.logged('day limit reached')).toHaveLength(5);
 
   // One is left, for a test call just as well; after that there is none.
-  const testCall = () => fetch(`${stage.url}/api/test-call`, { method: 'POST', body: '["+12065559100"]' });
+  const testCall = () => stage.fetch(`${stage.url}/api/test-call`, { method: 'POST', body: '["+12065559100"]' });
   expect((await testCall()).status).toBe(202);
   const last = await testCall();
   expect(last.status).toBe(429);
@@ -55,8 +56,9 @@ it('runs without any ACS setting where the phone is off, and says so', async () 
   const environment = { SERVICE_NAME, TABLES_CONNECTION_STRING, TABLES_PREFIX, PHONE: 'off' };
   const app = await startApp({ environment });
   onTestFinished(() => app.stop());
-  expect((await fetch(`${app.url}/api/health`)).status).toBe(200);
-  expect((await fetch(`${app.url}/api/analytics/day`)).status).toBe(200);
+  const fetchChecked = await checkedFetch(app.url);
+  expect((await fetchChecked(`${app.url}/api/health`)).status).toBe(200);
+  expect((await fetchChecked(`${app.url}/api/analytics/day`)).status).toBe(200);
   const body = JSON.stringify({ channel: 'phone', alert_type: 'Custom', recipients: ['+12065550100'] });
   for (const [method, path] of [
     ['POST', 'notifications'],
@@ -64,7 +66,7 @@ it('runs without any ACS setting where the phone is off, and says so', async () 
     ['GET', 'notifications/fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de'],
     ['POST', 'AnomalyCallback'],
   ] as const) {
-    const answer = await fetch(`${app.url}/api/${path}`, { method, ...(method === 'POST' ? { body } : {}) });
+    const answer = await fetchChecked(`${app.url}/api/${path}`, { method, ...(method === 'POST' ? { body } : {}) });
     expect(answer.status, path).toBe(503);
     // By that the page tells it from storage that cannot answer now.
     expect(answer.headers.get('retry-after'), path).toBeNull();

@@ -15,6 +15,7 @@ import { findAlertType } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
 import { notificationAnswer } from '../../../src/http/notification-answer.ts';
 import { type AppOptions, ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
+import { type CheckedFetch, checkedFetch } from '../../harness/checked-fetch.ts';
 import { FrontDoor } from '../../harness/front-door.ts';
 import { Instance } from '../../harness/instances.ts';
 import { type Callee, calleesOf } from './callees.ts';
@@ -75,12 +76,15 @@ export class Stage {
   readonly apps: readonly Instance[];
   /** Undefined where there is one instance, or every instance gets every callback. */
   readonly frontDoor: FrontDoor | undefined;
+  /** For requests to the app: every answer must be as its OpenAPI document describes. */
+  readonly fetch: CheckedFetch;
   readonly #calls: TableClient;
 
-  constructor(acs: AcsSimulator, apps: readonly Instance[], frontDoor: FrontDoor | undefined, calls: TableClient) {
-    this.acs = acs;
-    this.apps = apps;
-    this.frontDoor = frontDoor;
+  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'fetch'>, calls: TableClient) {
+    this.acs = parts.acs;
+    this.apps = parts.apps;
+    this.frontDoor = parts.frontDoor;
+    this.fetch = parts.fetch;
     this.#calls = calls;
   }
 
@@ -111,7 +115,7 @@ export class Stage {
 
   /** Sends a notification and returns the answer. */
   async alert(alertType: string, recipients: readonly string[], headers: Readonly<Record<string, string>> = {}) {
-    const response = await fetch(`${this.url}/api/notifications`, {
+    const response = await this.fetch(`${this.url}/api/notifications`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients }),
@@ -122,7 +126,7 @@ export class Stage {
   /** Posts a callback as ACS would, with a good token unless another authorization is given. */
   async callback(path: string, body: unknown, authorization?: string | null): Promise<Response> {
     const bearer = authorization === undefined ? `Bearer ${await this.acs.signer.sign()}` : authorization;
-    return fetch(`${this.url}/api/${path}`, {
+    return this.fetch(`${this.url}/api/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(bearer === null ? {} : { authorization: bearer }) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -167,7 +171,7 @@ export class Stage {
 
   /** What `GET /api/notifications/{id}` answers, by any instance. */
   async notification(id = '', url = this.url): Promise<NotificationState> {
-    const response = await fetch(`${url}/api/notifications/${id}`);
+    const response = await this.fetch(`${url}/api/notifications/${id}`);
     assert.equal(response.status, 200);
     return notificationAnswer.parse(await response.json());
   }
@@ -283,7 +287,8 @@ export const setStage = async (
   const calls = TableClient.fromConnectionString(tablesConnectionString, `${prefix}calls`, {
     allowInsecureConnection: true,
   });
-  return new Stage(acs, apps, frontDoor, calls);
+  const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
+  return new Stage({ acs, apps, frontDoor, fetch: fetchChecked }, calls);
 };
 
 const hasAllEvents = ({ story }: CallStory): boolean =>

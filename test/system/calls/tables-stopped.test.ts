@@ -1,13 +1,16 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { it } from 'vitest';
 
 import { startAzurite } from '../../../infra/local/azurite.ts';
 import { messageOf, setStage } from './stage.ts';
 import { until } from './until.ts';
 
-it('speaks and hangs up when table storage stops during a call', async () => {
+it.concurrent('speaks and hangs up when table storage stops during a call', async ({ expect, onTestFinished }) => {
   const azurite = await startAzurite();
   onTestFinished(() => azurite.stop());
-  const stage = await setStage({ tablesConnectionString: azurite.connectionString, pace: { ringMs: 3_000 } });
+  const stage = await setStage(
+    { tablesConnectionString: azurite.connectionString, pace: { ringMs: 3_000 } },
+    onTestFinished,
+  );
   expect((await stage.alert('ConfirmedFire', ['+12065550600', '+12065550620'])).status).toBe(202);
   await azurite.stop();
   expect(stage.acs.log().calls.map((call) => call.state)).toEqual(['ringing', 'ringing']);
@@ -23,10 +26,10 @@ it('speaks and hangs up when table storage stops during a call', async () => {
   stage.endsWell();
 });
 
-it('calls when table storage is down from the start', async () => {
+it.concurrent('calls when table storage is down from the start', async ({ expect, onTestFinished }) => {
   const azurite = await startAzurite();
   await azurite.stop();
-  const stage = await setStage({ tablesConnectionString: azurite.connectionString });
+  const stage = await setStage({ tablesConnectionString: azurite.connectionString }, onTestFinished);
   const headers = { 'idempotency-key': 'once' };
   expect((await stage.alert('Anomaly', ['+12065550600'], headers)).status).toBe(202);
   const call = await stage.callEnds('+12065550600');

@@ -1,14 +1,13 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { startApp, testEnvironment } from '../../harness/app.ts';
-import { messageOf, setStage } from './stage.ts';
+import { messageOf, setStage, type Stage } from './stage.ts';
 
-const testCall = (url: string, numbers: readonly string[], query = '') =>
-  fetch(`${url}/api/test-call${query}`, { method: 'POST', body: JSON.stringify(numbers) });
+const testCall = async (stage: Stage, numbers: readonly string[], query = ''): Promise<Response> =>
+  stage.fetch(`${stage.url}/api/test-call${query}`, { method: 'POST', body: JSON.stringify(numbers) });
 
 it('places test calls in a debug build: of type Custom, or of the requested type', async () => {
   const stage = await setStage();
-  const answer = await testCall(stage.url, ['+12065550900', '+12065551900']);
+  const answer = await testCall(stage, ['+12065550900', '+12065551900']);
   expect(answer.status).toBe(202);
   expect(await answer.json()).toEqual({
     notification_id: expect.any(String),
@@ -17,7 +16,7 @@ it('places test calls in a debug build: of type Custom, or of the requested type
       { recipient: '+12065551900', status: 'placed', call_connection_id: expect.any(String) },
     ],
   });
-  expect((await testCall(stage.url, ['+12065552900'], '?alert_type=BurnJob')).status).toBe(202);
+  expect((await testCall(stage, ['+12065552900'], '?alert_type=BurnJob')).status).toBe(202);
 
   for (const [number, alertType] of [
     ['+12065550900', 'Custom'],
@@ -35,15 +34,14 @@ it('places test calls in a debug build: of type Custom, or of the requested type
 it('has the events of test calls sent to TEST_CALLBACK_BASE_URL', async () => {
   // Stands for a public address that forwards to this machine.
   const stage = await setStage({ environment: { TEST_CALLBACK_BASE_URL: 'http://127.0.0.1:9/tunnel/' } });
-  expect((await testCall(stage.url, ['+12065550900'])).status).toBe(202);
+  expect((await testCall(stage, ['+12065550900'])).status).toBe(202);
   expect(stage.callsTo('+12065550900')[0]?.callbackUri).toBe('http://127.0.0.1:9/tunnel/api/CustomCallback');
 });
 
 it('does not exist in a release build', async () => {
-  const app = await startApp({ bundle: 'release', environment: testEnvironment() });
-  onTestFinished(() => app.stop());
-  expect((await testCall(app.url, ['+12065550900'])).status).toBe(404);
+  const stage = await setStage({ bundle: 'release' });
+  expect((await testCall(stage, ['+12065550900'])).status).toBe(404);
   // POST /api/notifications does exist, and does not accept a test call's body.
-  const malformed = await fetch(`${app.url}/api/notifications`, { method: 'POST', body: '[]' });
+  const malformed = await stage.fetch(`${stage.url}/api/notifications`, { method: 'POST', body: '[]' });
   expect(malformed.status).toBe(400);
 });

@@ -91,7 +91,7 @@ describe.concurrent('every wait ends', { timeout: 90_000 }, () => {
     const [call] = stage.callsTo('+12065550318');
     const body = JSON.stringify([connectedEvent(call?.id ?? '')]);
     const authorization = `Bearer ${await stage.acs.signer.sign()}`;
-    const answer = await fetch(`${second?.url}/api/ReportOfFireCallback`, {
+    const answer = await stage.fetch(`${second?.url}/api/ReportOfFireCallback`, {
       method: 'POST',
       headers: { authorization },
       body,

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+
+import { scenarioOf } from '../../infra/local/acs-simulator/scenarios.ts';
+import { freshCallees } from '../../infra/local/demo/callees.ts';
+
+const SCENARIOS = ['answered', 'busy, then answered', 'no answer'];
+
+it('calls other numbers in every demo on one simulator, and the same happens to them', () => {
+  const called = new Set<string>();
+  for (let demo = 1; demo <= 50; demo += 1) {
+    const callees = freshCallees(called);
+    expect(callees.filter((number) => called.has(number))).toEqual([]);
+    expect(callees.map((number) => scenarioOf(number).name)).toEqual(SCENARIOS);
+    // Numbers like these belong to nobody.
+    expect(callees.every((number) => /^\+1[2-9]\d\d55501\d\d$/.test(number))).toBe(true);
+    for (const number of callees) called.add(number);
+  }
+});
+
+it('leaves out a demo of which only one number was called, and says when there are no more', () => {
+  expect(freshCallees(new Set(['+12065550106']))[0]).toBe('+12075550100');
+  const all = new Set(Array.from({ length: 800 }, (_, index) => `+1${String(206 + index)}5550100`));
+  expect(() => freshCallees(all)).toThrow('Start the service again');
+});
