@@ -1,27 +1,22 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
 import { activitySchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
-import { launchBrowser } from '../../../infra/browser.ts';
 import { FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
-import { startTarget, type Target, TODAY, YESTERDAY } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startTarget, TODAY, YESTERDAY } from './target.ts';
 
-let browser: Browser;
-let target: Target;
 let reader: Reader;
 
-beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+const stage = setBrowserStage(async () => startTarget());
 
 const open = async (search: string): Promise<void> => {
-  reader = await openPage(browser, { url: target.url, key: target.key, search, expectedErrors: FIRST_REFUSAL });
+  reader = await openPage(stage.browser, {
+    url: stage.target.url,
+    key: stage.target.key,
+    search,
+    expectedErrors: FIRST_REFUSAL,
+  });
   await reader.settled();
 };
 
@@ -48,7 +43,7 @@ describe('the address', () => {
     const { page } = reader;
     const today = await reader.figure('total_events').innerText();
     await page.getByRole('link', { name: 'Earlier day' }).click();
-    const { total_events } = z.parse(activitySchema, await target.ask(`analytics/day?date=${YESTERDAY}`));
+    const { total_events } = z.parse(activitySchema, await stage.target.ask(`analytics/day?date=${YESTERDAY}`));
     const yesterday = grouped(total_events);
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
     await page.getByRole('button', { name: 'Show all' }).click();
@@ -87,7 +82,7 @@ describe('the address', () => {
   });
 
   it('never keeps a key', async () => {
-    await open(`?date=${YESTERDAY}&code=${target.key}`);
+    await open(`?date=${YESTERDAY}&code=${stage.target.key}`);
 
     expect(search()).toBe(`?date=${YESTERDAY}`);
     await reader.page.getByRole('link', { name: 'Today' }).click();
@@ -98,9 +93,9 @@ describe('the address', () => {
 
 describe('a range that the service does not take', () => {
   it('is shown with the service’s own reason', async () => {
-    reader = await openPage(browser, {
-      url: target.url,
-      key: target.key,
+    reader = await openPage(stage.browser, {
+      url: stage.target.url,
+      key: stage.target.key,
       search: '?ts_utc_start=2020-01-01T00:00:00Z&ts_utc_end=2026-01-01T00:00:00Z',
       expectedErrors: /40[01] \(/,
     });

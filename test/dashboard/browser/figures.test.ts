@@ -1,36 +1,32 @@
-import type { Browser, Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Locator } from 'playwright-core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
 import { activitySchema, camerasSchema, seriesSchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
 import type { CameraCounts } from '../../../src/dashboard/browser/model/answers.ts';
 import { categoryRows, countOf, orderedCategories } from '../../../src/dashboard/browser/model/category-rows.ts';
-import { launchBrowser } from '../../../infra/browser.ts';
 import { cellsOf, FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
-import { startTarget, type Target, TODAY, YESTERDAY } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startTarget, TODAY, YESTERDAY } from './target.ts';
 
-let browser: Browser;
-let target: Target;
 let reader: Reader;
 
-beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startTarget()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+const stage = setBrowserStage(async () => startTarget());
 
 const open = async (search = ''): Promise<void> => {
-  reader = await openPage(browser, { url: target.url, key: target.key, search, expectedErrors: FIRST_REFUSAL });
+  reader = await openPage(stage.browser, {
+    url: stage.target.url,
+    key: stage.target.key,
+    search,
+    expectedErrors: FIRST_REFUSAL,
+  });
   await reader.settled();
 };
 
 afterEach(() => reader.leave());
 
 const ask = async <Answer>(path: string, schema: z.ZodMiniType<Answer>): Promise<Answer> =>
-  z.parse(schema, await target.ask(path));
+  z.parse(schema, await stage.target.ask(path));
 
 const periodEnds = async (): Promise<readonly (string | null)[]> =>
   Promise.all((await reader.page.locator('.period time').all()).map((time) => time.getAttribute('datetime')));

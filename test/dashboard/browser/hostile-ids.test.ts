@@ -1,37 +1,30 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { HOSTILE_IDS } from '../stand-in/believable-day.ts';
-import { launchBrowser } from '../../../infra/browser.ts';
 import { FIRST_REFUSAL, openPage, type Reader } from './reader.ts';
-import { startTarget, type Target, TODAY } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startTarget, TODAY } from './target.ts';
 
-let browser: Browser;
-let target: Target;
-
-beforeAll(async () => {
-  // No cameras but these: all of them are in the list at once.
-  [browser, target] = await Promise.all([launchBrowser(), startTarget({ days: [] })]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+// No cameras but these: all of them are in the list at once.
+const stage = setBrowserStage(async () => startTarget({ days: [] }));
 
 describe('ids that are markup, very long, or written from right to left', () => {
   describe('on one page, one after the other', () => {
     let reader: Reader;
 
     beforeAll(async () => {
-      reader = await openPage(browser, { url: target.url, key: target.key, expectedErrors: FIRST_REFUSAL });
+      reader = await openPage(stage.browser, {
+        url: stage.target.url,
+        key: stage.target.key,
+        expectedErrors: FIRST_REFUSAL,
+      });
     });
 
     afterAll(() => reader.leave());
 
     it.each(HOSTILE_IDS)('%s stays text, and is shown alone', async (id) => {
       const { page } = reader;
-      await page.goto(`${target.url}/api/dashboard`);
+      await page.goto(`${stage.target.url}/api/dashboard`);
       await page
         .getByRole('table', { name: /^Busiest/ })
         .locator('bdi')
@@ -52,9 +45,9 @@ describe('ids that are markup, very long, or written from right to left', () => 
   });
 
   it('do not widen a page of 360 pixels', async () => {
-    const reader = await openPage(browser, {
-      url: target.url,
-      key: target.key,
+    const reader = await openPage(stage.browser, {
+      url: stage.target.url,
+      key: stage.target.key,
       search: `?date=${TODAY}&camera_id=${'x'.repeat(128)}`,
       browser: { viewport: { width: 360, height: 740 } },
       expectedErrors: FIRST_REFUSAL,

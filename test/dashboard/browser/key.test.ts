@@ -1,25 +1,14 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { launchBrowser } from '../../../infra/browser.ts';
 import { FIRST_REFUSAL, openPage } from './reader.ts';
-import { startStandIn, startTarget, type Target } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startStandIn, startTarget } from './target.ts';
 
-let browser: Browser;
-let target: Target;
-
-beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startTarget({ days: [] })]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+const stage = setBrowserStage(async () => startTarget({ days: [] }));
 
 describe('the key', () => {
   it('is asked for with one question, before anything is shown', async () => {
-    const reader = await openPage(browser, { url: target.url, expectedErrors: FIRST_REFUSAL });
+    const reader = await openPage(stage.browser, { url: stage.target.url, expectedErrors: FIRST_REFUSAL });
     const { page } = reader;
     await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
 
@@ -30,7 +19,11 @@ describe('the key', () => {
   });
 
   it('that is wrong is told, and the next one is tried', async () => {
-    const reader = await openPage(browser, { url: target.url, key: 'wrong-key', expectedErrors: FIRST_REFUSAL });
+    const reader = await openPage(stage.browser, {
+      url: stage.target.url,
+      key: 'wrong-key',
+      expectedErrors: FIRST_REFUSAL,
+    });
     const { page } = reader;
     await page.getByRole('alert').getByText('The service did not accept this key.').waitFor();
 
@@ -39,7 +32,7 @@ describe('the key', () => {
     await page.getByLabel('Function key').fill('no key – at all');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('letters, digits and signs').waitFor();
-    await page.getByLabel('Function key').fill(`  ${target.key} `);
+    await page.getByLabel('Function key').fill(`  ${stage.target.key} `);
     await page.getByRole('button', { name: 'Open' }).click();
     await reader.settled();
 
@@ -48,11 +41,11 @@ describe('the key', () => {
   });
 
   it('is kept for this tab only, and never part of an address', async () => {
-    const reader = await openPage(browser, { url: target.url, expectedErrors: FIRST_REFUSAL });
+    const reader = await openPage(stage.browser, { url: stage.target.url, expectedErrors: FIRST_REFUSAL });
     const { page } = reader;
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
-    await page.getByLabel('Function key').fill(target.key);
+    await page.getByLabel('Function key').fill(stage.target.key);
     await page.keyboard.press('Enter');
     await reader.settled();
     await page.getByRole('link', { name: 'Earlier day' }).click();
@@ -61,20 +54,24 @@ describe('the key', () => {
     await reader.settled();
 
     expect(addresses.length).toBeGreaterThan(8);
-    expect(addresses.filter((address) => address.includes(target.key))).toEqual([]);
-    expect(addresses.filter((address) => !address.startsWith(`${target.url}/api/`))).toEqual([]);
-    expect(page.url()).not.toContain(target.key);
+    expect(addresses.filter((address) => address.includes(stage.target.key))).toEqual([]);
+    expect(addresses.filter((address) => !address.startsWith(`${stage.target.url}/api/`))).toEqual([]);
+    expect(page.url()).not.toContain(stage.target.key);
     expect(await page.evaluate('localStorage.length')).toBe(0);
     expect(await page.context().cookies()).toEqual([]);
 
     const other = await page.context().newPage();
-    await other.goto(`${target.url}/api/dashboard`);
+    await other.goto(`${stage.target.url}/api/dashboard`);
     await other.getByLabel('Function key').waitFor();
     await reader.leave();
   });
 
   it('can be forgotten; what it showed is gone', async () => {
-    const reader = await openPage(browser, { url: target.url, key: target.key, expectedErrors: FIRST_REFUSAL });
+    const reader = await openPage(stage.browser, {
+      url: stage.target.url,
+      key: stage.target.key,
+      expectedErrors: FIRST_REFUSAL,
+    });
     const { page } = reader;
     await reader.settled();
     await page.getByRole('button', { name: 'Forget the key' }).click();
@@ -89,7 +86,7 @@ describe('the key', () => {
 
   it('that is not taken any more is asked for again; what is shown stays', async () => {
     const { service, close } = await startStandIn('first-key');
-    const reader = await openPage(browser, { url: service.url, key: 'first-key', expectedErrors: FIRST_REFUSAL });
+    const reader = await openPage(stage.browser, { url: service.url, key: 'first-key', expectedErrors: FIRST_REFUSAL });
     await reader.settled();
     service.key = 'second-key';
     await reader.page.getByRole('button', { name: 'Refresh' }).click();

@@ -1,29 +1,19 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
-import { launchBrowser } from '../../../infra/browser.ts';
 import { openPage, type Reader } from './reader.ts';
-import { startTarget, type Target, TODAY } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startTarget, TODAY } from './target.ts';
 
-let browser: Browser;
-let target: Target;
 let reader: Reader;
 
 /** Without a key at first; while the service is stopped, nothing answers. */
 const EXPECTED = /401 \(Unauthorized\)|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/;
 
-beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startTarget({ days: [TODAY] })]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+const stage = setBrowserStage(async () => startTarget({ days: [TODAY] }));
 
 beforeEach(async () => {
-  reader = await openPage(browser, { url: target.url, key: target.key, expectedErrors: EXPECTED });
+  reader = await openPage(stage.browser, { url: stage.target.url, key: stage.target.key, expectedErrors: EXPECTED });
   await reader.settled();
 });
 
@@ -42,7 +32,7 @@ let frames = 0;
 
 const recordOne = (): Promise<void> => {
   frames += 1;
-  return target.record([
+  return stage.target.record([
     {
       event_id: `live-${frames}`,
       camera_id: `new-camera-${frames}`,
@@ -77,7 +67,7 @@ describe('the page', () => {
     });
     await reader.page.evaluate(`
       window.changes = [];
-      new MutationObserver((records) => changes.push(...records.map((record) => record.target.nodeName)))
+      new MutationObserver((records) => changes.push(...records.map((record) => record.stage.target.nodeName)))
         .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true, attributes: true });
     `);
     await nextRound();
@@ -118,7 +108,7 @@ describe('the page', () => {
     const { page } = reader;
     const figure = await reader.figure('total_events').innerText();
     const lastAnswer = (await updated()).replace('Updated ', '');
-    await target.stop();
+    await stage.target.stop();
     await page.clock.fastForward(PACE.live);
     await page.getByText('The service does not answer.').waitFor();
 
@@ -129,7 +119,7 @@ describe('the page', () => {
     expect(await reader.figure('total_events').innerText()).toBe(figure);
     expect(await updated()).toBe(`Updated ${lastAnswer}`);
 
-    await target.start();
+    await stage.target.start();
     await recordOne();
     await page.clock.fastForward(PACE.slowestRetry);
     await expect.poll(async () => number(await reader.figure('total_events').innerText())).toBe(number(figure) + 1);

@@ -1,28 +1,17 @@
 import { get, type IncomingHttpHeaders } from 'node:http';
 
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { launchBrowser } from '../../../infra/browser.ts';
 import { grouped } from './reader.ts';
-import { startService, type Target, YESTERDAY } from './target.ts';
+import { setBrowserStage } from './stage.ts';
+import { startService, YESTERDAY } from './target.ts';
 
-let browser: Browser;
-let target: Target;
-
-beforeAll(async () => {
-  [browser, target] = await Promise.all([launchBrowser(), startService(undefined, { days: [YESTERDAY] })]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await target.close();
-});
+const stage = setBrowserStage(async () => startService(undefined, { days: [YESTERDAY] }));
 
 it('sends under 150 KB over the wire, in one answer', async () => {
   const { headers, bytes } = await new Promise<{ headers: IncomingHttpHeaders; bytes: number }>((resolve, reject) => {
-    get(`${target.url}/api/dashboard`, { headers: { 'accept-encoding': 'gzip, deflate, br' } }, (response) => {
+    get(`${stage.target.url}/api/dashboard`, { headers: { 'accept-encoding': 'gzip, deflate, br' } }, (response) => {
       let received = 0;
       response.on('data', (chunk: Buffer) => (received += chunk.byteLength));
       response.on('end', () => resolve({ headers: response.headers, bytes: received }));
@@ -33,10 +22,10 @@ it('sends under 150 KB over the wire, in one answer', async () => {
   expect(bytes).toBeGreaterThan(10_000);
   expect(bytes).toBeLessThan(150_000);
 
-  const page = await browser.newPage();
+  const page = await stage.browser.newPage();
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-  await page.goto(`${target.url}/api/dashboard`);
+  await page.goto(`${stage.target.url}/api/dashboard`);
   await page.getByText(/^Updated /).waitFor();
 
   expect(asked.filter((path) => !/^\/api\/(analytics|notifications)/.test(path))).toEqual(['/api/dashboard']);
@@ -54,15 +43,15 @@ const WATCH_FIRST_FIGURE = `
 `;
 
 it('shows the first figures within a second of the navigation', async () => {
-  const answer = await target.ask(`analytics/day?date=${YESTERDAY}`);
+  const answer = await stage.target.ask(`analytics/day?date=${YESTERDAY}`);
   const { total_events } = z.object({ total_events: z.number() }).parse(answer);
   const taken: number[] = [];
   for (let visit = 0; visit < 5; visit += 1) {
     // Another context each time: nothing is in a cache.
-    const context = await browser.newContext();
+    const context = await stage.browser.newContext();
     const page = await context.newPage();
     await page.addInitScript(WATCH_FIRST_FIGURE);
-    await page.goto(`${target.url}/api/dashboard?date=${YESTERDAY}`);
+    await page.goto(`${stage.target.url}/api/dashboard?date=${YESTERDAY}`);
     await page
       .locator('[data-fact="total_events"]')
       .filter({ hasText: new RegExp(`^${grouped(total_events)}$`) })
