@@ -185,7 +185,7 @@ describe('a day that is closed while instances record, interleaved at every stor
         if (played.told.refused > 0) refused += 1;
         if (played.told.counted.length > 1) counted += 1;
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 6_000 },
+      { numRuns: 500, interruptAfterTimeLimit: 15_000 },
     );
     expect(refused, 'events come too late').toBeGreaterThan(5);
     expect(counted, 'events come in time').toBeGreaterThan(5);
@@ -200,7 +200,7 @@ describe('a day that is closed while instances record, interleaved at every stor
         await expectRight(played);
         if (played.told.refused > 0) refused += 1;
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 6_000 },
+      { numRuns: 500, interruptAfterTimeLimit: 15_000 },
     );
     expect(refused, 'events come too late').toBeGreaterThan(5);
   }, 60_000);

@@ -200,7 +200,7 @@ describe('instances that record and readers, interleaved at every storage reques
         if (played.stripes > 1) striped += 1;
         await expectRight(story, played);
       }),
-      { numRuns: 300, interruptAfterTimeLimit: 6_000 },
+      { numRuns: 1_000, interruptAfterTimeLimit: 12_000 },
     );
     expect(striped, 'the model has several stripes').toBeGreaterThan(5);
   }, 60_000);
@@ -213,7 +213,7 @@ describe('instances that record and readers, interleaved at every storage reques
         if (played.stripes > 1) striped += 1;
         await expectRight(story, played);
       }),
-      { numRuns: 300, interruptAfterTimeLimit: 6_000 },
+      { numRuns: 1_000, interruptAfterTimeLimit: 12_000 },
     );
     expect(striped, 'the model has several stripes').toBeGreaterThan(5);
   }, 60_000);
