@@ -10,8 +10,9 @@ import type { Prepared, TransactionWriter } from './transaction-writer.ts';
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-const CONFLICT_BASE_MS = 5;
-const CONFLICT_MAX_MS = 60;
+// Short: whoever meets another writer moves, and waits for nobody. The chance in the pause keeps those apart who move at the same time.
+const CONFLICT_BASE_MS = 2;
+const CONFLICT_MAX_MS = 20;
 // Another process must add a category between the reads of each of these tries: after so many the rows are damaged.
 const STALE_TRIES = 5;
 
