@@ -32,6 +32,9 @@ export type Created =
   /** So many of the day's calls are left, which is not enough. */
   | { readonly callsLeft: number };
 
+/** A step, and the recipient after it. */
+type Changed<Action> = RecipientStep<Action> & { readonly recipient: Recipient };
+
 /** The `Idempotency-Key` of a new notification and what it is for. */
 export interface KeyUse {
   readonly keyHash: string;
@@ -128,15 +131,8 @@ export class NotificationStore {
     id: NotificationId,
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
-  ): Promise<(RecipientStep<Action> & { readonly recipient: Recipient }) | undefined> {
-    return untilCommitted(async () => {
-      const known = await readRecipient(this.#rows, id, index);
-      if (known === undefined) return undefined;
-      const step = decide(known.recipient);
-      if (step.next === undefined) return { ...step, recipient: known.recipient };
-      const isDone = await this.#commit(replaceRecipient(id, known, step.next));
-      return isDone ? { ...step, recipient: step.next } : 'conflict';
-    });
+  ): Promise<Changed<Action> | undefined> {
+    return this.#changeRecipient<Action>(id, index, decide, async () => []);
   }
 
   /** As `update`, but a call that is not reserved yet is counted among the day's in the same commit. */
@@ -145,16 +141,28 @@ export class NotificationStore {
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
     now: number,
-  ): Promise<(RecipientStep<Action | 'no calls left'> & { readonly recipient: Recipient }) | undefined> {
+  ): Promise<Changed<Action | 'no calls left'> | undefined> {
+    return this.#changeRecipient(id, index, decide, async (from, to) => {
+      const reserved = await reserveCalls(this.#rows, to.reserved && !from.reserved ? 1 : 0, this.#rules, now);
+      return 'callsLeft' in reserved ? 'no calls left' : reserved.changes;
+    });
+  }
+
+  /** @param furtherChanges what is to be committed with the step, or why it may not be taken */
+  async #changeRecipient<Action, Refusal extends string = never>(
+    id: NotificationId,
+    index: number,
+    decide: (recipient: Recipient) => RecipientStep<Action>,
+    furtherChanges: (from: Recipient, to: Recipient) => Promise<readonly RowChange[] | Refusal>,
+  ): Promise<Changed<Action | Refusal> | undefined> {
     return untilCommitted(async () => {
       const known = await readRecipient(this.#rows, id, index);
       if (known === undefined) return undefined;
       const step = decide(known.recipient);
       if (step.next === undefined) return { ...step, recipient: known.recipient };
-      const calls = step.next.reserved && !known.recipient.reserved ? 1 : 0;
-      const reserved = await reserveCalls(this.#rows, calls, this.#rules, now);
-      if ('callsLeft' in reserved) return { action: 'no calls left', recipient: known.recipient };
-      const isDone = await this.#commit([...replaceRecipient(id, known, step.next), ...reserved.changes]);
+      const more = await furtherChanges(known.recipient, step.next);
+      if (typeof more === 'string') return { action: more, recipient: known.recipient };
+      const isDone = await this.#commit([...replaceRecipient(id, known, step.next), ...more]);
       return isDone ? { ...step, recipient: step.next } : 'conflict';
     });
   }
