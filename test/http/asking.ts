@@ -60,8 +60,6 @@ export interface TestedProblem {
   readonly detail: string;
   readonly fields: readonly string[];
   readonly indices: readonly number[];
-  /** The same in order: each names a field or an index. */
-  readonly errors: readonly object[];
   /** What it says about each of them, joined. */
   readonly details: string;
 }
@@ -77,7 +75,6 @@ export const problemOf = ({ status, headers, body }: Answer): TestedProblem => {
     detail: problem.detail,
     fields: errors.flatMap((error) => ('field' in error ? [error.field] : [])),
     indices: errors.flatMap((error) => ('index' in error ? [error.index] : [])),
-    errors,
     details: errors.map(({ detail }) => detail).join('; '),
   };
 };

@@ -42,13 +42,12 @@ const handlers = {
   'test-call': testCall({ ...phone, callbackBaseUrl: undefined }).handler,
 };
 
-const post = async (path: keyof typeof handlers, body: unknown, query = '') =>
-  problemOf(
-    await ask(handlers[path], `/api/${path}${query}`, {
-      method: 'POST',
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    }),
-  );
+const post = async (path: keyof typeof handlers, body: unknown, query = '') => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const problem = problemOf(await ask(handlers[path], `/api/${path}${query}`, { method: 'POST', body: text }));
+  const errors = [...problem.fields.map((field) => ({ field })), ...problem.indices.map((index) => ({ index }))];
+  return { ...problem, errors };
+};
 
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
 
