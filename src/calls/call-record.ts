@@ -112,21 +112,19 @@ export const connected = (known: CallRecord | undefined, details: CallDetails, n
   return isFresh(known.playingAt, now) ? { action: 'wait' } : { next: { ...known, playingAt: now }, action: 'claimed' };
 };
 
+// Taken down in every state: it tells what the callee heard.
+const noted = (known: CallRecord | undefined, news: Partial<CallRecord>, isKnown: boolean): Step<'nothing'> => {
+  if (known === undefined) return NOTHING;
+  return isKnown ? NEVER : { next: { ...known, ...news }, action: 'nothing' };
+};
+
 /** The line accepted the message. */
 export const playAccepted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known === undefined
-    ? NOTHING
-    : known.playAcceptedAt === undefined
-      ? { next: { ...known, playAcceptedAt: now }, action: 'nothing' }
-      : NEVER;
+  noted(known, { playAcceptedAt: now }, known?.playAcceptedAt !== undefined);
 
-/** The line reports that it speaks the message. Taken down in every state: it tells what the callee heard. */
+/** The line reports that it speaks the message. */
 export const playStarted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known === undefined
-    ? NOTHING
-    : known.playStartedAt === undefined
-      ? { next: { ...known, playStartedAt: now }, action: 'nothing' }
-      : NEVER;
+  noted(known, { playStartedAt: now }, known?.playStartedAt !== undefined);
 
 /** Why a line is hung up. */
 export interface Ending extends CallResult {
