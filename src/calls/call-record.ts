@@ -72,7 +72,7 @@ const NOTHING = { action: 'nothing' } as const;
 const NEVER = { action: 'nothing', never: true } as const;
 
 /** Whether anybody has ever claimed to speak or to hang up: then the call is past every claim before. */
-const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean =>
+export const wasTaken = ({ playingAt, hangingUpAt }: CallRecord): boolean =>
   playingAt !== undefined || hangingUpAt !== undefined;
 
 /** Whether two records tell of the same claims: their times tell claims apart. */
@@ -112,21 +112,19 @@ export const connected = (known: CallRecord | undefined, details: CallDetails, n
   return isFresh(known.playingAt, now) ? { action: 'wait' } : { next: { ...known, playingAt: now }, action: 'claimed' };
 };
 
+// Taken down in every state: it tells what the callee heard.
+const noted = (known: CallRecord | undefined, news: Partial<CallRecord>, isKnown: boolean): Step<'nothing'> => {
+  if (known === undefined) return NOTHING;
+  return isKnown ? NEVER : { next: { ...known, ...news }, action: 'nothing' };
+};
+
 /** The line accepted the message. */
 export const playAccepted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known === undefined
-    ? NOTHING
-    : known.playAcceptedAt === undefined
-      ? { next: { ...known, playAcceptedAt: now }, action: 'nothing' }
-      : NEVER;
+  noted(known, { playAcceptedAt: now }, known?.playAcceptedAt !== undefined);
 
-/** The line reports that it speaks the message. Taken down in every state: it tells what the callee heard. */
+/** The line reports that it speaks the message. */
 export const playStarted = (known: CallRecord | undefined, now: number): Step<'nothing'> =>
-  known === undefined
-    ? NOTHING
-    : known.playStartedAt === undefined
-      ? { next: { ...known, playStartedAt: now }, action: 'nothing' }
-      : NEVER;
+  noted(known, { playStartedAt: now }, known?.playStartedAt !== undefined);
 
 /** Why a line is hung up. */
 export interface Ending extends CallResult {
@@ -252,46 +250,3 @@ export const unshared = (record: CallRecord, now: number): CallRecord => ({ ...r
 
 const isFresh = (since: number | undefined, now: number): boolean =>
   since !== undefined && now - since < CLAIM_LEASE_MS;
-
-/** How far a call has come. An end that was reported before anybody spoke or hung up may still turn out wrong. */
-const advance = (record: CallRecord): number => {
-  if (record.state === 'ended') return wasTaken(record) ? 4 : 1;
-  return { establishing: 0, playing: 2, hanging_up: 3 }[record.state];
-};
-
-/**
- * The most advanced of two records of one call, with what either knows besides. What is remembered from an outage of the table may be ahead
- * of the table, or may know an event that the table does not.
- *
- * @param one wins where both are as far: the table's
- */
-export const mostAdvanced = (one: CallRecord | undefined, other: CallRecord | undefined): CallRecord | undefined => {
-  if (one === undefined || other === undefined) return one ?? other;
-  const [ahead, behind] = advance(other) > advance(one) ? [other, one] : [one, other];
-  const playingAt = ahead.playingAt ?? behind.playingAt;
-  const known: CallRecord = {
-    ...ahead,
-    recipient: ahead.recipient ?? behind.recipient,
-    attempt: ahead.attempt ?? behind.attempt,
-    placedAt: ahead.placedAt ?? behind.placedAt,
-    playingAt,
-    playAcceptedAt: ahead.playAcceptedAt ?? behind.playAcceptedAt,
-    playStartedAt: ahead.playStartedAt ?? behind.playStartedAt,
-    playCompletedAt: ahead.playCompletedAt ?? behind.playCompletedAt,
-    playFailedAt: ahead.playFailedAt ?? behind.playFailedAt,
-    gapAt: ahead.gapAt ?? behind.gapAt,
-  };
-  const { disconnectedAt } = behind;
-  // An end from before somebody answered was not one.
-  if (ahead.disconnectedAt !== undefined || disconnectedAt === undefined || disconnectedAt < (playingAt ?? 0))
-    return known;
-  const endedAt = ahead.endedAt ?? behind.endedAt;
-  return {
-    ...known,
-    state: 'ended',
-    disconnectedAt,
-    endedAt,
-    code: ahead.code ?? behind.code,
-    subCode: ahead.subCode ?? behind.subCode,
-  };
-};

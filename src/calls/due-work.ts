@@ -6,9 +6,9 @@ import { errorKind } from './call-log.ts';
 import { type CallOutcome, outcomeOf } from './call-outcome.ts';
 import type { LinePause } from './line-pause.ts';
 import type { Notification } from './notification.ts';
-import * as person from './recipient.ts';
 import type { PhoneLine } from './phone-line.ts';
 import type { Reaching } from './reaching.ts';
+import { currentAttempt } from './recipient-state.ts';
 import type { Due } from './store/due-rows.ts';
 import type { NotificationStore } from './store/notification-store.ts';
 import type { NotificationStores } from './store/notification-stores.ts';
@@ -83,7 +83,7 @@ export class DueWork {
   async #runStore(store: NotificationStore, end: number, log: Log): Promise<void> {
     let due: readonly Due[];
     try {
-      due = await store.due(Date.now());
+      due = await store.dueList.until(Date.now());
     } catch (error) {
       this.#failed(error, undefined, log);
       return;
@@ -121,13 +121,13 @@ export class DueWork {
       case 'dial': {
         if (this.#parts.pause.isOn(Date.now())) return;
         const notification = await notificationOf(due.notificationId);
-        if (notification === undefined) await store.drop(due);
+        if (notification === undefined) await store.dueList.drop(due);
         else await this.#parts.reaching.dial({ notification, index: due.index }, due.at, log);
         return;
       }
       case 'look': {
         const notification = await notificationOf(due.notificationId);
-        if (notification === undefined) await store.drop(due);
+        if (notification === undefined) await store.dueList.drop(due);
         else await this.#look(store, notification, due.index, log);
         return;
       }
@@ -136,24 +136,24 @@ export class DueWork {
         return;
       case 'call': {
         const found = await this.#parts.flow.lookAfter(due.callId, log);
-        if (found === 'no record') await store.drop(due);
-        else if (found === 'unreadable') await store.moveCall(due, later(0));
-        else await store.moveCall(due, found.overdueAt === undefined ? undefined : later(found.overdueAt));
+        if (found === 'no record') await store.dueList.drop(due);
+        else if (found === 'unreadable') await store.dueList.moveCall(due, later(0));
+        else await store.dueList.moveCall(due, found.overdueAt === undefined ? undefined : later(found.overdueAt));
         return;
       }
       case 'expired_notification':
       case 'expired_call':
       case 'expired_day':
-        await store.deleteExpired(due);
+        await store.dueList.deleteExpired(due);
     }
   }
 
   /** A recipient of whose call nothing was heard. */
   async #look(store: NotificationStore, notification: Notification, index: number, log: Log): Promise<void> {
     const { reaching, flow, line } = this.#parts;
-    if ((await reaching.lookAfterOrder({ notification, index }, log)) !== 'call') return;
+    if ((await reaching.lookAfterCallRequest({ notification, index }, log)) !== 'call') return;
     const recipient = (await store.read(notification.id))?.recipients[index];
-    const attempt = recipient && person.currentAttempt(recipient);
+    const attempt = recipient && currentAttempt(recipient);
     if (attempt?.callId === undefined) return;
     const ref = { notificationId: notification.id, index, attemptId: attempt.id };
     const found = await flow.lookAfter(attempt.callId, log);

@@ -32,7 +32,7 @@ export class LinePause {
   }
 
   /**
-   * A call was accepted. Only an order that was sent after the last one was throttled tells that a line is free.
+   * A call was accepted. Only a request that was sent after the last one was throttled tells that a line is free.
    *
    * @param sentAt in milliseconds since 1970
    */

@@ -2,7 +2,7 @@ import type { AlertTypeName } from './alert-types.ts';
 import type { CallRecord } from './call-record.ts';
 import type { NotificationId } from './notification-id.ts';
 import { maskPhoneNumber, type MaskedNumber, type PhoneNumber } from './phone-number.ts';
-import { type Attempt, currentAttempt, isFinal, type Recipient } from './recipient.ts';
+import { type Attempt, currentAttempt, isFinal, type Recipient } from './recipient-state.ts';
 
 /** A request to tell people something. Times are in milliseconds since 1970. */
 export interface Notification {

@@ -20,9 +20,10 @@ import {
 import { newNotificationId, type NotificationId } from './notification-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
 import type { Reaching } from './reaching.ts';
-import { currentAttempt, type Recipient } from './recipient.ts';
+import { currentAttempt, type Recipient } from './recipient-state.ts';
 import type { CallLedger } from './store/call-ledger.ts';
-import { type Created, endOfDay, type KeyUse } from './store/notification-store.ts';
+import { endOfDay } from './store/day-calls.ts';
+import type { Created, KeyUse } from './store/notification-store.ts';
 import type { NotificationStores } from './store/notification-stores.ts';
 import { RowsUnavailable } from './store/rows.ts';
 

@@ -11,9 +11,9 @@ import type { PhoneNumber } from './phone-number.ts';
 export interface PhoneLine {
   /**
    * Places a call, within {@link LONGEST_REQUEST_MS}. What becomes of it is posted to the alert type's callback path,
-   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same order again places no second call.
+   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call.
    */
-  call(order: CallOrder): Promise<CallId>;
+  call(request: CallRequest): Promise<CallId>;
 
   /**
    * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
@@ -27,13 +27,13 @@ export interface PhoneLine {
   hangUp(callId: CallId): Promise<void>;
 }
 
-/** An order to call somebody. */
-export interface CallOrder {
+/** A request to call somebody. */
+export interface CallRequest {
   readonly number: PhoneNumber;
   readonly alertType: AlertType;
-  /** Comes back with every event of the call. Its id makes the order one order, however often it is sent. */
+  /** Comes back with every event of the call. Its id makes the request one request, however often it is sent. */
   readonly attempt: AttemptRef;
-  /** When the order was first given, in milliseconds since 1970. */
+  /** When the request was first sent, in milliseconds since 1970. */
   readonly firstSentAt: number;
   /** The base of the callback paths, without a slash at its end; undefined: the line's own. */
   readonly callbackBaseUrl?: string | undefined;

@@ -9,7 +9,7 @@ import type { PhoneLine } from './phone-line.ts';
 import { Reaching } from './reaching.ts';
 import type { ReachRules } from './recipient.ts';
 import { CallLedger } from './store/call-ledger.ts';
-import type { StoreRules } from './store/notification-store.ts';
+import type { StoreRules } from './store/day-calls.ts';
 import { NotificationStores } from './store/notification-stores.ts';
 import type { Rows } from './store/rows.ts';
 

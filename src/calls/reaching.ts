@@ -6,7 +6,7 @@ import { findAlertType } from './alert-types.ts';
 import type { AttemptRef } from './call-context.ts';
 import type { CallOwners } from './call-flow.ts';
 import type { CallId } from './call-id.ts';
-import { errorKind, failureFields, recipientFields } from './call-log.ts';
+import { errorKind, failureFields, logAttempt, logRecipient, recipientFields } from './call-log.ts';
 import { type CallOutcome, outcomeOf } from './call-outcome.ts';
 import { type CallRecord, placed as callPlaced } from './call-record.ts';
 import type { LinePause } from './line-pause.ts';
@@ -14,8 +14,9 @@ import type { Notification } from './notification.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { isMaskedNumber, maskPhoneNumber } from './phone-number.ts';
 import * as person from './recipient.ts';
+import { attemptOf, isFinal, type Recipient } from './recipient-state.ts';
 import type { CallLedger } from './store/call-ledger.ts';
-import { endOfDay } from './store/notification-store.ts';
+import { endOfDay } from './store/day-calls.ts';
 import type { NotificationStores } from './store/notification-stores.ts';
 import { RowsUnavailable } from './store/rows.ts';
 
@@ -68,7 +69,7 @@ export class Reaching implements CallOwners {
     const claimed = await store.claim(notification.id, index, (known) => person.claim(known, attemptId, now), now);
     switch (claimed?.action) {
       case 'claimed':
-        await this.#order({ notification, index }, ref, claimed.recipient, queuedAt, log);
+        await this.#requestCall({ notification, index }, ref, claimed.recipient, queuedAt, log);
         return;
       case 'given up':
         await this.#settled(ref, claimed.recipient, log);
@@ -84,8 +85,8 @@ export class Reaching implements CallOwners {
     }
   }
 
-  /** Looks after an order that nobody has answered for: its claim has run out, or the answer was unclear. */
-  async lookAfterOrder({ notification, index }: RecipientOf, log: Log): Promise<person.Look> {
+  /** Looks after a call request whose answer nobody has written down: its claim has run out, or the answer was unclear. */
+  async lookAfterCallRequest({ notification, index }: RecipientOf, log: Log): Promise<person.Look> {
     const now = Date.now();
     const looked = await this.#parts.stores
       .of(notification.id)
@@ -95,9 +96,9 @@ export class Reaching implements CallOwners {
     const ref: AttemptRef = { notificationId: notification.id, index, attemptId: attempt.id };
     if (looked.action === 'resend') {
       log.warn('call request unclear', { ...recipientFields(ref), attempt: looked.recipient.attempts.length });
-      await this.#order({ notification, index }, ref, looked.recipient, now, log);
+      await this.#requestCall({ notification, index }, ref, looked.recipient, now, log);
     } else if (looked.action === 'ended') {
-      this.#logAttempt(ref, looked.recipient, attempt, log);
+      logAttempt(ref, looked.recipient, attempt, log);
       await this.#settled(ref, looked.recipient, log);
     }
     this.#ringFor(looked.recipient);
@@ -122,7 +123,7 @@ export class Reaching implements CallOwners {
         (await store?.update(ref.notificationId, ref.index, (recipient) =>
           person.answered(recipient, ref.attemptId, callId, overAt),
         ));
-      if (step?.action !== 'owned') await this.#parts.stores.table.watchCall(callId, overAt);
+      if (step?.action !== 'owned') await this.#parts.stores.table.dueList.watchCall(callId, overAt);
       this.#parts.alarm.ringAt(overAt);
     } catch (error) {
       this.watch(callId, overAt);
@@ -185,27 +186,27 @@ export class Reaching implements CallOwners {
       person.ended(recipient, ref.attemptId, callId, outcome, rules, now),
     );
     if (step?.action !== 'ended') return;
-    if (outcome.outcome === 'throttled' && callId !== undefined) await store.forgetCall(callId);
-    const attempt = person.attemptOf(step.recipient, ref.attemptId);
+    if (outcome.outcome === 'throttled' && callId !== undefined) await store.dueList.forgetCall(callId);
+    const attempt = attemptOf(step.recipient, ref.attemptId);
     if (attempt === undefined) {
       const why = { code: outcome.code, sub_code: outcome.subCode, reason: outcome.reason };
       log.warn('no line free', { call_id: callId, ...recipientFields(ref), ...why });
-    } else this.#logAttempt(ref, step.recipient, attempt, log);
+    } else logAttempt(ref, step.recipient, attempt, log);
     this.#ringFor(step.recipient);
     await this.#settled(ref, step.recipient, log);
   }
 
-  /** Sends an order to call, and takes down the answer. */
-  async #order(
+  /** Sends a call request, and takes down the answer. */
+  async #requestCall(
     { notification, index }: RecipientOf,
     ref: AttemptRef,
-    recipient: person.Recipient,
+    recipient: Recipient,
     queuedAt: number,
     log: Log,
   ): Promise<void> {
     const { line, ledger, stores, alarm, pause } = this.#parts;
     const alertType = findAlertType(notification.alertType);
-    const attempt = person.attemptOf(recipient, ref.attemptId);
+    const attempt = attemptOf(recipient, ref.attemptId);
     const { number } = recipient;
     if (alertType === undefined || attempt === undefined || isMaskedNumber(number)) return;
     const masked = maskPhoneNumber(number);
@@ -233,7 +234,7 @@ export class Reaching implements CallOwners {
       alarm.ringAt(now + person.LOOK_AFTER_MS);
     } catch (error) {
       if (error instanceof RowsUnavailable) {
-        // The order is sent again when the claim has run out, and places no second call.
+        // The request is sent again when the claim has run out, and places no second call.
         this.#warnOfRows(error, 'recipient not updated', fields, log);
         return;
       }
@@ -247,51 +248,24 @@ export class Reaching implements CallOwners {
       );
       if (step !== undefined) this.#ringFor(step.recipient);
       if (step?.action === 'ended') {
-        const over = person.attemptOf(step.recipient, ref.attemptId);
-        if (over !== undefined) this.#logAttempt(ref, step.recipient, over, log);
+        const over = attemptOf(step.recipient, ref.attemptId);
+        if (over !== undefined) logAttempt(ref, step.recipient, over, log);
         await this.#settled(ref, step.recipient, log);
       }
     }
   }
 
   /** Where nothing more will be done about a recipient: says so, and completes the notification if that was the last one. */
-  async #settled(ref: AttemptRef, recipient: person.Recipient, log: Log): Promise<void> {
-    if (!person.isFinal(recipient)) return;
-    const last = recipient.attempts.at(-1);
-    const fields = {
-      ...recipientFields(ref),
-      recipient: maskPhoneNumber(recipient.number),
-      status: recipient.state,
-      attempts: recipient.attempts.length,
-      outcome: last?.outcome,
-      code: last?.code,
-      sub_code: last?.subCode,
-      reason: last?.reason,
-    };
-    if (recipient.state === 'heard') log.info('recipient reached', fields);
-    else log.error('recipient not reached', fields);
+  async #settled(ref: AttemptRef, recipient: Recipient, log: Log): Promise<void> {
+    if (!isFinal(recipient)) return;
+    logRecipient(ref, recipient, log);
     const { notificationId } = ref;
     if ((await this.#parts.stores.of(notificationId).complete(notificationId, Date.now())) === 'completed') {
       log.info('notification completed', { notification_id: notificationId });
     }
   }
 
-  #logAttempt(ref: AttemptRef, recipient: person.Recipient, attempt: person.Attempt, log: Log): void {
-    const fields = {
-      call_id: attempt.callId,
-      ...recipientFields(ref),
-      recipient: maskPhoneNumber(recipient.number),
-      attempt: recipient.attempts.indexOf(attempt) + 1,
-      outcome: attempt.outcome,
-      code: attempt.code,
-      sub_code: attempt.subCode,
-      reason: attempt.reason,
-    };
-    if (attempt.outcome === 'heard' || attempt.outcome === 'cut_short') log.info('attempt ended', fields);
-    else log.warn('attempt ended', fields);
-  }
-
-  #ringFor({ dueAt }: person.Recipient): void {
+  #ringFor({ dueAt }: Recipient): void {
     if (dueAt !== undefined && dueAt > Date.now()) this.#parts.alarm.ringAt(dueAt);
   }
 

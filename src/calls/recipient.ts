@@ -1,63 +1,20 @@
-import type { CallOutcome, Outcome } from './call-outcome.ts';
+import type { CallOutcome } from './call-outcome.ts';
 import type { ResultCodes } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS } from './phone-line.ts';
-import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from './phone-number.ts';
+import { isMaskedNumber } from './phone-number.ts';
+import {
+  type Attempt,
+  attemptOf,
+  currentAttempt,
+  hasHeard,
+  isFinal,
+  isReached,
+  type Recipient,
+  type RecipientState,
+} from './recipient-state.ts';
 
-/**
- * How far reaching a recipient has come; `heard`, `not_reached` and `failed` are final.
- * - `waiting`: to be dialled, at `dueAt` or as soon as a line is free;
- * - `dialling`: an instance has claimed to send the request to call; whether it was done is not known yet;
- * - `calling`: the line has a call, until its end is known;
- * - `heard`: the message was heard, or began before the callee hung up;
- * - `not_reached`: nobody was reached within the attempts and the time;
- * - `failed`: this number cannot be called.
- */
-export const RECIPIENT_STATES = ['waiting', 'dialling', 'calling', 'heard', 'not_reached', 'failed'] as const;
-
-/** How far reaching a recipient has come. */
-export type RecipientState = (typeof RECIPIENT_STATES)[number];
-
-/** One attempt to reach a recipient. Times are in milliseconds since 1970. */
-export interface Attempt extends ResultCodes {
-  /** A UUID; the line acts once for it. */
-  readonly id: string;
-  /** When it was first claimed, before anything was sent. */
-  readonly claimedAt: number;
-  /** When the order was sent again for the last time; undefined where it was sent once. */
-  readonly resentAt?: number | undefined;
-  /** How often another instance, or the same one later, has sent the order again. */
-  readonly resent?: number | undefined;
-  readonly callId?: CallId | undefined;
-  readonly placedAt?: number | undefined;
-  readonly endedAt?: number | undefined;
-  /** Undefined while it lasts. */
-  readonly outcome?: Outcome | undefined;
-  /** In words. */
-  readonly reason?: string | undefined;
-  /** What became of it got lost on this side: it does not count among the attempts. */
-  readonly isLost?: boolean | undefined;
-}
-
-/** Somebody to be told, and what was done to that end. */
-export interface Recipient {
-  readonly state: RecipientState;
-  /** Whole until the notification is completed. */
-  readonly number: PhoneNumber | MaskedNumber;
-  /** In order; only the last one may be without an outcome. */
-  readonly attempts: readonly Attempt[];
-  /** No dialling after that. */
-  readonly deadlineAt: number;
-  /**
-   * When this recipient must be looked at again. Of those waiting for a line, the time since when: so they are served in that order.
-   * Undefined where it is final, or where only the notification's own entry covers it.
-   */
-  readonly dueAt?: number | undefined;
-  /** Whether the next call is counted among the day's calls already. */
-  readonly reserved: boolean;
-  /** Why it waits. */
-  readonly reason?: string | undefined;
-}
+// What an event changes about a recipient: pure functions, from a recipient to the next one and what must be done.
 
 /** How long a person is tried. */
 export interface ReachRules {
@@ -74,35 +31,21 @@ export interface RecipientStep<Action> {
   readonly action: Action;
 }
 
-/** How long one instance has to send an order and to write down the answer, in milliseconds. */
+/** How long one instance has to send a call request and to write down the answer, in milliseconds. */
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
-// An order whose answer is unclear is sent again so often: the line acts once for it.
+// A call request whose answer is unclear is sent again so often: the line acts once for it.
 const MOST_RESENT = 2;
-/** How long after its order was last sent an attempt of which nothing was heard may still ring or be answered, in milliseconds. */
+/** How long an attempt of which nothing was heard may still ring or be answered after its call request was last sent, in milliseconds. */
 export const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
 /** How long after a call was placed it is looked after, in milliseconds; the last event needs time to arrive. */
 export const LOOK_AFTER_MS = LONGEST_RINGING_MS + 10_000;
 
 const NOTHING = { action: 'nothing' } as const;
 
-/** Whether nothing more will be done about a recipient. */
-export const isFinal = ({ state }: Recipient): boolean =>
-  state === 'heard' || state === 'not_reached' || state === 'failed';
-
-/** The attempt of that id; undefined where there is none (any more). */
-export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
-  attempts.find((attempt) => attempt.id === attemptId);
-
-/** The attempt that is under way. */
-export const currentAttempt = (recipient: Recipient): Attempt | undefined => {
-  const last = recipient.attempts.at(-1);
-  return last?.outcome === undefined ? last : undefined;
-};
-
 const withAttempt = (recipient: Recipient, changed: Attempt): readonly Attempt[] =>
   recipient.attempts.map((attempt) => (attempt.id === changed.id ? changed : attempt));
 
-/** Whether this instance may send the order. */
+/** Whether this instance may send the call request. */
 export type DialClaim =
   /** It must send it, and write down the answer. */
   | 'claimed'
@@ -223,7 +166,7 @@ export const answered = (
   return { next: calling({ ...recipient, attempts }, dueAt), action: 'owned' };
 };
 
-/** Why an order to call was not carried out. */
+/** Why a call request was not carried out. */
 export interface NotPlaced extends ResultCodes {
   /**
    * - `passing`: surely not done, for a reason that passes: costs no attempt;
@@ -259,7 +202,7 @@ export const notPlaced = (
     const attempts = withAttempt(recipient, { ...attempt, ...why, outcome: 'refused', endedAt: now });
     return { next: final(recipient, 'failed', attempts), action: 'ended' };
   }
-  // The line acts once for an order, so it is sent again. A throttled line has not looked at it: that does not count.
+  // The line acts once for a call request, so it is sent again. A throttled line has not looked at it: that does not count.
   const resent = kind === 'passing' ? (attempt.resent ?? 1) - 1 : attempt.resent;
   const attempts = withAttempt(recipient, { ...attempt, resent });
   return { next: { ...recipient, attempts, dueAt: now + RESEND_AFTER_MS, reason: why.reason }, action: 'nothing' };
@@ -270,7 +213,7 @@ const RESEND_AFTER_MS = 10_000;
 
 /** What to do about a recipient that is looked after. */
 export type Look =
-  /** Send the order again: whoever claimed it has died, or got no clear answer. */
+  /** Send the call request again: whoever claimed it has died, or got no clear answer. */
   | 'resend'
   /** Nothing was heard of it for too long: it counts as `unknown`. */
   | 'ended'
@@ -278,7 +221,7 @@ export type Look =
   | 'call'
   | 'nothing';
 
-/** Takes over an order whose answer nobody has written down, or ends the wait for it. */
+/** Takes over a call request whose answer nobody has written down, or ends the wait for it. */
 export const lookAfter = (recipient: Recipient, rules: ReachRules, now: number): RecipientStep<Look> => {
   if ((recipient.dueAt ?? Infinity) > now) return NOTHING;
   if (recipient.state === 'calling') return { action: 'call' };
@@ -330,11 +273,6 @@ export const ended = (
   const isOver = isFinal(recipient) || recipient.state === 'waiting';
   return { next: isOver ? final(recipient, 'heard', attempts) : { ...recipient, attempts }, action: 'ended' };
 };
-
-const isReached = (outcome: CallOutcome['outcome'] | undefined): boolean =>
-  outcome === 'heard' || outcome === 'cut_short';
-
-const hasHeard = (attempts: readonly Attempt[]): boolean => attempts.some(({ outcome }) => isReached(outcome));
 
 const told = ({ outcome, code, subCode, reason, endedAt, isLost }: CallOutcome): Partial<Attempt> =>
   outcome === 'throttled' ? {} : { outcome, code, subCode, reason, endedAt, isLost };

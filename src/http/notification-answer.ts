@@ -5,7 +5,7 @@ import { OUTCOMES } from '../calls/call-outcome.ts';
 import type { RecipientView } from '../calls/notification.ts';
 import type { NotificationView } from '../calls/notifications.ts';
 import { MASKED_NUMBER_PATTERN } from '../calls/phone-number.ts';
-import type { Attempt } from '../calls/recipient.ts';
+import type { Attempt } from '../calls/recipient-state.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import type { Sent } from '../calls/notifications.ts';
 import { PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/phone-number.ts';
-import type { Recipient } from '../calls/recipient.ts';
+import type { Recipient } from '../calls/recipient-state.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';

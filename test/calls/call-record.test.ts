@@ -8,7 +8,6 @@ import {
   connected,
   disconnected,
   hungUp,
-  mostAdvanced,
   notEstablished,
   notSpoken,
   over,
@@ -20,6 +19,7 @@ import {
   type Step,
   unshared,
 } from '../../src/calls/call-record.ts';
+import { mostAdvanced } from '../../src/calls/most-advanced.ts';
 import { newNotificationId } from '../../src/calls/notification-id.ts';
 
 const attempt = { notificationId: newNotificationId(0), index: 0, attemptId: '3f0c1d2e-4b5a-6978-8a9b-0c1d2e3f4a5b' };

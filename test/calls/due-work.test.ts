@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { TableClient } from '@azure/data-tables';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { startAcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
@@ -10,11 +9,10 @@ import type { Notification } from '../../src/calls/notification.ts';
 import { newNotificationId } from '../../src/calls/notification-id.ts';
 import { createPhone } from '../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
-import { CallsTable } from '../../src/calls/store/calls-table.ts';
 import { NotificationStore } from '../../src/calls/store/notification-store.ts';
 import type { Log } from '../../src/log.ts';
-import { ownTablesPrefix } from '../harness/app.ts';
 import { until } from '../system/calls/until.ts';
+import { callsTable } from './calls-table.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const MINUTE = 60_000;
@@ -45,23 +43,12 @@ it('leaves a line alone of which nothing can be read: another instance may be sp
     callbackBaseUrl: 'http://127.0.0.1:9',
   });
   let isReadable = false;
-  const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${ownTablesPrefix()}calls`, {
-    allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
-    additionalPolicies: [
-      {
-        position: 'perCall',
-        policy: {
-          name: 'outage',
-          sendRequest: (request, next) =>
-            !isReadable && decodeURIComponent(request.url).includes("RowKey='call|")
-              ? Promise.reject(new Error('no answer'))
-              : next(request),
-        },
-      },
-    ],
+  const rows = callsTable({
+    sendRequest: (request, next) =>
+      !isReadable && decodeURIComponent(request.url).includes("RowKey='call|")
+        ? Promise.reject(new Error('no answer'))
+        : next(request),
   });
-  const rows = new CallsTable(() => client);
   const store = new NotificationStore(rows, rules);
   const { dueWork } = createPhone({ line, rows, serviceName: 'Test Watch', rules, log: SILENT });
 

@@ -33,7 +33,7 @@ describe('the pause of a throttled line', () => {
     expect(pause.isOn(1)).toBe(false);
   });
 
-  it('does not end when an order is accepted that was on its way before', () => {
+  it('does not end when a request is accepted that was on its way before', () => {
     const pause = new LinePause();
     pause.throttled(10_000, 50);
     pause.accepted(20);

@@ -6,19 +6,16 @@ import { OUTCOMES } from '../../src/calls/call-outcome.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../../src/calls/phone-number.ts';
 import {
   answered,
-  type Attempt,
   claim,
-  currentAttempt,
   DIAL_LEASE_MS,
   ended,
-  isFinal,
   lookAfter,
   notPlaced,
   placed,
-  type Recipient,
   stillCalling,
   UNCLEAR_MS,
 } from '../../src/calls/recipient.ts';
+import { type Attempt, currentAttempt, isFinal, type Recipient } from '../../src/calls/recipient-state.ts';
 
 const number = parsePhoneNumber('+12065550100');
 const callId = parseCallId('a-call');
@@ -77,7 +74,7 @@ describe('a recipient', () => {
     });
   });
 
-  it('whose call has reported itself is not taken for unplaced because the answer to the order was lost', () => {
+  it('whose call has reported itself is not taken for unplaced because the answer to the call request was lost', () => {
     const claimed = claim(waiting, 'first', NOW).next ?? waiting;
     const spokenTo = answered(claimed, 'first', callId, NOW + 40_000).next ?? claimed;
     for (const kind of ['passing', 'refused', 'unclear'] as const) {
@@ -91,7 +88,7 @@ describe('a recipient', () => {
     expect(claim(claimed, 'another', NOW + 1).action).toBe('nothing');
   });
 
-  it('has an unclear order sent again, then waited for, and only then counted as unknown', () => {
+  it('has an unclear call request sent again, then waited for, and only then counted as unknown', () => {
     let recipient = claim(waiting, 'first', NOW).next ?? waiting;
     const seen: string[] = [];
     for (let now = NOW; recipient.state === 'dialling'; now += 1_000) {
@@ -165,11 +162,11 @@ describe('a recipient', () => {
       const { next } = notPlaced(known, 'second', { kind, reason: 'throttled' }, NOW, NOW + 72_000);
       expect(next, kind).toMatchObject({ state: 'heard' });
     }
-    // Nor is the order sent again.
+    // Nor is the call request sent again.
     expect(lookAfter(known, rules, NOW + 70_000 + DIAL_LEASE_MS).action).toBe('nothing');
   });
 
-  it('is waited for as long as a call can ring whose order was sent again late', () => {
+  it('is waited for as long as a call can ring whose request was sent again late', () => {
     const claimed = claim(waiting, 'first', NOW).next ?? waiting;
     const late = NOW + 100_000;
     const resent = lookAfter({ ...claimed, dueAt: late }, rules, late);
@@ -238,7 +235,7 @@ describe('a recipient, whatever happens, is repeated, is lost, or dies in betwee
       fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
         let now = NOW;
         let recipient: Recipient = { ...waiting, dueAt: NOW };
-        // What the line has: for each order the call that it made of it, once.
+        // What the line has: for each request the call that it made of it, once.
         const sent = new Set<string>();
         let ids = 0;
         let wasHeard = false;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { TableClient } from '@azure/data-tables';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
+import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { setStage } from '../system/calls/stage.ts';
 import { until } from '../system/calls/until.ts';
@@ -176,7 +177,7 @@ const event = (date: string) => ({
 const firesFor = (fields: object): boolean =>
   counted('failed-calls', { traces: [{ message: JSON.stringify(fields) }] }).length > 0;
 
-it('wake nobody about an order whose answer was unclear, which is sent again, nor about a line that is not free', () => {
+it('wake nobody about a call request whose answer was unclear, which is sent again, nor about a line that is not free', () => {
   const notPlaced = { event: 'call not placed', notification_id: 'n' };
 
   expect(firesFor({ ...notPlaced, code: 401, reason: 'the phone service does not accept this app' })).toBe(true);
@@ -190,6 +191,10 @@ it('wake nobody about an order whose answer was unclear, which is sent again, no
     true,
   );
 });
+
+/** Requests as Application Insights keeps them. */
+const answers = (name: string, resultCode: string, times = 1) =>
+  Array.from({ length: times }, () => ({ name, resultCode }));
 
 describe('what wakes people besides', () => {
   it('is that nobody can be phoned, because the phone service cannot be reached', async () => {
@@ -244,6 +249,26 @@ describe('what wakes people besides', () => {
     expect(firedFor('rows-of-a-later-release', { traces: lines })).toEqual(['2026-11-20_00']);
     expect(counted('damaged-rows', { traces: lines })).toHaveLength(1);
     expect(counted('rows-of-a-later-release', { traces: lines })).toHaveLength(1);
+  });
+
+  it('is what the service answers 500 or above, but not that a phone which is switched off answers 503', () => {
+    const requests = [
+      ...answers('RecordEvents', '503'),
+      ...answers('Notifications', '500'),
+      ...answers('Notifications', '503', 2),
+      ...ALERT_TYPES.flatMap(({ callbackPath }) => answers(callbackPath, '503')),
+      ...answers('Notification', '503'),
+      ...answers('AnalyticsDay', '200'),
+    ];
+    const phoneOff = /unlessPhoneIsOff: isPhoneOn \? '' : '(.*)'/.exec(
+      bicepFile('modules/alerts.bicep').root.text,
+    )?.[1];
+    expect(phoneOff).toBeDefined();
+    expect(counted('failed-requests', { requests })).toHaveLength(5 + ALERT_TYPES.length);
+    expect(rowsOf(`${queryOf('failed-requests')}${phoneOff}`, { requests })).toEqual([
+      { name: 'RecordEvents', resultCode: '503' },
+      { name: 'Notifications', resultCode: '500' },
+    ]);
   });
 
   it('is each timer that did not run, or did not end well', () => {

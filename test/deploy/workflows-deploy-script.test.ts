@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,24 +9,20 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { LoopbackServer } from '../harness/loopback-server.ts';
+
 const SCRIPT = fileURLToPath(new URL('../../.github/scripts/deploy-package.sh', import.meta.url));
 
 /** An app that answers one health question after the other with these statuses, and the last one from then on. */
 const appThatAnswers = async (statuses: readonly number[]): Promise<{ readonly url: string; asked(): number }> => {
   let asked = 0;
-  const server = createServer((request, response) => {
+  const server = await LoopbackServer.start((request, response) => {
     const isHealth = request.url === '/api/health';
     response.writeHead(isHealth ? (statuses[Math.min(asked, statuses.length - 1)] ?? 500) : 404).end();
     asked += 1;
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.');
-  return { url: `http://127.0.0.1:${address.port}`, asked: () => asked };
+  onTestFinished(() => server.stop());
+  return { url: `http://127.0.0.1:${server.port}`, asked: () => asked };
 };
 
 /** Runs the script where `az` is a program that writes down its arguments. */

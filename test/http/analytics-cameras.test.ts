@@ -6,6 +6,7 @@ import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { CountingStorage, toEventMessage } from '../analytics/counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../analytics/oracle.ts';
 import { ask } from './asking.ts';
+import { COUNTS } from './counts.ts';
 
 const START = 20_778n * DAY;
 
@@ -30,21 +31,10 @@ const onOtherDays = [START - 1n, START + DAY].map((ts): PlainMessage => ({
 }));
 const now = () => instantFrom(START + 5n);
 
-const counts = z.record(z.string(), z.number());
 const camerasSchema = z.strictObject({
   date: z.string(),
   total_cameras: z.number(),
-  cameras: z.array(
-    z.strictObject({
-      camera_id: z.string(),
-      total_events: z.number(),
-      counts_per_category: counts,
-      reviewed_total_events: z.number(),
-      reviewed_counts_per_category: counts,
-      annotated_total_events: z.number(),
-      annotated_counts_per_category: counts,
-    }),
-  ),
+  cameras: z.array(z.strictObject({ camera_id: z.string(), ...COUNTS })),
 });
 
 const oracle = new Oracle();

@@ -1,7 +1,5 @@
-import { HttpRequest, HttpResponse, InvocationContext } from '@azure/functions';
 import { TableClient } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 
 import { lazily } from '../../src/azure/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
@@ -11,14 +9,7 @@ import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
 import { appLog } from '../../src/log.ts';
 import { readSettings } from '../../src/settings.ts';
-
-const problemSchema = z.object({
-  status: z.number(),
-  detail: z.string(),
-  errors: z
-    .array(z.object({ field: z.string().optional(), index: z.number().optional(), detail: z.string() }))
-    .optional(),
-});
+import { ask, problemOf } from './asking.ts';
 
 // The real classes with addresses that do not answer: a request that is refused never reaches them.
 const nowhere = 'DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:9/a';
@@ -52,14 +43,10 @@ const handlers = {
 };
 
 const post = async (path: keyof typeof handlers, body: unknown, query = '') => {
-  const request = new HttpRequest({
-    method: 'POST',
-    url: `http://localhost/api/${path}${query}`,
-    body: { string: typeof body === 'string' ? body : JSON.stringify(body) },
-  });
-  const result = await handlers[path](request, new InvocationContext({ logHandler: () => undefined }));
-  const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
-  return { type: response.headers.get('content-type'), ...problemSchema.parse(await response.json()) };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const problem = problemOf(await ask(handlers[path], `/api/${path}${query}`, { method: 'POST', body: text }));
+  const errors = [...problem.fields.map((field) => ({ field })), ...problem.indices.map((index) => ({ index }))];
+  return { ...problem, errors };
 };
 
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
@@ -91,10 +78,9 @@ describe('POST /api/notifications refuses, naming it,', () => {
     ['a text', '"phone"', [{ field: 'body' }]],
   ])('%s', async (_, body, errors) => {
     const problem = await post('notifications', body);
-    expect(problem).toMatchObject({ status: 400, type: 'application/problem+json' });
+    expect(problem.status).toBe(400);
     expect(problem.errors).toHaveLength(errors.length);
     expect(problem.errors).toMatchObject(errors);
-    expect(problem.detail).not.toBe('');
   });
 
   it('more than 50 recipients, but counts repeated ones once', async () => {

@@ -1,9 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
+
+import { LoopbackServer } from '../harness/loopback-server.ts';
 
 /** One request as the service got it. */
 export interface Asked {
@@ -53,16 +54,9 @@ export class ScriptedService {
   /** Starts one for the test that runs. */
   static async start(script: Script = () => 'record'): Promise<ScriptedService> {
     let service: ScriptedService | undefined;
-    const server = createServer((request, response) => void service?.answer(request, response));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('No TCP port was given.');
-    service = new ScriptedService(`http://127.0.0.1:${address.port}`, script);
+    const server = await LoopbackServer.start((request, response) => void service?.answer(request, response));
+    onTestFinished(() => server.stop());
+    service = new ScriptedService(`http://127.0.0.1:${server.port}`, script);
     return service;
   }
 

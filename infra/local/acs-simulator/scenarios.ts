@@ -74,8 +74,8 @@ export const SCENARIOS: readonly Scenario[] = [
   { digits: '14', name: 'play request answered 500', faults: { play: [{ answer: 500 }], always: true } },
   { digits: '15', name: "play request's answer lost", faults: { play: ['answer lost'] } },
   { digits: '16', name: 'play request never answered', faults: { play: ['hangs'], always: true } },
-  { digits: '18', name: 'play request never answered the first time', faults: { play: ['hangs'] } },
   { digits: '17', name: 'play request throttled once', faults: { play: [throttled] } },
+  { digits: '18', name: 'play request never answered the first time', faults: { play: ['hangs'] } },
   { digits: '19', name: 'callee hangs up before the message', calleeHangsUp: 'before the message' },
 
   { digits: '20', name: 'CallConnected repeated', copies: { CallConnected: 3 } },

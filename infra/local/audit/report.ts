@@ -1,7 +1,7 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { ClosedDay } from '../../../src/analytics/repair/examine-day.ts';
+import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
 import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
@@ -52,7 +52,7 @@ export const reportText = (
 };
 
 /** The errors whose message is for the operator. */
-const SAID = [AuditError, AuditUnsettled, LaterFormat, ClosedDay, RepairUnfinished] as const;
+const SAID = [AuditError, AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
 
 const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
 

@@ -9,8 +9,8 @@ import { stripesOf } from '../rows/stripe-keys.ts';
 import type { CounterTable } from '../rows/table.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
-export class ClosedDay extends Error {
-  override readonly name = 'ClosedDay';
+export class NotRepairable extends Error {
+  override readonly name = 'NotRepairable';
 }
 
 /** An audit, and what tells whether another repair added differences since. */
@@ -30,7 +30,7 @@ const isClosed = ({ properties }: StoredRow): boolean => properties['closed'] ==
 /**
  * Audits a day that is to be repaired.
  *
- * @throws {ClosedDay}
+ * @throws {NotRepairable}
  * @throws {AuditUnsettled | StorageTrouble | LaterFormat}
  */
 export const examineDay = async (table: CounterTable, day: Day): Promise<Examination> => {
@@ -42,7 +42,7 @@ export const examineDay = async (table: CounterTable, day: Day): Promise<Examina
   });
   const manifest = await table.get(dayPartition(day), SHARDS_KEY, ['closed']);
   if (closed.includes(true) || (manifest !== undefined && isClosed(manifest))) {
-    throw new ClosedDay('a closed day has no event rows to count from: it cannot be repaired');
+    throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
   }
   return { report: await auditDay(table, new DayShards(table, 1), day), guards };
 };

@@ -3,7 +3,7 @@ import type { Day } from '../model/day.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
 import type { CounterTable } from '../rows/table.ts';
-import { ClosedDay, examineDay, type Examination } from './examine-day.ts';
+import { NotRepairable, examineDay, type Examination } from './examine-day.ts';
 import { RepairRound } from './repair-round.ts';
 
 /** Others changed the same rows during every try, or differences came back after they were put right. */
@@ -27,7 +27,7 @@ export interface RepairOptions {
  * goes on when it is started again.
  *
  * @returns the last audit: without differences
- * @throws {RepairUnfinished | ClosedDay | AuditUnsettled | StorageTrouble | LaterFormat}
+ * @throws {RepairUnfinished | NotRepairable | AuditUnsettled | StorageTrouble | LaterFormat}
  */
 export const repairDay = async (
   table: CounterTable,
@@ -41,7 +41,7 @@ export const repairDay = async (
     try {
       await putRight(new RepairRound(table, day, examination, say, time));
     } catch (error) {
-      if (error instanceof DayClosed) throw new ClosedDay('the day was closed meanwhile', { cause: error });
+      if (error instanceof DayClosed) throw new NotRepairable('the day was closed meanwhile', { cause: error });
       // It may have been applied or not: the next audit tells.
       if (!(error instanceof WriteConflict || error instanceof StorageTrouble)) throw error;
       say('storage or another writer came between: reading again');

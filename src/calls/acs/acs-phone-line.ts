@@ -14,7 +14,7 @@ import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts
 import { type AttemptRef, formatCallContext } from '../call-context.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
 import { meaningOfResult } from './result-meaning.ts';
-import { type CallOrder, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
+import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
@@ -59,7 +59,7 @@ export interface AcsLineOptions {
 }
 
 /**
- * The telephone line of Azure Communication Services. All requests of one order to call, or to hang up, have the same repeatability id, with
+ * The telephone line of Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
  * which ACS acts once. Requests to speak cannot have one.
  */
 export class AcsPhoneLine implements PhoneLine {
@@ -71,7 +71,7 @@ export class AcsPhoneLine implements PhoneLine {
     this.#options = options;
   }
 
-  async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallOrder): Promise<CallId> {
+  async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallRequest): Promise<CallId> {
     const { caller, cognitiveServicesEndpoint } = this.#options;
     const requestOptions = repeatable(ref.attemptId, firstSentAt);
     const ask = (abortSignal: AbortSignal) =>

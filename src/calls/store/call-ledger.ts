@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache';
 
 import type { Log } from '../../log.ts';
 import type { CallId } from '../call-id.ts';
-import { type CallRecord, hasClaimsOf, mostAdvanced, type Step, unshared } from '../call-record.ts';
+import { type CallRecord, hasClaimsOf, type Step, unshared } from '../call-record.ts';
+import { mostAdvanced } from '../most-advanced.ts';
 import { callRowAddress, callRowValues, parseCallRow } from './call-rows.ts';
 import { type Rows, RowsUnavailable } from './rows.ts';
 

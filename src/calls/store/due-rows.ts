@@ -1,6 +1,6 @@
 import { type CallId, parseCallId } from '../call-id.ts';
 import { isNotificationId, type NotificationId } from '../notification-id.ts';
-import { isFinal, type Recipient } from '../recipient.ts';
+import { isFinal, type Recipient } from '../recipient-state.ts';
 import type { KeyRange, RowChange } from './rows.ts';
 
 /** Something that must be looked at when its time has come. */

@@ -6,7 +6,7 @@ import { OUTCOMES } from '../call-outcome.ts';
 import type { Notification } from '../notification.ts';
 import { type NotificationId, notificationIdSchema } from '../notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../phone-number.ts';
-import { type Recipient, RECIPIENT_STATES } from '../recipient.ts';
+import { type Recipient, RECIPIENT_STATES } from '../recipient-state.ts';
 import { storedTime } from './row-values.ts';
 import type { KeyRange, RowValues, StoredRow } from './rows.ts';
 

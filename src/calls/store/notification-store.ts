@@ -1,39 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { CallId } from '../call-id.ts';
 import { isCompleted, type Notification, type NotificationWithRecipients } from '../notification.ts';
 import type { NotificationId } from '../notification-id.ts';
 import { maskPhoneNumber } from '../phone-number.ts';
-import type { Recipient, RecipientStep } from '../recipient.ts';
-import { callRowAddress } from './call-rows.ts';
-import { type Due, dueKey, dueKeyOf, type DueSubject, dueUntil, moveDue, parseDueKey } from './due-rows.ts';
+import type { RecipientStep } from '../recipient.ts';
+import type { Recipient } from '../recipient-state.ts';
+import { reserveCalls, type StoreRules } from './day-calls.ts';
+import { DueList } from './due-list.ts';
+import { dueKey, moveDue } from './due-rows.ts';
+import { insertNotification, replaceNotification, replaceRecipient, writeOver } from './notification-changes.ts';
 import {
   ALL_NOTIFICATIONS,
-  dayRowKey,
-  dayValues,
   idempotencyRowKey,
   type IdempotencyRow,
   idempotencyValues,
   notificationKey,
   NOTIFICATIONS,
   notificationRange,
-  notificationValues,
-  parseDayRow,
   parseIdempotencyRow,
   parseNotificationRow,
-  parseRecipientRow,
-  recipientKey,
   recipientValues,
 } from './notification-rows.ts';
 import { type RowChange, type Rows, RowsUnavailable, type StoredRow } from './rows.ts';
-
-/** Bounds that the store keeps. */
-export interface StoreRules {
-  /** How many calls a UTC day may have. */
-  readonly callsPerDay: number;
-  /** How long rows are kept, in milliseconds. */
-  readonly retentionMs: number;
-}
+import { assemble, demand, readRecipient, readRow, storedRecipients } from './stored-notifications.ts';
 
 /** What became of the wish to create a notification. */
 export type Created =
@@ -43,25 +32,22 @@ export type Created =
   /** So many of the day's calls are left, which is not enough. */
   | { readonly callsLeft: number };
 
+/** A step, and the recipient after it. */
+type Changed<Action> = RecipientStep<Action> & { readonly recipient: Recipient };
+
 /** The `Idempotency-Key` of a new notification and what it is for. */
 export interface KeyUse {
   readonly keyHash: string;
   readonly fingerprint: string;
 }
 
-const DAY_MS = 86_400_000;
 /** How long a key belongs to its first request, in milliseconds. */
-export const KEY_HOLDS_MS = DAY_MS;
+export const KEY_HOLDS_MS = 86_400_000;
 
 const ATTEMPTS = 20;
 const LONGEST_PAUSE_MS = 40;
 // Two changes a recipient; a commit takes 100.
 const RECIPIENTS_A_COMMIT = 40;
-
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-
-/** When a UTC day ends, in milliseconds since 1970. */
-export const endOfDay = (at: number): number => (Math.floor(at / DAY_MS) + 1) * DAY_MS;
 
 /**
  * Notifications, their recipients and what is due. A recipient's row and its entry among what is due change in one commit, and only if
@@ -71,10 +57,13 @@ export const endOfDay = (at: number): number => (Math.floor(at / DAY_MS) + 1) * 
 export class NotificationStore {
   readonly #rows: Rows;
   readonly #rules: StoreRules;
+  /** What is due; reads the entries that this store writes. */
+  readonly dueList: DueList;
 
   constructor(rows: Rows, rules: StoreRules) {
     this.#rows = rows;
     this.#rules = rules;
+    this.dueList = new DueList(rows, rules.retentionMs);
   }
 
   /**
@@ -88,45 +77,36 @@ export class NotificationStore {
     now: number,
   ): Promise<Created> {
     const { id } = notification;
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const keyRow = key && (await this.#read(idempotencyRowKey(key.keyHash)));
-      const earlier = keyRow && demand(parseIdempotencyRow(keyRow));
-      if (earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS) {
-        return earlier.notificationId === id ? 'created' : { earlier };
-      }
-      const reserved = await this.#reserve(recipients.filter((recipient) => recipient.reserved).length, now);
+    const expiry = dueKey(now + this.#rules.retentionMs, { kind: 'expired_notification', notificationId: id });
+    return untilCommitted(async () => {
+      const { row: keyRow, earlier } = await this.#keyUsed(key?.keyHash, now);
+      if (earlier !== undefined) return earlier.notificationId === id ? 'created' : { earlier };
+      const calls = recipients.filter(({ reserved }) => reserved).length;
+      const reserved = await reserveCalls(this.#rows, calls, this.#rules, now);
       if ('callsLeft' in reserved) return reserved;
       const changes: RowChange[] = [
         ...reserved.changes,
-        { kind: 'insert', rowKey: notificationKey(id), values: notificationValues(notification) },
-        ...recipients.map((recipient, index) => insertRecipient(id, index, recipient)),
-        ...recipients.flatMap((recipient, index) => moveDue(undefined, dueKeyOf(id, index, recipient))),
-        ...moveDue(undefined, notificationDue(notification)),
-        ...moveDue(undefined, this.#expiry(now, { kind: 'expired_notification', notificationId: id })),
+        ...insertNotification(notification, recipients),
+        ...moveDue(undefined, expiry),
       ];
       if (key !== undefined) {
         const values = idempotencyValues({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
         changes.push(writeOver(idempotencyRowKey(key.keyHash), values, keyRow));
       }
-      if ((await this.#rows.commit(NOTIFICATIONS, changes)) === 'done') return 'created';
+      if (await this.#commit(changes)) return 'created';
       // It may be the conflict with an earlier commit of this very notification, whose answer was lost.
-      if ((await this.#read(notificationKey(id))) !== undefined) return 'created';
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+      return (await readRow(this.#rows, notificationKey(id))) === undefined ? 'conflict' : 'created';
+    });
   }
 
   /** What a key was used for in the last 24 hours. */
   async earlierUse(keyHash: string, now: number): Promise<IdempotencyRow | undefined> {
-    const row = await this.#read(idempotencyRowKey(keyHash));
-    const earlier = row && demand(parseIdempotencyRow(row));
-    return earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS ? earlier : undefined;
+    return (await this.#keyUsed(keyHash, now)).earlier;
   }
 
   /** A notification with its recipients; undefined where there is none. */
   async read(id: NotificationId): Promise<NotificationWithRecipients | undefined> {
-    const rows = await this.#rows.list(NOTIFICATIONS, notificationRange(id));
-    return assemble(rows)[0];
+    return assemble(await this.#rowsOf(id))[0];
   }
 
   /** The newest notifications, the newest first. */
@@ -151,17 +131,8 @@ export class NotificationStore {
     id: NotificationId,
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
-  ): Promise<(RecipientStep<Action> & { readonly recipient: Recipient }) | undefined> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const row = await this.#read(recipientKey(id, index));
-      if (row === undefined) return undefined;
-      const recipient = demand(parseRecipientRow(row));
-      const step = decide(recipient);
-      if (step.next === undefined) return { ...step, recipient };
-      if (await this.#replace(id, index, row, recipient, step.next)) return { ...step, recipient: step.next };
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+  ): Promise<Changed<Action> | undefined> {
+    return this.#changeRecipient<Action>(id, index, decide, async () => []);
   }
 
   /** As `update`, but a call that is not reserved yet is counted among the day's in the same commit. */
@@ -170,37 +141,44 @@ export class NotificationStore {
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
     now: number,
-  ): Promise<(RecipientStep<Action | 'no calls left'> & { readonly recipient: Recipient }) | undefined> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const row = await this.#read(recipientKey(id, index));
-      if (row === undefined) return undefined;
-      const recipient = demand(parseRecipientRow(row));
-      const step = decide(recipient);
-      if (step.next === undefined) return { ...step, recipient };
-      const reserved = await this.#reserve(step.next.reserved && !recipient.reserved ? 1 : 0, now);
-      if ('callsLeft' in reserved) return { action: 'no calls left', recipient };
-      if (await this.#replace(id, index, row, recipient, step.next, reserved.changes)) {
-        return { ...step, recipient: step.next };
-      }
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+  ): Promise<Changed<Action | 'no calls left'> | undefined> {
+    return this.#changeRecipient(id, index, decide, async (from, to) => {
+      const reserved = await reserveCalls(this.#rows, to.reserved && !from.reserved ? 1 : 0, this.#rules, now);
+      return 'callsLeft' in reserved ? 'no calls left' : reserved.changes;
+    });
+  }
+
+  /** @param furtherChanges what is to be committed with the step, or why it may not be taken */
+  async #changeRecipient<Action, Refusal extends string = never>(
+    id: NotificationId,
+    index: number,
+    decide: (recipient: Recipient) => RecipientStep<Action>,
+    furtherChanges: (from: Recipient, to: Recipient) => Promise<readonly RowChange[] | Refusal>,
+  ): Promise<Changed<Action | Refusal> | undefined> {
+    return untilCommitted(async () => {
+      const known = await readRecipient(this.#rows, id, index);
+      if (known === undefined) return undefined;
+      const step = decide(known.recipient);
+      if (step.next === undefined) return { ...step, recipient: known.recipient };
+      const more = await furtherChanges(known.recipient, step.next);
+      if (typeof more === 'string') return { action: more, recipient: known.recipient };
+      const isDone = await this.#commit([...replaceRecipient(id, known, step.next), ...more]);
+      return isDone ? { ...step, recipient: step.next } : 'conflict';
+    });
   }
 
   /** Gives every recipient who still waits without an entry of its own one at that time, and the notification its next one. */
   async enqueue(id: NotificationId, at: number, nextDueAt: number): Promise<void> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const rows = await this.#rows.list(NOTIFICATIONS, notificationRange(id));
-      const changes = recipientRows(rows).flatMap(({ index, row, recipient }) =>
-        recipient.state === 'waiting' && recipient.dueAt === undefined
-          ? [replaceRecipient(id, index, row, recipient, { ...recipient, dueAt: at })]
+    await untilCommitted(async () => {
+      const rows = await this.#rowsOf(id);
+      const changes = storedRecipients(rows).flatMap((known) =>
+        known.recipient.state === 'waiting' && known.recipient.dueAt === undefined
+          ? [replaceRecipient(id, known, { ...known.recipient, dueAt: at })]
           : [],
       );
-      const done = await this.#commitInChunks(changes);
-      if (done && (await this.#moveNotification(rows, nextDueAt))) return;
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+      const isDone = (await this.#commitInChunks(changes)) && (await this.#change(rows, { dueAt: nextDueAt }));
+      return isDone ? undefined : 'conflict';
+    });
   }
 
   /**
@@ -208,222 +186,68 @@ export class NotificationStore {
    * looked at again at `nextDueAt`, if that is given.
    */
   async complete(id: NotificationId, now: number, nextDueAt?: number): Promise<'completed' | 'in progress'> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const rows = await this.#rows.list(NOTIFICATIONS, notificationRange(id));
+    return untilCommitted(async () => {
+      const rows = await this.#rowsOf(id);
       const [whole] = assemble(rows);
       if (whole === undefined) return 'in progress';
-      const isOver = isCompleted(whole.recipients);
-      if (!isOver) {
-        if (nextDueAt === undefined || (await this.#moveNotification(rows, nextDueAt))) return 'in progress';
-      } else {
-        if (whole.notification.completedAt !== undefined) return 'in progress';
-        const masked = recipientRows(rows).map(({ rowKey, row, recipient }): RowChange => {
-          const values = recipientValues({ ...recipient, number: maskPhoneNumber(recipient.number) });
-          return { kind: 'replace', rowKey, values, etag: row.etag };
-        });
-        if (await this.#changeNotification(rows, { dueAt: undefined, completedAt: now }, masked)) return 'completed';
+      if (!isCompleted(whole.recipients)) {
+        const isMoved = nextDueAt === undefined || (await this.#change(rows, { dueAt: nextDueAt }));
+        return isMoved ? 'in progress' : 'conflict';
       }
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+      if (whole.notification.completedAt !== undefined) return 'in progress';
+      const masked = storedRecipients(rows).map(({ row, recipient }): RowChange => {
+        const values = recipientValues({ ...recipient, number: maskPhoneNumber(recipient.number) });
+        return { kind: 'replace', rowKey: row.rowKey, values, etag: row.etag };
+      });
+      const isDone = await this.#change(rows, { dueAt: undefined, completedAt: now }, masked);
+      return isDone ? 'completed' : 'conflict';
+    });
   }
 
-  /** What is due, in the order of its time. */
-  async due(now: number): Promise<readonly Due[]> {
-    const rows = await this.#rows.list(NOTIFICATIONS, dueUntil(now));
-    return rows.flatMap(({ rowKey }) => parseDueKey(rowKey) ?? []);
-  }
-
-  /** Has a line looked after that belongs to no recipient. */
-  async watchCall(callId: CallId, at: number): Promise<void> {
-    await this.#rows.commit(NOTIFICATIONS, moveDue(undefined, dueKey(at, { kind: 'call', callId })));
-  }
-
-  /** Replaces an entry about a call; undefined: its rows are kept until they expire. */
-  async moveCall(
-    { rowKey, callId }: { readonly rowKey: string; readonly callId: CallId },
-    at: number | undefined,
-  ): Promise<void> {
-    const to =
-      at === undefined
-        ? this.#expiry(Date.now(), { kind: 'expired_call', callId })
-        : dueKey(at, { kind: 'call', callId });
-    await this.#rows.commit(NOTIFICATIONS, moveDue(rowKey, to));
-  }
-
-  /** Has a call's row deleted when it expires, though no recipient will know of it. */
-  async forgetCall(callId: CallId): Promise<void> {
-    const entry = this.#expiry(Date.now(), { kind: 'expired_call', callId });
-    await this.#rows.commit(NOTIFICATIONS, moveDue(undefined, entry));
-  }
-
-  /** Drops an entry about something that is not there. */
-  async drop({ rowKey }: Due): Promise<void> {
-    await this.#rows.delete({ partitionKey: NOTIFICATIONS, rowKey });
-  }
-
-  /** Deletes what has expired. Safe to stop at any point: the entry goes last. */
-  async deleteExpired(due: Due): Promise<void> {
-    if (due.kind === 'expired_call') {
-      await this.#rows.delete(callRowAddress(due.callId));
-      await this.drop(due);
-    } else if (due.kind === 'expired_day') {
-      await this.#rows.commit(NOTIFICATIONS, [
-        { kind: 'delete', rowKey: dayRowKey(due.day) },
-        { kind: 'delete', rowKey: due.rowKey },
-      ]);
-    } else if (due.kind === 'expired_notification') await this.#deleteNotification(due.notificationId, due.rowKey);
-  }
-
-  async #deleteNotification(id: NotificationId, entry: string): Promise<void> {
-    const rows = await this.#rows.list(NOTIFICATIONS, notificationRange(id));
-    const recipients = recipientRows(rows);
-    for (const { recipient } of recipients) {
-      for (const { callId } of recipient.attempts)
-        if (callId !== undefined) await this.#rows.delete(callRowAddress(callId));
-    }
-    const notification = rows[0] && parseNotificationRow(rows[0]);
-    const keyRow =
-      notification?.keyHash === undefined ? undefined : await this.#read(idempotencyRowKey(notification.keyHash));
-    // The key may belong to a later notification by now.
-    const ownKey = keyRow && parseIdempotencyRow(keyRow)?.notificationId === id ? keyRow.rowKey : undefined;
-    // One by one: of what is over, none is there.
-    const dueKeys = [
-      notification && notificationDue(notification),
-      ...recipients.map(({ index, recipient }) => dueKeyOf(id, index, recipient)),
-    ];
-    for (const rowKey of dueKeys) {
-      if (rowKey !== undefined) await this.#rows.delete({ partitionKey: NOTIFICATIONS, rowKey });
-    }
-    const keys = [...rows.map(({ rowKey }) => rowKey), ownKey, entry];
-    await this.#rows.commit(
-      NOTIFICATIONS,
-      keys.flatMap((rowKey) => (rowKey === undefined ? [] : { kind: 'delete', rowKey })),
-    );
-  }
-
-  /** The changes that count so many more calls of the day. */
-  async #reserve(
-    calls: number,
+  async #keyUsed(
+    keyHash: string | undefined,
     now: number,
-  ): Promise<{ readonly changes: readonly RowChange[] } | { readonly callsLeft: number }> {
-    if (calls === 0) return { changes: [] };
-    const day = dayOf(now);
-    const row = await this.#read(dayRowKey(day));
-    const used = row === undefined ? 0 : demand(parseDayRow(row));
-    const left = Math.max(0, this.#rules.callsPerDay - used);
-    if (calls > left) return { callsLeft: left };
-    const written = writeOver(dayRowKey(day), dayValues(used + calls), row);
-    return {
-      changes:
-        row === undefined
-          ? [written, ...moveDue(undefined, this.#expiry(now, { kind: 'expired_day', day }))]
-          : [written],
-    };
+  ): Promise<{ readonly row?: StoredRow | undefined; readonly earlier?: IdempotencyRow | undefined }> {
+    const row = keyHash === undefined ? undefined : await readRow(this.#rows, idempotencyRowKey(keyHash));
+    if (row === undefined) return {};
+    const used = demand(parseIdempotencyRow(row));
+    return now - used.createdAt < KEY_HOLDS_MS ? { row, earlier: used } : { row };
   }
 
-  #expiry(now: number, subject: DueSubject): string {
-    return dueKey(now + this.#rules.retentionMs, subject);
-  }
-
-  async #replace(
-    id: NotificationId,
-    index: number,
-    row: StoredRow,
-    from: Recipient,
-    to: Recipient,
-    more: readonly RowChange[] = [],
-  ): Promise<boolean> {
-    const changes = [...replaceRecipient(id, index, row, from, to), ...more];
-    return (await this.#rows.commit(NOTIFICATIONS, changes)) === 'done';
-  }
-
-  async #moveNotification(rows: readonly StoredRow[], dueAt: number): Promise<boolean> {
-    return this.#changeNotification(rows, { dueAt });
-  }
-
-  async #changeNotification(
+  /** Changes the notification of these rows; one that is completed stays as it is. Answers false after a conflict. */
+  async #change(
     [row]: readonly StoredRow[],
     change: Pick<Notification, 'dueAt'> & Partial<Notification>,
     more: readonly RowChange[] = [],
   ): Promise<boolean> {
     const notification = row && demand(parseNotificationRow(row));
     if (row === undefined || notification === undefined || notification.completedAt !== undefined) return true;
-    const next = { ...notification, ...change };
-    const changes: readonly RowChange[] = [
-      { kind: 'replace', rowKey: row.rowKey, values: notificationValues(next), etag: row.etag },
-      ...moveDue(notificationDue(notification), notificationDue(next)),
-      ...more,
-    ];
-    return (await this.#rows.commit(NOTIFICATIONS, changes)) === 'done';
+    return this.#commit([...replaceNotification(row, notification, { ...notification, ...change }), ...more]);
   }
 
   async #commitInChunks(changes: readonly (readonly RowChange[])[]): Promise<boolean> {
     for (let start = 0; start < changes.length; start += RECIPIENTS_A_COMMIT) {
-      const chunk = changes.slice(start, start + RECIPIENTS_A_COMMIT).flat();
-      if ((await this.#rows.commit(NOTIFICATIONS, chunk)) === 'conflict') return false;
+      if (!(await this.#commit(changes.slice(start, start + RECIPIENTS_A_COMMIT).flat()))) return false;
     }
     return true;
   }
 
-  #read(rowKey: string): Promise<StoredRow | undefined> {
-    return this.#rows.read({ partitionKey: NOTIFICATIONS, rowKey }, 'patient');
+  /** Whether no other writer was first. */
+  async #commit(changes: readonly RowChange[]): Promise<boolean> {
+    return (await this.#rows.commit(NOTIFICATIONS, changes)) === 'done';
+  }
+
+  #rowsOf(id: NotificationId): Promise<readonly StoredRow[]> {
+    return this.#rows.list(NOTIFICATIONS, notificationRange(id));
   }
 }
 
-const pause = (attempt: number): Promise<void> => sleep(Math.random() * LONGEST_PAUSE_MS * attempt);
-
-/** @throws {RowsUnavailable} for a row that is damaged or of another version */
-const demand = <Parsed>(parsed: Parsed | undefined): Parsed => {
-  if (parsed === undefined) throw new RowsUnavailable('unknown row');
-  return parsed;
-};
-
-const notificationDue = ({ id, dueAt }: Notification): string | undefined =>
-  dueAt === undefined ? undefined : dueKey(dueAt, { kind: 'notification', notificationId: id });
-
-const writeOver = (rowKey: string, values: ReturnType<typeof dayValues>, earlier: StoredRow | undefined): RowChange =>
-  earlier === undefined ? { kind: 'insert', rowKey, values } : { kind: 'replace', rowKey, values, etag: earlier.etag };
-
-const insertRecipient = (id: NotificationId, index: number, recipient: Recipient): RowChange => ({
-  kind: 'insert',
-  rowKey: recipientKey(id, index),
-  values: recipientValues(recipient),
-});
-
-const replaceRecipient = (
-  id: NotificationId,
-  index: number,
-  { etag }: StoredRow,
-  from: Recipient,
-  to: Recipient,
-): readonly RowChange[] => [
-  { kind: 'replace', rowKey: recipientKey(id, index), values: recipientValues(to), etag },
-  ...moveDue(dueKeyOf(id, index, from), dueKeyOf(id, index, to)),
-];
-
-interface RecipientRow {
-  readonly rowKey: string;
-  readonly index: number;
-  readonly row: StoredRow;
-  readonly recipient: Recipient;
-}
-
-const recipientRows = (rows: readonly StoredRow[]): readonly RecipientRow[] =>
-  rows.flatMap((row) => {
-    const index = /\|(\d\d)$/.exec(row.rowKey)?.[1];
-    return index === undefined
-      ? []
-      : [{ rowKey: row.rowKey, index: Number(index), row, recipient: demand(parseRecipientRow(row)) }];
-  });
-
-/** Neighbouring rows → notifications, each with the recipients that follow it. */
-const assemble = (rows: readonly StoredRow[]): readonly NotificationWithRecipients[] => {
-  const found: { notification: Notification; recipients: Recipient[] }[] = [];
-  for (const row of rows) {
-    const isRecipient = /\|\d\d$/.test(row.rowKey);
-    if (isRecipient) found.at(-1)?.recipients.push(demand(parseRecipientRow(row)));
-    else found.push({ notification: demand(parseNotificationRow(row)), recipients: [] });
+/** Reads, decides and commits again until no other writer came in between. @throws {RowsUnavailable} after many conflicts */
+const untilCommitted = async <Result>(round: () => Promise<Result | 'conflict'>): Promise<Result> => {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const result = await round();
+    if (result !== 'conflict') return result;
+    await sleep(Math.random() * LONGEST_PAUSE_MS * attempt);
   }
-  return found;
+  throw new RowsUnavailable('contended');
 };

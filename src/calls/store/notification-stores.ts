@@ -1,6 +1,7 @@
 import type { NotificationId } from '../notification-id.ts';
 import { MemoryRows } from './memory-rows.ts';
-import { NotificationStore, type StoreRules } from './notification-store.ts';
+import type { StoreRules } from './day-calls.ts';
+import { NotificationStore } from './notification-store.ts';
 import type { Rows } from './rows.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
 import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
 import { ShardCommitter } from '../../../src/analytics/record/shard-committer.ts';
@@ -101,6 +102,11 @@ const rowObjections = async (storage: CountingStorage): Promise<readonly string[
   return objections;
 };
 
+const expectRecorded = (outcomes: readonly Outcome[], scales: Scales): void => {
+  expect(new Set(outcomes)).toEqual(new Set(['recorded']));
+  expect(scales.objections()).toEqual([]);
+};
+
 describe('a transaction stays inside the limits of Table Storage', () => {
   it.each([0, 1])(
     'with events of full cameras in many hours of a full shard, in stripe %i',
@@ -118,8 +124,7 @@ describe('a transaction stays inside the limits of Table Storage', () => {
 
       const outcomes = await Promise.all(messages.map(async (message) => committer.submit(toEventMessage(message))));
 
-      expect(new Set(outcomes)).toEqual(new Set(['recorded']));
-      expect(scales.objections()).toEqual([]);
+      expectRecorded(outcomes, scales);
       expect(Math.max(...scales.weights.map(({ bytes }) => bytes)), 'the test is at the limits').toBeGreaterThan(
         2_000_000,
       );
@@ -136,8 +141,7 @@ describe('a transaction stays inside the limits of Table Storage', () => {
 
     const outcomes = await process.record(messages);
 
-    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
-    expect(scales.objections()).toEqual([]);
+    expectRecorded(outcomes, scales);
     expect(Math.max(...scales.weights.map(({ operations }) => operations))).toBeGreaterThan(60);
     expect(await process.differences(DATE)).toEqual([]);
   }, 60_000);
@@ -160,8 +164,7 @@ describe('a transaction stays inside the limits of Table Storage', () => {
 
     const outcomes = await moving.record(messages);
 
-    expect(new Set(outcomes)).toEqual(new Set(['recorded']));
-    expect(scales.objections()).toEqual([]);
+    expectRecorded(outcomes, scales);
     expect(await rowObjections(storage)).toEqual([]);
     const opening = scales.weights.filter(({ opensStripe }) => opensStripe);
     expect(opening).toHaveLength(1);

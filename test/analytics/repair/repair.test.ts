@@ -2,7 +2,7 @@ import type { TableEntityResult } from '@azure/data-tables';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ClosedDay, examineDay } from '../../../src/analytics/repair/examine-day.ts';
+import { NotRepairable, examineDay } from '../../../src/analytics/repair/examine-day.ts';
 import { WHOLE_KEY } from '../../../src/analytics/repair/set-aside-row.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
@@ -142,7 +142,7 @@ describe('a repair', () => {
   ])('refuses a closed day, whichever of its rows says so: %s %s', async (partitionKey, rowKey) => {
     const storage = await seeded();
     await damageRow(storage, partitionKey, rowKey, set('closed', true));
-    await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(ClosedDay);
+    await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(NotRepairable);
   });
 
   it('says before what it will do', async () => {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { TableClient } from '@azure/data-tables';
 import * as fc from 'fast-check';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
 import { CallLedger } from '../../../src/calls/store/call-ledger.ts';
@@ -18,20 +17,15 @@ import {
 } from '../../../src/calls/call-record.ts';
 import { newNotificationId } from '../../../src/calls/notification-id.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../../../src/calls/phone-number.ts';
-import { CallsTable } from '../../../src/calls/store/calls-table.ts';
-import { lazily } from '../../../src/azure/lazily.ts';
 import type { Log } from '../../../src/log.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
+import { callsTable } from '../calls-table.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const details = { alertType: 'BurnJob' } as const;
 
-const ledgerOn = (prefix: string, connectionString = inject('tablesConnectionString')): CallLedger => {
-  const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
-  return new CallLedger(
-    new CallsTable(lazily(() => TableClient.fromConnectionString(connectionString, `${prefix}calls`, options))),
-  );
-};
+const ledgerOn = (prefix: string, connectionString?: string): CallLedger =>
+  new CallLedger(callsTable({ prefix, ...(connectionString === undefined ? {} : { connectionString }) }));
 
 const number = parsePhoneNumber('+12065550100');
 if (number === undefined) throw new Error('not a number');
@@ -208,26 +202,17 @@ const unreliable = () => {
   const prefix = ownTablesPrefix();
   const network = { fails: (_method: string): Failure => undefined };
   const unwritten = { count: 0 };
-  const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}calls`, {
-    allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
-    additionalPolicies: [
-      {
-        position: 'perCall',
-        policy: {
-          name: 'network',
-          sendRequest: async (request, next) => {
-            const failure = network.fails(request.method);
-            if (failure === 'not sent') throw new Error('not sent');
-            const answer = await next(request);
-            if (failure === 'answer lost') throw new Error('answer lost');
-            return answer;
-          },
-        },
-      },
-    ],
+  const table = callsTable({
+    prefix,
+    sendRequest: async (request, next) => {
+      const failure = network.fails(request.method);
+      if (failure === 'not sent') throw new Error('not sent');
+      const answer = await next(request);
+      if (failure === 'answer lost') throw new Error('answer lost');
+      return answer;
+    },
   });
-  const ledger = new CallLedger(new CallsTable(() => client), () => {
+  const ledger = new CallLedger(table, () => {
     unwritten.count += 1;
   });
   return { ledger, prefix, network, unwritten };

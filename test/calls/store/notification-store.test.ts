@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { TableClient } from '@azure/data-tables';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { parseCallId } from '../../../src/calls/call-id.ts';
 import { placed as callPlaced } from '../../../src/calls/call-record.ts';
@@ -10,26 +9,15 @@ import { newNotificationId } from '../../../src/calls/notification-id.ts';
 import { parsePhoneNumber } from '../../../src/calls/phone-number.ts';
 import { claim, ended, placed } from '../../../src/calls/recipient.ts';
 import { callRowAddress, callRowValues } from '../../../src/calls/store/call-rows.ts';
-import { CallsTable } from '../../../src/calls/store/calls-table.ts';
 import { MemoryRows } from '../../../src/calls/store/memory-rows.ts';
 import { KEY_HOLDS_MS, NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { type RowChange, type Rows, RowsUnavailable } from '../../../src/calls/store/rows.ts';
-import { ownTablesPrefix } from '../../harness/app.ts';
+import { callsTable } from '../calls-table.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const storeRules = { callsPerDay: 100, retentionMs: 90 * DAY_MS };
 const reachRules = { attempts: 3, retryMs: 60_000 };
-
-const newTable = (): Rows => {
-  const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
-  const client = TableClient.fromConnectionString(
-    inject('tablesConnectionString'),
-    `${ownTablesPrefix()}calls`,
-    options,
-  );
-  return new CallsTable(() => client);
-};
 
 const numbers = (count: number) =>
   Array.from({ length: count }, (_, index) => parsePhoneNumber(`+1206555${1_000 + index}`)).filter(
@@ -50,7 +38,7 @@ const notify = (count: number, now = NOW, keyHash?: string) => {
 };
 
 describe.each<[string, () => Rows]>([
-  ['the table', newTable],
+  ['the table', () => callsTable()],
   ['memory', () => new MemoryRows()],
 ])('notifications in %s', (_where, newRows) => {
   it('are written at once, 50 recipients too, and read as they were written', async () => {
@@ -59,8 +47,10 @@ describe.each<[string, () => Rows]>([
     const key = { keyHash: 'a'.repeat(64), fingerprint: 'f' };
     expect(await store.create(notification, recipients, key, NOW)).toBe('created');
     expect(await store.read(notification.id)).toEqual({ notification, recipients });
-    expect(await store.due(NOW)).toEqual([]);
-    expect(await store.due(NOW + 20_000)).toMatchObject([{ kind: 'notification', notificationId: notification.id }]);
+    expect(await store.dueList.until(NOW)).toEqual([]);
+    expect(await store.dueList.until(NOW + 20_000)).toMatchObject([
+      { kind: 'notification', notificationId: notification.id },
+    ]);
     // Asked again because the answer was lost: nothing changes.
     expect(await store.create(notification, recipients, key, NOW)).toBe('created');
     expect(await store.create(notification, recipients, undefined, NOW)).toBe('created');
@@ -105,7 +95,7 @@ describe.each<[string, () => Rows]>([
     const { notification, recipients } = notify(2);
     await store.create(notification, recipients, undefined, NOW);
     await store.enqueue(notification.id, NOW, NOW + 600_000);
-    expect((await store.due(NOW)).map(({ kind }) => kind)).toEqual(['dial', 'dial']);
+    expect((await store.dueList.until(NOW)).map(({ kind }) => kind)).toEqual(['dial', 'dial']);
 
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -118,8 +108,8 @@ describe.each<[string, () => Rows]>([
       ),
     );
     expect(claims.filter((claimed) => claimed?.action === 'claimed')).toHaveLength(1);
-    expect((await store.due(NOW)).map(({ kind }) => kind)).toEqual(['dial']);
-    expect((await store.due(NOW + 60_000)).map(({ kind }) => kind)).toEqual(['dial', 'look']);
+    expect((await store.dueList.until(NOW)).map(({ kind }) => kind)).toEqual(['dial']);
+    expect((await store.dueList.until(NOW + 60_000)).map(({ kind }) => kind)).toEqual(['dial', 'look']);
   });
 
   it('are completed when nothing more will be done, and only then are their numbers masked', async () => {
@@ -142,7 +132,7 @@ describe.each<[string, () => Rows]>([
     expect((await store.read(id))?.recipients.map(({ number }) => number)).toEqual(['+1206•••••00', '+1206•••••01']);
     expect(await store.complete(id, NOW + 9)).toBe('in progress');
     // Nothing is due but their deletion.
-    expect(await store.due(NOW + 89 * DAY_MS)).toEqual([]);
+    expect(await store.dueList.until(NOW + 89 * DAY_MS)).toEqual([]);
   });
 
   it('are deleted with all their rows after the time that they are kept', async () => {
@@ -158,11 +148,11 @@ describe.each<[string, () => Rows]>([
     await store.update(id, 0, (known) => placed(known, 'first', callId, NOW));
     const call = callPlaced(undefined, { alertType: 'ConfirmedFire' }, NOW).next;
     await rows.write(callRowAddress(callId), callRowValues(call ?? { state: 'ended', alertType: 'Custom' }), undefined);
-    await store.forgetCall(callId);
+    await store.dueList.forgetCall(callId);
 
     for (let rounds = 0; rounds < 3; rounds += 1) {
-      for (const due of await store.due(Date.now() + 400 * DAY_MS)) {
-        await (due.kind.startsWith('expired') ? store.deleteExpired(due) : store.drop(due));
+      for (const due of await store.dueList.until(Date.now() + 400 * DAY_MS)) {
+        await (due.kind.startsWith('expired') ? store.dueList.deleteExpired(due) : store.dueList.drop(due));
       }
     }
     expect(await store.read(id)).toBeUndefined();

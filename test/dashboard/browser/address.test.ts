@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
 import { activitySchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
-import { FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
-import { setBrowserStage } from './stage.ts';
+import { grouped, openPage, type Reader } from './reader.ts';
+import { openWithKey, setBrowserStage } from './stage.ts';
 import { startTarget, TODAY, YESTERDAY } from './target.ts';
 
 let reader: Reader;
@@ -11,13 +11,7 @@ let reader: Reader;
 const stage = setBrowserStage(async () => startTarget());
 
 const open = async (search: string): Promise<void> => {
-  reader = await openPage(stage.browser, {
-    url: stage.target.url,
-    key: stage.target.key,
-    search,
-    expectedErrors: FIRST_REFUSAL,
-  });
-  await reader.settled();
+  reader = await openWithKey(stage, search);
 };
 
 afterEach(() => reader.leave());

@@ -5,8 +5,8 @@ import * as z from 'zod/mini';
 import { activitySchema, camerasSchema, seriesSchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
 import type { CameraCounts } from '../../../src/dashboard/browser/model/answers.ts';
 import { categoryRows, countOf, orderedCategories } from '../../../src/dashboard/browser/model/category-rows.ts';
-import { cellsOf, FIRST_REFUSAL, grouped, openPage, type Reader } from './reader.ts';
-import { setBrowserStage } from './stage.ts';
+import { cellsOf, grouped, type Reader } from './reader.ts';
+import { openWithKey, setBrowserStage } from './stage.ts';
 import { startTarget, TODAY, YESTERDAY } from './target.ts';
 
 let reader: Reader;
@@ -14,13 +14,7 @@ let reader: Reader;
 const stage = setBrowserStage(async () => startTarget());
 
 const open = async (search = ''): Promise<void> => {
-  reader = await openPage(stage.browser, {
-    url: stage.target.url,
-    key: stage.target.key,
-    search,
-    expectedErrors: FIRST_REFUSAL,
-  });
-  await reader.settled();
+  reader = await openWithKey(stage, search);
 };
 
 afterEach(() => reader.leave());

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 
 import { launchBrowser } from '../../../infra/browser.ts';
+import { FIRST_REFUSAL, openPage, type Reader } from './reader.ts';
 import type { Target } from './target.ts';
 
 /** What the tests of a file share. */
@@ -29,4 +30,11 @@ export const setBrowserStage = (start: () => Promise<Target>): BrowserStage => {
       return target;
     },
   };
+};
+
+/** Opens the page with a query as a person who has the key does, and waits until it shows everything. */
+export const openWithKey = async ({ browser, target: { url, key } }: BrowserStage, search = ''): Promise<Reader> => {
+  const reader = await openPage(browser, { url, key, search, expectedErrors: FIRST_REFUSAL });
+  await reader.settled();
+  return reader;
 };

@@ -2,7 +2,15 @@ import { expect, it } from 'vitest';
 
 import { problemOf } from '../../http/asking.ts';
 import { json, wrongEvents } from '../../http/wrong-events.ts';
-import { END, NO_CAMERAS, NO_DAYS, NO_TIMES, START, WRONG_DAYS, WRONG_RANGES } from '../../http/wrong-questions.ts';
+import {
+  END,
+  NO_CAMERAS,
+  NO_DAYS_IN_URLS,
+  NO_TIMES,
+  START,
+  WRONG_DAYS,
+  WRONG_RANGES,
+} from '../../http/wrong-questions.ts';
 import { startWatch, type Given } from './watch.ts';
 
 const problem = (given: Given) => problemOf({ ...given, body: JSON.parse(given.body) });
@@ -16,7 +24,7 @@ it('hundreds of malformed requests are each answered with what is wrong, and the
     ...NO_TIMES.map((text) => [`/api/analytics?ts_utc_start=${text}&${END}`, ['ts_utc_start']] as const),
     ...NO_TIMES.map((text) => [`/api/analytics?${START}&ts_utc_end=${text}`, ['ts_utc_end']] as const),
     ...NO_CAMERAS.map(([id]) => [`/api/analytics?camera_id=${id}`, ['camera_id']] as const),
-    ...NO_DAYS.map((text) => [`/api/analytics/day?date=${text}`, ['date']] as const),
+    ...NO_DAYS_IN_URLS.map((text) => [`/api/analytics/day?date=${text}`, ['date']] as const),
   ];
   expect(questions.length).toBeGreaterThan(150);
   for (const [path, named] of questions) {

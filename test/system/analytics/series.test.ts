@@ -7,25 +7,17 @@ import { z } from 'zod';
 import { formatInstant, instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
 import { STEPS, type Step } from '../../../src/analytics/model/steps.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../../analytics/oracle.ts';
+import { COUNTS } from '../../http/counts.ts';
 import { CAMERAS, DATES, dayOfDate, season } from './season.ts';
 import { startWatch, type Watch } from './watch.ts';
 
-const counts = z.record(z.string(), z.number());
-const totals = {
-  total_events: z.number(),
-  counts_per_category: counts,
-  reviewed_total_events: z.number(),
-  reviewed_counts_per_category: counts,
-  annotated_total_events: z.number(),
-  annotated_counts_per_category: counts,
-};
 const seriesSchema = z.strictObject({
   ts_utc_start: z.string(),
   ts_utc_end: z.string(),
   step: z.enum(STEPS),
   camera_id: z.string().optional(),
   steps: z.array(
-    z.strictObject({ ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number(), ...totals }),
+    z.strictObject({ ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number(), ...COUNTS }),
   ),
 });
 type Counts = Omit<PlainAnswer, 'active_camera_ids'>;

@@ -77,24 +77,35 @@ const toldAndSeen = (stage: Stage, number: string, recipient: RecipientState | u
   return { number, status: recipient?.status, heardWhole, openLines, seen, told };
 };
 
+/** For every person, and as every instance tells it: what should have become of them, and what has. */
+async function* everybody({ stage, numbers, notification_id }: Awaited<ReturnType<typeof soak>>) {
+  for (const app of stage.apps) {
+    const { status, recipients } = await stage.notification(notification_id, app.url);
+    for (const [index, number] of numbers.entries()) {
+      yield { notification: status, ...fateOf(number), facts: toldAndSeen(stage, number, recipients[index]) };
+    }
+  }
+}
+
 // Concurrent: most of the time they wait for somebody to pick up, or for the end of a message.
 it.concurrent(
   'tells everybody once, whichever instance is killed when',
   { timeout },
   async ({ expect, onTestFinished }) => {
-    const { stage, numbers, notification_id } = await soak(onTestFinished);
-    for (const app of stage.apps) {
-      const { status, recipients } = await stage.notification(notification_id, app.url);
-      expect(status).toBe('completed');
-      for (const [index, number] of numbers.entries()) {
-        const { status: wanted, outcomes } = fateOf(number);
-        const { seen, told, ...rest } = toldAndSeen(stage, number, recipients[index]);
-        const heardWhole = outcomes.at(-1) === 'heard' ? 1 : 0;
-        expect({ ...rest, told }).toEqual({ number, status: wanted, heardWhole, openLines: 0, told: seen });
-        // An attempt that was lost with an instance is made up for.
-        const known = outcomes.includes('unknown') ? told : told.filter(({ outcome }) => outcome !== 'unknown');
-        expect([number, ...known.map(({ outcome }) => outcome)]).toEqual([number, ...outcomes]);
-      }
+    for await (const { notification, status, outcomes, facts } of everybody(await soak(onTestFinished))) {
+      const { number, seen, told, ...rest } = facts;
+      const heardWhole = outcomes.at(-1) === 'heard' ? 1 : 0;
+      expect({ number, notification, ...rest, told }).toEqual({
+        number,
+        notification: 'completed',
+        status,
+        heardWhole,
+        openLines: 0,
+        told: seen,
+      });
+      // An attempt that was lost with an instance is made up for.
+      const known = outcomes.includes('unknown') ? told : told.filter(({ outcome }) => outcome !== 'unknown');
+      expect([number, ...known.map(({ outcome }) => outcome)]).toEqual([number, ...outcomes]);
     }
   },
 );
@@ -108,38 +119,33 @@ it.concurrent(
     let azurite = await startAzurite({ dataDir });
     const { connectionString, port } = azurite;
     onTestFinished(async () => azurite.stop());
-    const { stage, numbers, notification_id } = await soak(onTestFinished, {
+    const people = await soak(onTestFinished, {
       connectionString,
       stop: async () => azurite.stop(),
       start: async () => {
         azurite = await startAzurite({ dataDir, port });
       },
     });
-    for (const app of stage.apps) {
-      const { status, recipients } = await stage.notification(notification_id, app.url);
-      expect(status).toBe('completed');
-      for (const [index, number] of numbers.entries()) {
-        const { status: wanted, outcomes } = fateOf(number);
-        const { seen, told, ...rest } = toldAndSeen(stage, number, recipients[index]);
-        const picksUp = outcomes.at(-1) === 'heard';
-        expect({ ...rest, heardWhole: rest.heardWhole > 0 }).toEqual({
-          number,
-          status: wanted,
-          heardWhole: picksUp,
-          openLines: 0,
-        });
-        // What is told did happen; but what is unknown may have been anything, and what is cut short may have been heard whole.
-        const seenOf = new Map(seen.map(({ id, outcome }) => [id, outcome]));
-        const belied = told.filter(({ id = '', outcome }) => {
-          const actual = seenOf.get(id);
-          return outcome !== actual && outcome !== 'unknown' && !(outcome === 'cut_short' && actual === 'heard');
-        });
-        expect([number, belied]).toEqual([number, []]);
-        if (wanted === 'not_reached') {
-          const known = told.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'unknown');
-          const wantedKnown = outcomes.filter((outcome) => outcome !== 'unknown');
-          expect([number, ...known]).toEqual([number, ...wantedKnown]);
-        }
+    for await (const { notification, status, outcomes, facts } of everybody(people)) {
+      const { number, seen, told, ...rest } = facts;
+      const heard = rest.heardWhole > 0;
+      expect({ number, notification, ...rest, heardWhole: heard }).toEqual({
+        number,
+        notification: 'completed',
+        status,
+        heardWhole: outcomes.at(-1) === 'heard',
+        openLines: 0,
+      });
+      // What is told did happen; but what is unknown may have been anything, and what is cut short may have been heard whole.
+      const seenOf = new Map(seen.map(({ id, outcome }) => [id, outcome]));
+      const belied = told.filter(({ id = '', outcome }) => {
+        const actual = seenOf.get(id);
+        return outcome !== actual && outcome !== 'unknown' && !(outcome === 'cut_short' && actual === 'heard');
+      });
+      expect([number, belied]).toEqual([number, []]);
+      if (status === 'not_reached') {
+        const known = told.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'unknown');
+        expect([number, ...known]).toEqual([number, ...outcomes.filter((outcome) => outcome !== 'unknown')]);
       }
     }
   },
