@@ -61,6 +61,8 @@ export class ShardScan {
   readonly #partition: string;
   readonly #top: ShardTop;
   readonly #names = new Map<number, { readonly commit: number; readonly names: Names }>();
+  /** The stripes of the minute rows. */
+  readonly #ofMinutes = new Set<number>();
 
   constructor(table: CounterTable, day: Day, shard: number, top: ShardTop) {
     this.findings = new Findings(shard);
@@ -82,7 +84,7 @@ export class ShardScan {
 
   /** The stripes that the scan met. */
   get stripes(): Iterable<number> {
-    return new Set([...this.#top.stripes.map(({ stripe }) => stripe), ...this.#names.keys()]);
+    return new Set([...this.#top.stripes.map(({ stripe }) => stripe), ...this.#names.keys(), ...this.#ofMinutes]);
   }
 
   /**
@@ -163,6 +165,7 @@ export class ShardScan {
       ofHour.add(cameraId);
       this.withEvents.add(cameraId);
     };
+    for (const { stripe } of read.rows) this.#ofMinutes.add(stripe);
     // Without the lists of a stripe its indexes have no names. Its total is reported.
     const isNamed = (stripe: number): boolean => this.#names.has(stripe);
     const named = [...read.hourRows.keys(), ...read.rows.map(({ stripe }) => stripe)].every(isNamed);

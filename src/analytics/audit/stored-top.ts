@@ -1,6 +1,6 @@
 import { readFence, type Fence } from '../rows/fence-row.ts';
 import { bucketsFrom, type HoursRow } from '../rows/hour-rows.ts';
-import { HOURS_AND_HOUR_ROWS, HOURS_KEY, parseHourKey, TOTAL_KEY } from '../rows/keys.ts';
+import { ALL_CAMERA_LISTS, HOURS_AND_HOUR_ROWS, HOURS_KEY, parseHourKey, TOTAL_KEY } from '../rows/keys.ts';
 import type { StoredRow } from '../rows/row.ts';
 import { inStripe, stripesOf } from '../rows/stripe-keys.ts';
 import type { CounterTable } from '../rows/table.ts';
@@ -37,7 +37,8 @@ const versionsOf = (rows: readonly StoredRow[]): string =>
   rows.map(({ rowKey, etag }) => `${rowKey} ${etag}`).join('\n');
 
 /**
- * Reads the totals, the fence, the hours and the hour rows of a shard as they were at one moment: every commit changes a total.
+ * Reads the totals, the fence, the hours and the hour rows of a shard, and which stripes have camera lists, as they were at one
+ * moment: every commit changes a total.
  *
  * @returns undefined where a total changed during every try
  * @throws {StorageTrouble}
@@ -47,8 +48,9 @@ export const readTop = async (table: CounterTable, partition: string): Promise<S
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const fence = await readFence(table, partition).catch(damageOf);
     const rows = await table.all(partition, HOURS_AND_HOUR_ROWS);
+    const lists = await table.all(partition, ALL_CAMERA_LISTS, { select: [] });
     const after = await table.all(partition, stripesOf(TOTAL_KEY), { select: [] });
-    if (versionsOf(totals) === versionsOf(after)) return topOf(table, totals, fence, rows);
+    if (versionsOf(totals) === versionsOf(after)) return topOf(table, totals, fence, rows, lists);
     await pause();
   }
   return undefined;
@@ -59,6 +61,7 @@ const topOf = async (
   totals: readonly StoredRow[],
   fence: Stored<Fence>,
   hours: readonly StoredRow[],
+  lists: readonly StoredRow[],
 ): Promise<ShardTop> => {
   const ofHours = keyed(hours, parseHoursOrHourKey, bucketsFrom);
   const ofTotals = keyed(
@@ -66,7 +69,12 @@ const topOf = async (
     () => undefined,
     (row) => row,
   );
-  const numbers = new Set([...ofTotals.rows, ...ofHours.rows].map(({ stripe }) => stripe));
+  const ofLists = keyed(
+    lists,
+    () => undefined,
+    () => undefined,
+  );
+  const numbers = new Set([...ofTotals.rows, ...ofHours.rows, ...ofLists.rows].map(({ stripe }) => stripe));
   const stripes: StripeTop[] = [];
   for (const stripe of [...numbers].sort((left, right) => left - right)) {
     const rows = ofHours.rows.filter((row) => row.stripe === stripe);
@@ -78,7 +86,7 @@ const topOf = async (
       hourRows: new Map(rows.flatMap(({ key, row }) => (key === 'hours' ? [] : [[key, row] as const]))),
     });
   }
-  return { stripes, fence, strays: [...ofTotals.strays, ...ofHours.strays] };
+  return { stripes, fence, strays: [...ofTotals.strays, ...ofHours.strays, ...ofLists.strays] };
 };
 
 /** Reads the totals of some stripes, each as of one moment. @throws {StorageTrouble} */

@@ -48,7 +48,7 @@ export const compareTop = (findings: Findings, reading: TopReading): void => {
       rows: [{ of: 'stripe', stripe }],
     });
   }
-  compareStripes(findings, reading);
+  compareStripes(findings, reading, broken);
   if (broken.length > 0) return;
 
   const sums = compareHours(findings, reading);
@@ -72,6 +72,7 @@ export const compareTop = (findings: Findings, reading: TopReading): void => {
 /** The stripes whose total is missing or damaged: nothing names the indexes in their rows. */
 const brokenStripes = ({ top, totals, cameras }: TopReading): readonly number[] => {
   const stripes = new Set(top.stripes.map(({ stripe }) => stripe));
+  for (const [stripe, total] of totals) if (!isWhole(total)) stripes.add(stripe);
   for (const rows of cameras.byCamera.values()) {
     for (const stripe of rows.keys()) if (!stripes.has(stripe) && !isWhole(totals.get(stripe))) stripes.add(stripe);
   }
@@ -179,7 +180,11 @@ const expectedHour = (
 };
 
 /** Compares what the rows of a stripe say of one another, and how many stripes there are. */
-const compareStripes = (findings: Findings, { top, totals, later, cameras }: TopReading): void => {
+const compareStripes = (
+  findings: Findings,
+  { top, totals, later, cameras }: TopReading,
+  broken: readonly number[],
+): void => {
   const newestCamera = new Map<number, number>();
   for (const rows of cameras.byCamera.values()) {
     for (const [stripe, row] of rows) {
@@ -210,7 +215,12 @@ const compareStripes = (findings: Findings, { top, totals, later, cameras }: Top
   const first = stripes.find(({ stripe }) => stripe === 0)?.total;
   const announced = first === undefined || first === DAMAGED ? undefined : first.stripes;
   const fenced = fence === undefined || fence === DAMAGED ? undefined : fence.stripes;
-  const count = Math.max(announced ?? 1, fenced ?? 1, ...stripes.map(({ stripe }) => stripe + 1));
+  const count = Math.max(
+    announced ?? 1,
+    fenced ?? 1,
+    ...stripes.map(({ stripe }) => stripe + 1),
+    ...broken.map((stripe) => stripe + 1),
+  );
   const remedy = { kind: 'stripes', stripes: count } as const;
   findings.text(
     'number of stripes',

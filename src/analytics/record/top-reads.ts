@@ -1,8 +1,9 @@
+import { DamagedRow } from '../rows/damaged-row.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { bucketsFrom } from '../rows/hour-rows.ts';
 import { camerasKey, HOURS_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import { readTotal } from '../rows/total-row.ts';
+import { readTotal, stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
 import type { OwnStripe } from './own-stripe.ts';
 import type { RowReads } from './row-reads.ts';
 import type { KnownRow } from './shard-snapshot.ts';
@@ -29,6 +30,7 @@ export const topOf = async (reads: RowReads, own: OwnStripe): Promise<Top> => {
     const [stored, hoursRow] = await Promise.all([readTotal(table, partition, own.number), reads.one(at(HOURS_KEY))]);
     if (stored !== undefined) {
       if (stored.closed) throw new DayClosed();
+      await checkAnnounced(reads, own.number);
       const { etag, lists, ...value } = stored;
       for (const [index, list] of lists.entries()) {
         known.set(at(camerasKey(index + 1)), { kind: 'list', etag: list.etag });
@@ -41,4 +43,12 @@ export const topOf = async (reads: RowReads, own: OwnStripe): Promise<Top> => {
     }
     known.keep(at(HOURS_KEY), hoursRow && { kind: 'buckets', etag: hoursRow.etag, value: bucketsFrom(hoursRow) });
   }
+};
+
+/** What was counted in a stripe that stripe 0 does not announce would be in no answer. Only damage leaves such rows. @throws {DamagedRow} */
+const checkAnnounced = async ({ table, partition }: RowReads, stripe: number): Promise<void> => {
+  if (stripe === 0) return;
+  const first = await table.get(partition, TOTAL_KEY, STATE_PROPERTIES);
+  if (first !== undefined && stateFrom(first).stripes > stripe) return;
+  throw new DamagedRow(partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
 };

@@ -2,8 +2,9 @@ import type { Correction } from '../audit/remedy.ts';
 import type { Day } from '../model/day.ts';
 import { DifferenceWriter } from '../record/apply-differences.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
+import { DayClosed } from '../rows/day-shards.ts';
 import { dayPartition, FENCE_KEY, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
-import { ANY_VERSION, writeOf } from '../rows/row.ts';
+import { ANY_VERSION, writeOf, type StoredRow } from '../rows/row.ts';
 import type { TypedRow } from '../rows/sdk-rows.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import type { CounterTable } from '../rows/table.ts';
@@ -14,20 +15,22 @@ import { eventsOfCamera, moveEvents } from './misplaced-camera.ts';
 import { SettingAside } from './set-aside.ts';
 import { setAsideRow } from './set-aside-row.ts';
 
-/** The remedies for what one audit found, each kind by itself. Each says whether anything was to be done. */
+/**
+ * The remedies for what one audit found, each kind by itself. Each says whether anything was to be done.
+ *
+ * Each throws a DayClosed where the day was closed since the audit.
+ */
 export class RepairRound {
   readonly #table: CounterTable;
   readonly #day: Day;
   readonly #examination: Examination;
   readonly #say: (line: string) => void;
-  readonly #time: string;
 
-  constructor(table: CounterTable, day: Day, examination: Examination, say: (line: string) => void, time: string) {
+  constructor(table: CounterTable, day: Day, examination: Examination, say: (line: string) => void) {
     this.#table = table;
     this.#day = day;
     this.#examination = examination;
     this.#say = say;
-    this.#time = time;
   }
 
   async shards(): Promise<boolean> {
@@ -35,6 +38,7 @@ export class RepairRound {
       if (remedy.kind !== 'shards') continue;
       const partition = dayPartition(this.#day);
       const row = await this.#table.get(partition, SHARDS_KEY);
+      refuseClosed(row);
       if (row !== undefined) await this.#move(partition, SHARDS_KEY, row.etag, remedy.shards);
       else await this.#table.insert(partition, writeOf(SHARDS_KEY, undefined, { shards: remedy.shards }));
       this.#say(`the day has ${remedy.shards} shards`);
@@ -46,9 +50,7 @@ export class RepairRound {
   async #move(partition: string, rowKey: string, etag: string, shards: number): Promise<void> {
     const row = await this.#table.getTyped(partition, rowKey);
     const write = writeOf(rowKey, etag, { shards }, 'replace');
-    await this.#table.move(partition, row === undefined ? [] : [row], (moved) => setAsideRow(moved, this.#time), [
-      write,
-    ]);
+    await this.#table.move(partition, row === undefined ? [] : [row], (moved) => setAsideRow(moved, now()), [write]);
   }
 
   async stripes(): Promise<boolean> {
@@ -60,6 +62,7 @@ export class RepairRound {
         this.#table.get(partition, FENCE_KEY),
         this.#table.get(partition, TOTAL_KEY),
       ]);
+      refuseClosed(fence);
       const { stripes } = remedy;
       await this.#table.transact(partition, [
         writeOf(FENCE_KEY, fence?.etag, { stripes }, 'replace'),
@@ -130,18 +133,26 @@ export class RepairRound {
       // or by a transaction whose answer was lost, is not added twice.
       let guard = this.#examination.guards.get(shard);
       for (const group of inTransactions(corrections)) {
-        guard = await writer.add(differencesFor(group), writeOf(REPAIR_KEY, guard, { repaired: this.#time }));
+        guard = await writer.add(differencesFor(group), writeOf(REPAIR_KEY, guard, { repaired: now() }));
         this.#say(`put ${group.length} ${group.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
       }
     }
   }
 
   #settingAside(shard: number): SettingAside {
-    return new SettingAside(this.#table, shardPartition(this.#day, shard), this.#time, (rows) => {
+    return new SettingAside(this.#table, shardPartition(this.#day, shard), (rows) => {
       for (const row of rows) this.#say(`set aside row ${row.rowKey} of shard ${shard}${contentOf(row)}`);
     });
   }
 }
+
+/** ISO 8601, UTC. */
+const now = (): string => new Date().toISOString();
+
+/** The row is replaced at this version: the mark of a day that is closed since the audit would be gone. @throws {DayClosed} */
+const refuseClosed = (row: StoredRow | undefined): void => {
+  if (row?.properties['closed'] === true) throw new DayClosed();
+};
 
 /** What an event row held, because nothing else tells it any more. */
 const contentOf = ({ rowKey, properties }: TypedRow): string =>

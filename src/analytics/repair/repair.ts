@@ -17,8 +17,6 @@ const ROUNDS = 12;
 export interface RepairOptions {
   /** Called with a sentence after each transaction. */
   readonly say: (line: string) => void;
-  /** Part of the keys of rows that are set aside; now by default. */
-  readonly time?: string;
 }
 
 /**
@@ -33,13 +31,13 @@ export const repairDay = async (
   table: CounterTable,
   day: Day,
   examined: Examination,
-  { say, time = new Date().toISOString() }: RepairOptions,
+  { say }: RepairOptions,
 ): Promise<AuditReport> => {
   let examination = examined;
   for (let round = 1; examination.report.differences.length > 0; round += 1) {
     if (round > ROUNDS) throw new RepairUnfinished('differences are left: run the repair again');
     try {
-      await putRight(new RepairRound(table, day, examination, say, time));
+      await putRight(new RepairRound(table, day, examination, say));
     } catch (error) {
       if (error instanceof DayClosed) throw new NotRepairable('the day was closed meanwhile', { cause: error });
       // It may have been applied or not: the next audit tells.

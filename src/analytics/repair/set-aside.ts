@@ -38,17 +38,12 @@ const FAR_ABOVE = 10_000_000;
 export class SettingAside {
   readonly #table: CounterTable;
   readonly #partition: string;
-  readonly #time: string;
   readonly #onMoved: (rows: readonly TypedRow[]) => void;
 
-  /**
-   * @param time part of the new keys, ISO 8601
-   * @param onMoved called after each transaction
-   */
-  constructor(table: CounterTable, partition: string, time: string, onMoved: (rows: readonly TypedRow[]) => void) {
+  /** @param onMoved called after each transaction */
+  constructor(table: CounterTable, partition: string, onMoved: (rows: readonly TypedRow[]) => void) {
     this.#table = table;
     this.#partition = partition;
-    this.#time = time;
     this.#onMoved = onMoved;
   }
 
@@ -128,7 +123,9 @@ export class SettingAside {
     const rows = read.filter((row) => row !== undefined);
     const replaces = writes.some(({ kind }) => kind !== 'merge');
     if (rows.length === 0 && !replaces) return;
-    await this.#table.move(this.#partition, rows, (moved) => setAsideRow(moved, this.#time), writes);
+    // Of this moment: a recorder may write a row again that was set aside, and the same repair may set that one aside too.
+    const time = new Date().toISOString();
+    await this.#table.move(this.#partition, rows, (moved) => setAsideRow(moved, time), writes);
     this.#onMoved(rows);
   }
 

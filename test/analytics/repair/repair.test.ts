@@ -3,6 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { NotRepairable, examineDay } from '../../../src/analytics/repair/examine-day.ts';
+import { repairDay } from '../../../src/analytics/repair/repair.ts';
+import { SettingAside } from '../../../src/analytics/repair/set-aside.ts';
 import { WHOLE_KEY } from '../../../src/analytics/repair/set-aside-row.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
@@ -99,12 +101,41 @@ describe('a repair', () => {
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
   });
 
+  it('sets a row aside again that an instance wrote again meanwhile', async () => {
+    const storage = await seeded();
+    const moved: string[] = [];
+    const settingAside = new SettingAside(storage.process(2).table, SHARD, (rows) => {
+      moved.push(...rows.map(({ rowKey }) => rowKey));
+    });
+    for (let times = 1; times <= 2; times += 1) {
+      await storage.client().upsertEntity({ partitionKey: SHARD, rowKey: 'camera|x', format: 1 });
+      await settingAside.rows({ of: 'row', rowKey: 'camera|x' });
+    }
+    expect(moved).toEqual(['camera|x', 'camera|x']);
+  });
+
   it.each(STRAY_KEYS)('sets %s aside, a row that the service never writes', async (rowKey) => {
     const storage = await seeded();
     await storage.client().createEntity({ partitionKey: SHARD, rowKey, format: 1, x: 1.5, y: 7n });
     await repaired(storage.process(2).table);
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
   });
+
+  it.each(['cameras|0001', 'hours', 'hour|08', 'minute|0800|00', CAMERA, 'total'])(
+    'sets the row %s 01 aside, of a stripe that the shard does not have: it would be in the way of its first commit',
+    async (rowKey) => {
+      const storage = await seeded();
+      const { etag: _, timestamp: __, ...row } = await storage.client().getEntity(SHARD, rowKey);
+      await storage.client().createEntity({ ...row, partitionKey: SHARD, rowKey: `${rowKey} 01` });
+      expect(await storage.process(2).differences(DAY)).toContainEqual(expect.stringContaining(' of stripes'));
+      await repaired(storage.process(2).table);
+      expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
+      const instances = [storage.process(2), storage.process(2)];
+      const more = messages.map((message) => ({ ...message, eventId: `more-${message.eventId}` }));
+      for (const [at, message] of more.entries()) await instances[at % 2]?.record([message]);
+      expect(await wrongAnswers(storage.process(2), [...messages, ...more])).toEqual([]);
+    },
+  );
 
   it.each([
     ['a minute', `minute|0860|${'x'.repeat(500)}`],
@@ -144,6 +175,22 @@ describe('a repair', () => {
     await damageRow(storage, partitionKey, rowKey, set('closed', true));
     await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(NotRepairable);
   });
+
+  it.each([
+    ['number of shards', DAY, 'shards', set('shards', 7)],
+    ['number of stripes', SHARD, 'stripes', set('stripes', 2)],
+  ])(
+    'leaves a day closed that was closed after its audit, where the %s is wrong',
+    async (_, partition, rowKey, damage) => {
+      const storage = await seeded();
+      await damageRow(storage, partition, rowKey, damage);
+      const { table } = storage.process(2);
+      const examined = await examineDay(table, DAY);
+      await damageRow(storage, partition, rowKey, set('closed', true));
+      await expect(repairDay(table, DAY, examined, { say: () => undefined })).rejects.toThrow(NotRepairable);
+      expect(await storage.client().getEntity(partition, rowKey)).toMatchObject({ closed: true });
+    },
+  );
 
   it('says before what it will do', async () => {
     const storage = await seeded();
