@@ -43,6 +43,9 @@ export type Created =
   /** So many of the day's calls are left, which is not enough. */
   | { readonly callsLeft: number };
 
+/** A step, and the recipient after it. */
+type Changed<Action> = RecipientStep<Action> & { readonly recipient: Recipient };
+
 /** The `Idempotency-Key` of a new notification and what it is for. */
 export interface KeyUse {
   readonly keyHash: string;
@@ -151,17 +154,8 @@ export class NotificationStore {
     id: NotificationId,
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
-  ): Promise<(RecipientStep<Action> & { readonly recipient: Recipient }) | undefined> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const row = await this.#read(recipientKey(id, index));
-      if (row === undefined) return undefined;
-      const recipient = demand(parseRecipientRow(row));
-      const step = decide(recipient);
-      if (step.next === undefined) return { ...step, recipient };
-      if (await this.#replace(id, index, row, recipient, step.next)) return { ...step, recipient: step.next };
-      await pause(attempt);
-    }
-    throw new RowsUnavailable('contended');
+  ): Promise<Changed<Action> | undefined> {
+    return this.#change<Action>(id, index, decide, async () => []);
   }
 
   /** As `update`, but a call that is not reserved yet is counted among the day's in the same commit. */
@@ -170,17 +164,43 @@ export class NotificationStore {
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
     now: number,
-  ): Promise<(RecipientStep<Action | 'no calls left'> & { readonly recipient: Recipient }) | undefined> {
+  ): Promise<Changed<Action | 'no calls left'> | undefined> {
+    return this.#change(id, index, decide, async (from, to) => {
+      const reserved = await this.#reserve(to.reserved && !from.reserved ? 1 : 0, now);
+      return 'callsLeft' in reserved ? 'no calls left' : reserved.changes;
+    });
+  }
+
+  /**
+   * One missed answer is not an outage: a change is tried once more, and one that was made although its answer got lost is known again.
+   *
+   * @param furtherChanges what is to be committed with it, or why it may not be made
+   */
+  async #change<Action, Refusal extends string = never>(
+    id: NotificationId,
+    index: number,
+    decide: (recipient: Recipient) => RecipientStep<Action>,
+    furtherChanges: (from: Recipient, to: Recipient) => Promise<readonly RowChange[] | Refusal>,
+  ): Promise<Changed<Action | Refusal> | undefined> {
+    let unclear: Changed<Action> | undefined;
+    let hasFailed = false;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const row = await this.#read(recipientKey(id, index));
-      if (row === undefined) return undefined;
-      const recipient = demand(parseRecipientRow(row));
-      const step = decide(recipient);
-      if (step.next === undefined) return { ...step, recipient };
-      const reserved = await this.#reserve(step.next.reserved && !recipient.reserved ? 1 : 0, now);
-      if ('callsLeft' in reserved) return { action: 'no calls left', recipient };
-      if (await this.#replace(id, index, row, recipient, step.next, reserved.changes)) {
-        return { ...step, recipient: step.next };
+      let changed: Changed<Action> | undefined;
+      try {
+        const row = await this.#read(recipientKey(id, index));
+        if (row === undefined) return undefined;
+        const recipient = demand(parseRecipientRow(row));
+        if (unclear !== undefined && isSame(unclear.recipient, recipient)) return unclear;
+        const step = decide(recipient);
+        if (step.next === undefined) return { ...step, recipient };
+        const more = await furtherChanges(recipient, step.next);
+        if (typeof more === 'string') return { action: more, recipient };
+        changed = { ...step, recipient: step.next };
+        if (await this.#replace(id, index, row, recipient, step.next, more)) return changed;
+      } catch (error) {
+        if (hasFailed || !(error instanceof RowsUnavailable)) throw error;
+        hasFailed = true;
+        unclear = changed;
       }
       await pause(attempt);
     }
@@ -332,7 +352,7 @@ export class NotificationStore {
     row: StoredRow,
     from: Recipient,
     to: Recipient,
-    more: readonly RowChange[] = [],
+    more: readonly RowChange[],
   ): Promise<boolean> {
     const changes = [...replaceRecipient(id, index, row, from, to), ...more];
     return (await this.#rows.commit(NOTIFICATIONS, changes)) === 'done';
@@ -370,6 +390,10 @@ export class NotificationStore {
     return this.#rows.read({ partitionKey: NOTIFICATIONS, rowKey }, 'patient');
   }
 }
+
+// As they are stored: what is undefined is not.
+const isSame = (one: Recipient, other: Recipient): boolean =>
+  JSON.stringify(recipientValues(one)) === JSON.stringify(recipientValues(other));
 
 const pause = (attempt: number): Promise<void> => sleep(Math.random() * LONGEST_PAUSE_MS * attempt);
 
