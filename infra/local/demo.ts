@@ -38,10 +38,8 @@ const simulatorOf = async (url: URL): Promise<string | undefined> =>
 
 const tellCalls = async (service: Service, simulatorUrl: string, sent: SentCalls | undefined): Promise<void> => {
   const [first] = sent?.calls ?? [];
-  if (sent === undefined || first?.call_connection_id === undefined) {
-    throw new CommandError('The test calls were not placed.');
-  }
-  const story = await callStory(simulatorUrl, first.call_connection_id);
+  if (sent === undefined || first === undefined) throw new CommandError('The test calls were not placed.');
+  const story = await callStory(simulatorUrl, first.recipient);
   if (story === undefined) throw new CommandError('The first test call did not end in time.');
   console.log(`\nThe test call to ${first.recipient}:\n`);
   for (const line of story) console.log(`  ${line}`);

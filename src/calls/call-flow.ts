@@ -10,12 +10,14 @@ import { longestSpeakingMs, spokenMessage } from './message.ts';
 import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS, type PhoneLine, PhoneLineError } from './phone-line.ts';
 import type { CallLedger, StepResult } from './store/call-ledger.ts';
 
-/** Whoever wants to know what becomes of calls. Neither method throws. */
+/** Whoever wants to know what becomes of calls. No method throws. */
 export interface CallOwners {
   /** Somebody answered. `overAt`: when the message should be over, in milliseconds since 1970. */
   answered(callId: CallId, known: record.CallRecord, overAt: number, log: Log): Promise<void>;
   /** The call has ended, or more has become known of one that had. */
   ended(callId: CallId, known: record.CallRecord, log: Log): Promise<void>;
+  /** The line could not be hung up: it is to be looked after at that time, in milliseconds since 1970. */
+  watch(callId: CallId, at: number): void;
 }
 
 /** What the flow of calls needs. */
@@ -207,8 +209,10 @@ export class CallFlow {
     try {
       await this.#line.hangUp(call.callId);
     } catch (error) {
-      // The claim runs out, and whoever looks after the line then tries again.
+      // The claim runs out, and whoever looks after the line then tries again. This process does too: of a call whose notification was only in
+      // the memory of another one, nothing is due in the table.
       call.log.error('hang-up failed', callFields(call, taken.record, failureFields(error)));
+      this.#owners.watch(call.callId, Date.now() + record.CLAIM_LEASE_MS);
       return taken.record;
     }
     const done = await this.#ledger.step(call.callId, (known) => record.hungUp(known, Date.now()), call.log);

@@ -123,7 +123,10 @@ export class Reaching implements CallOwners {
         (await store?.update(ref.notificationId, ref.index, (recipient) =>
           person.answered(recipient, ref.attemptId, callId, overAt),
         ));
-      if (step?.action !== 'owned') await this.#parts.stores.table.dueList.watchCall(callId, overAt);
+      // A recipient in memory ends with this process; the line does not.
+      if (step?.action !== 'owned' || store !== this.#parts.stores.table) {
+        await this.#parts.stores.table.dueList.watchCall(callId, overAt);
+      }
       this.#parts.alarm.ringAt(overAt);
     } catch (error) {
       this.watch(callId, overAt);

@@ -19,17 +19,15 @@ const simulatorLogSchema = z.object({
 type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
 
 /**
- * Waits until a simulated call has ended.
+ * Waits until the first simulated call to a number has ended. It may have to wait for a line first: then the answer to the request names no
+ * call yet.
  *
- * @returns a line for everything that happened; undefined where the simulator does not know the call or it does not end in time
+ * @returns a line for everything that happened; undefined where there is no call to it or it does not end in time
  */
-export const callStory = async (
-  simulatorUrl: string,
-  callConnectionId: string,
-): Promise<readonly string[] | undefined> => {
+export const callStory = async (simulatorUrl: string, number: string): Promise<readonly string[] | undefined> => {
   const end = performance.now() + CALL_MILLISECONDS;
   while (performance.now() < end) {
-    const call = await findCall(simulatorUrl, callConnectionId);
+    const call = await findCall(simulatorUrl, number);
     if (call !== undefined && isComplete(call)) return call.story.map(storyLine);
     await delay(200);
   }
@@ -40,8 +38,8 @@ export const callStory = async (
 const isComplete = ({ state, story }: CallStory): boolean =>
   state === 'ended' && story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed');
 
-const findCall = async (simulatorUrl: string, id: string): Promise<CallStory | undefined> =>
-  (await callsOf(simulatorUrl)).find((call) => call.id === id);
+const findCall = async (simulatorUrl: string, number: string): Promise<CallStory | undefined> =>
+  (await callsOf(simulatorUrl)).find((call) => call.to === number);
 
 /** The numbers that a simulator has called since it was started. */
 export const calledNumbers = async (simulatorUrl: string): Promise<ReadonlySet<string>> =>

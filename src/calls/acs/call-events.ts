@@ -18,14 +18,17 @@ const KIND_OF_TYPE = {
   'Microsoft.Communication.CreateCallFailed': 'create failed',
 } as const satisfies Readonly<Record<string, CallEventKind>>;
 
+// A row stores integers of 32 bits: with a larger one the table refuses the call's row, again and again. Real codes are far smaller.
+const resultCode = z.int32().optional().catch(undefined);
+
 // The deserializer does not check `data`. A wrong type in an optional part counts as missing.
 const dataSchema = z.object({
   callConnectionId: z.unknown().optional(),
   operationContext: z.unknown().optional(),
   resultInformation: z
     .object({
-      code: z.number().int().optional().catch(undefined),
-      subCode: z.number().int().optional().catch(undefined),
+      code: resultCode,
+      subCode: resultCode,
     })
     .catch({}),
 });

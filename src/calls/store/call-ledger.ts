@@ -75,12 +75,14 @@ export class CallLedger {
   }
 
   /**
-   * Writes what only this process knows, so that every instance does. What cannot be written yet is kept.
+   * Writes what only this process knows, so that every instance does. What cannot be written yet is kept. A row that the table refuses, or
+   * that cannot be read, does not hold up the others.
    *
    * @returns the records that were written
    */
   async writeAgain(): Promise<ReadonlyMap<CallId, CallRecord>> {
     const written = new Map<CallId, CallRecord>();
+    let isLeft = false;
     for (const callId of this.#unwritten) {
       try {
         const { record } = await this.#stepInTable(callId, (known) =>
@@ -89,10 +91,10 @@ export class CallLedger {
         if (record !== undefined) written.set(callId, record);
       } catch (error) {
         if (!(error instanceof RowsUnavailable)) throw error;
-        this.#onUnwritten();
-        break;
+        isLeft = true;
       }
     }
+    if (isLeft) this.#onUnwritten();
     return written;
   }
 

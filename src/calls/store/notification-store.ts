@@ -148,22 +148,37 @@ export class NotificationStore {
     });
   }
 
-  /** @param furtherChanges what is to be committed with the step, or why it may not be taken */
+  /**
+   * One missed answer is not an outage: a change is tried once more, and one that was made although its answer got lost is known again.
+   *
+   * @param furtherChanges what is to be committed with it, or why it may not be made
+   */
   async #changeRecipient<Action, Refusal extends string = never>(
     id: NotificationId,
     index: number,
     decide: (recipient: Recipient) => RecipientStep<Action>,
     furtherChanges: (from: Recipient, to: Recipient) => Promise<readonly RowChange[] | Refusal>,
   ): Promise<Changed<Action | Refusal> | undefined> {
+    let unclear: Changed<Action> | undefined;
+    let hasFailed = false;
     return untilCommitted(async () => {
-      const known = await readRecipient(this.#rows, id, index);
-      if (known === undefined) return undefined;
-      const step = decide(known.recipient);
-      if (step.next === undefined) return { ...step, recipient: known.recipient };
-      const more = await furtherChanges(known.recipient, step.next);
-      if (typeof more === 'string') return { action: more, recipient: known.recipient };
-      const isDone = await this.#commit([...replaceRecipient(id, known, step.next), ...more]);
-      return isDone ? { ...step, recipient: step.next } : 'conflict';
+      let changed: Changed<Action> | undefined;
+      try {
+        const known = await readRecipient(this.#rows, id, index);
+        if (known === undefined) return undefined;
+        if (unclear !== undefined && isSame(unclear.recipient, known.recipient)) return unclear;
+        const step = decide(known.recipient);
+        if (step.next === undefined) return { ...step, recipient: known.recipient };
+        const more = await furtherChanges(known.recipient, step.next);
+        if (typeof more === 'string') return { action: more, recipient: known.recipient };
+        changed = { ...step, recipient: step.next };
+        return (await this.#commit([...replaceRecipient(id, known, step.next), ...more])) ? changed : 'conflict';
+      } catch (error) {
+        if (hasFailed || !(error instanceof RowsUnavailable)) throw error;
+        hasFailed = true;
+        unclear = changed;
+        return 'conflict';
+      }
     });
   }
 
@@ -241,6 +256,10 @@ export class NotificationStore {
     return this.#rows.list(NOTIFICATIONS, notificationRange(id));
   }
 }
+
+// As they are stored: what is undefined is not.
+const isSame = (one: Recipient, other: Recipient): boolean =>
+  JSON.stringify(recipientValues(one)) === JSON.stringify(recipientValues(other));
 
 /** Reads, decides and commits again until no other writer came in between. @throws {RowsUnavailable} after many conflicts */
 const untilCommitted = async <Result>(round: () => Promise<Result | 'conflict'>): Promise<Result> => {

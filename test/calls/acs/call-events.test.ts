@@ -71,6 +71,12 @@ describe("a callback's events", () => {
     });
   });
 
+  it.each([2 ** 31, -(2 ** 31) - 1, 1e300, 480.5, '480'])('have no code %s, which no row can store', async (code) => {
+    const data = { ...recorded.data, resultInformation: { code, subCode: code } };
+    const parsed = await parseCallEvents([{ ...recorded, data }]);
+    expect('events' in parsed && parsed.events[0]?.result).toEqual({ code: undefined, subCode: undefined });
+  });
+
   // A sample of Microsoft's compares with `playFailed`, which never matches.
   it.each(['playFailed', 'callconnected', 'ParticipantsUpdated', 'toString', ''])(
     'of the kind %j are ignored',

@@ -171,6 +171,18 @@ describe('the ledger of calls', () => {
     expect((await ledger.writeAgain()).size).toBe(0);
   });
 
+  it('writes what it did without the table although the table refuses the row of another call', async () => {
+    const { ledger, network } = unreliable();
+    const [refused, another] = [newCall(), newCall()];
+    for (const callId of [refused, another]) await ledger.step(callId, steps.placed, SILENT);
+    network.fails = () => 'not sent';
+    for (const callId of [refused, another]) await ledger.step(callId, steps.connected, SILENT);
+    network.fails = (_, url) => (url.includes(refused) ? 'not sent' : undefined);
+    expect([...(await ledger.writeAgain()).keys()]).toEqual([another]);
+    network.fails = () => undefined;
+    expect([...(await ledger.writeAgain()).keys()]).toEqual([refused]);
+  });
+
   it.each(['not sent', 'answer lost'] as const)(
     'does not act alone because of one bad request (%s): what another instance did is seen, and its own claim known again',
     async (failure) => {
@@ -200,12 +212,12 @@ const once = (failure: Failure, method: string) => {
 /** A ledger whose requests may fail. */
 const unreliable = () => {
   const prefix = ownTablesPrefix();
-  const network = { fails: (_method: string): Failure => undefined };
+  const network = { fails: (_method: string, _url: string): Failure => undefined };
   const unwritten = { count: 0 };
   const table = callsTable({
     prefix,
     sendRequest: async (request, next) => {
-      const failure = network.fails(request.method);
+      const failure = network.fails(request.method, request.url);
       if (failure === 'not sent') throw new Error('not sent');
       const answer = await next(request);
       if (failure === 'answer lost') throw new Error('answer lost');

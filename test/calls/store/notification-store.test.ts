@@ -199,3 +199,48 @@ describe('a notification whose creation got no answer', () => {
     expect(await store.newest(10)).toHaveLength(2);
   });
 });
+
+describe('a change whose commit gets no answer', () => {
+  it.each(['made', 'not made'] as const)(
+    'is tried once more where it was %s, and tells what it did: one missed answer must not delay a call',
+    async (fate) => {
+      const rows = new MemoryRows();
+      let toLose = 0;
+      const losing: Rows = {
+        read: (address) => rows.read(address),
+        write: (address, values, etag) => rows.write(address, values, etag),
+        list: (...range) => rows.list(...range),
+        delete: (address) => rows.delete(address),
+        commit: async (partition: string, changes: readonly RowChange[]) => {
+          const isLost = toLose > 0;
+          if (isLost) toLose -= 1;
+          if (isLost && fate === 'not made') throw new RowsUnavailable('deadline');
+          const result = await rows.commit(partition, changes);
+          if (isLost) throw new RowsUnavailable('deadline');
+          return result;
+        },
+      };
+      const store = new NotificationStore(losing, { ...storeRules, callsPerDay: 2 });
+      const { notification, recipients } = notify(1);
+      await store.create(notification, recipients, undefined, NOW);
+      const attemptId = randomUUID();
+      toLose = 1;
+      const claimed = await store.claim(notification.id, 0, (known) => claim(known, attemptId, NOW), NOW);
+      expect(claimed).toMatchObject({ action: 'claimed', recipient: { state: 'dialling' } });
+      const busy = { outcome: 'busy', endedAt: NOW + 1 } as const;
+      const end = () =>
+        store.update(notification.id, 0, (known) => ended(known, attemptId, undefined, busy, reachRules, NOW + 1));
+      toLose = 1;
+      expect(await end()).toMatchObject({ action: 'ended', recipient: { state: 'waiting' } });
+      expect(await end()).toMatchObject({ action: 'nothing' });
+      // A further call is counted once.
+      toLose = 1;
+      const again = NOW + 120_000;
+      const second = (at: number) => store.claim(notification.id, 0, (known) => claim(known, randomUUID(), at), at);
+      expect(await second(again)).toMatchObject({ action: 'claimed', recipient: { attempts: [{}, {}] } });
+      expect((await rows.read({ partitionKey: 'notifications', rowKey: 'day|2026-11-21' }))?.values).toEqual({
+        calls: 2,
+      });
+    },
+  );
+});
