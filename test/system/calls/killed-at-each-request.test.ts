@@ -17,7 +17,7 @@ const ask = async (stage: Stage, url: string, number: string) => {
 };
 
 it.concurrent.for(['before the request', 'before its answer'] as const)(
-  'reaches everybody once when the instance that took the request is killed, %s, at each of its requests in turn',
+  'has everybody hear the message once when the instance that took the request is killed, %s, at each of its requests in turn',
   { timeout: 480_000 },
   async (death, { expect, onTestFinished }) => {
     const environment = { SWEEP_SCHEDULE: '*/5 * * * * *' };
@@ -51,8 +51,10 @@ it.concurrent.for(['before the request', 'before its answer'] as const)(
     for (const [number, id] of asked) {
       const { recipients } = await stage.completed(id, 120_000);
       expect(recipients, number).toMatchObject([{ status: 'heard' }]);
-      const [call, ...more] = stage.callsTo(number);
-      expect([call?.spoken, more], number).toEqual([[messageOf('ConfirmedFire')], []]);
+      // A call in which nobody spoke, because whoever was to speak died, may be made up for by another one; but none follows the message.
+      const calls = stage.callsTo(number);
+      expect(calls.at(-1)?.spoken, number).toEqual([messageOf('ConfirmedFire')]);
+      expect(calls.flatMap(({ spoken }) => spoken).length, number).toBe(1);
       expect(stage.callees().get(number), number).toMatchObject({ heardWhole: 1, heardPart: 0, openLines: 0 });
     }
   },
