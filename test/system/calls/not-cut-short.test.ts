@@ -19,8 +19,9 @@ const readsCall = ({ service, method, path }: OutgoingRequest): boolean =>
 
 const HEARD_ONCE: Callee = { calls: 1, pickedUp: 1, heardWhole: 1, heardPart: 0, openLines: 0 };
 
-// Concurrent: most of the time they wait for the end of a message.
-describe.concurrent('a message is not cut short', { timeout: 90_000 }, () => {
+// Concurrent: most of the time they wait for the end of a message. Tried again: the deadlines of the table are real seconds, and a machine
+// that stands still for half a second misses one more of them than the test means.
+describe.concurrent('a message is not cut short', { timeout: 90_000, retry: 2 }, () => {
   it('whose start is reported to an instance that misses an answer of the table', async ({
     expect,
     onTestFinished,
