@@ -42,6 +42,8 @@ export interface NetworkCall {
   state: 'ringing' | 'up' | 'ended';
   answeredAt: number | undefined;
   endedAt: number | undefined;
+  /** Whether any event of it, or the answer to its request, has reached the service. */
+  isKnown: boolean;
 }
 
 /** Sends an event about a call. */
@@ -84,12 +86,19 @@ export class TelephoneNetwork {
       state: 'ringing',
       answeredAt: undefined,
       endedAt: undefined,
+      isKnown: false,
     };
     this.#calls.set(id, call);
     this.#byAttempt.set(attemptId, call);
     this.#story.tell(`${id} to ${request.number}: ${call.fate}`);
     this.#ring(call);
     return id;
+  }
+
+  /** The service knows of a call from now on. */
+  reached(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.isKnown = true;
   }
 
   /** Speaks the message. @throws {PhoneLineError} where nobody is there to hear it */

@@ -32,7 +32,7 @@ const WHOLE_NUMBER = /\+\d{7}/;
 /** What was promised and did not hold, a line each. */
 export const brokenPromises = (aftermath: Aftermath): readonly string[] => [
   ...aftermath.requests.flatMap((request) => brokenToSender(request, aftermath)),
-  ...aftermath.calls.flatMap((call) => brokenToLine(call, aftermath.now)),
+  ...aftermath.calls.flatMap((call) => brokenToLine(call, aftermath)),
   ...aftermath.rows.flatMap(brokenByRow),
   ...brokenDay(aftermath),
   ...aftermath.logs.flatMap(brokenByLog),
@@ -85,12 +85,25 @@ const brokenToRecipient = (
   return broken.flatMap((what) => (what === false ? [] : `${what}: ${facts} ${JSON.stringify(attempts)}`));
 };
 
-const brokenToLine = ({ id, state, answeredAt, endedAt, speeches }: NetworkCall, now: number): readonly string[] => {
+const brokenToLine = (call: NetworkCall, aftermath: Aftermath): readonly string[] => {
+  const { id, state, answeredAt, endedAt, speeches } = call;
+  if (isUnknowable(call, aftermath)) return [];
   if (state !== 'ended') return [`${id} was never ended`];
   if (answeredAt === undefined) return [];
   const spokenUntil = speeches.map(({ requestedAt }) => requestedAt + SPEAKS_WITHIN_MS + SPEAKING_MS);
-  const silentMs = (endedAt ?? now) - Math.max(answeredAt, ...spokenUntil);
+  const silentMs = (endedAt ?? aftermath.now) - Math.max(answeredAt, ...spokenUntil);
   return silentMs > LONGEST_SILENCE_MS ? [`${id} was silent for ${silentMs} ms`] : [];
+};
+
+/**
+ * Where events get lost, nobody can end a call of which every answer and event was lost, nor one whose notification was only in the
+ * memory of a process that has died.
+ */
+const isUnknowable = ({ request, isKnown }: NetworkCall, { mode, requests, rows }: Aftermath): boolean => {
+  if (mode.eventLoss === 0) return false;
+  const id = request.attempt.notificationId;
+  const isRemembered = requests.some(({ view }) => view?.id === id) || rows.some(({ rowKey }) => rowKey.includes(id));
+  return !isKnown || (mode.outages > 0 && !isRemembered);
 };
 
 const brokenByRow = ({ rowKey, values }: StoredRow): readonly string[] => [

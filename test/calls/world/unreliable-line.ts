@@ -25,8 +25,10 @@ export class UnreliableLine implements PhoneLine {
     this.#parts = parts;
   }
 
-  call(request: CallRequest): Promise<CallId> {
-    return this.#ask((network) => network.call(request), 'throttled');
+  async call(request: CallRequest): Promise<CallId> {
+    const callId = await this.#ask((network) => network.call(request), 'throttled');
+    this.#parts.network.reached(callId);
+    return callId;
   }
 
   speak(callId: CallId): Promise<void> {
