@@ -75,6 +75,9 @@ const startPhone = (own: PhoneSettings) => {
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 
+// Bodies come as streams: a chunked one arrives, and the Functions host does not copy whole bodies.
+app.setup({ enableHttpStream: true });
+
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
