@@ -109,8 +109,7 @@ it('a client that leaves in the middle of its body wakes nobody', async () => {
   outgoing.once('error', () => undefined).write('[');
   await once(outgoing, 'socket');
   await expect.poll(async () => (await fetch(`${app.url}/api/health`)).status).toBe(200);
-  outgoing.destroy();
-  await once(outgoing, 'close');
+  await new Promise((closed) => void outgoing.once('close', closed).destroy());
   await (await fetch(`${app.url}/api/health`)).text();
 
   expect(app.output()).not.toMatch(/unexpected error|failed/);

@@ -28,7 +28,7 @@ const INVOCATION_ID = 'x-ms-invocation-id';
 const LINGER_MILLISECONDS = 30_000;
 
 /** How much of that is read without a pause. */
-const DROP_AT_ONCE_BYTES = 64 * 1024;
+const DROP_AT_ONCE_BYTES = 128 * 1024;
 
 const agent = new Agent({ keepAlive: true });
 
