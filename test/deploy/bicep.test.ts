@@ -98,6 +98,17 @@ describe.each([...bicepFiles()])('%s', (path, file) => {
     expect([...calledFunctions].filter((name) => !FUNCTIONS.has(name))).toEqual([]);
   });
 
+  it('takes no boolean from azd, which would take the default for what it cannot read', () => {
+    if (path !== 'main.bicep') return;
+    expect([...params].filter(([, { type }]) => type === 'bool')).toEqual([]);
+    for (const name of ['vnetEnabled', 'deleteLock', 'operatorMayRepair']) {
+      expect({ name, decorators: params.get(name)?.decorators }).toEqual({
+        name,
+        decorators: expect.arrayContaining(['allowed']),
+      });
+    }
+  });
+
   it('gives a parameter a default of its type', () => {
     for (const [name, { type, defaultValue }] of params) {
       if (defaultValue === undefined || defaultValue.type === 'member_expression') continue;
@@ -221,7 +232,8 @@ describe('what is deployed', () => {
     ['modules/speech.bicep', 'speech', ['properties', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'workspace', ['properties', 'features', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'insights', ['properties', 'DisableLocalAuth'], 'true'],
-    ['modules/app.bicep', 'noPasswordsForDeployment', ['properties', 'allow'], 'false'],
+    ['modules/app.bicep', 'noPasswordsForScm', ['properties', 'allow'], 'false'],
+    ['modules/app.bicep', 'noPasswordsForFtp', ['properties', 'allow'], 'false'],
     ['event-feed.bicep', 'topic', ['properties', 'disableLocalAuth'], 'true'],
   ])('takes no keys: %s, %s', (path, symbol, keys, expected) => {
     expect(valueIn(path, symbol, ...keys)).toBe(expected);
@@ -264,8 +276,17 @@ describe('what is deployed', () => {
   it('switches the phone on only where there is a caller', () => {
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('hasCaller')?.text).toBe('!empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)');
-    expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller");
+    expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)");
     expect(text).toContain("    phone: isPhoneOn ? 'on' : 'off'\n");
+  });
+
+  it('gives the operator roles that can be taken back: not below the lock of the account', () => {
+    for (const symbol of ['operatorReadsTables', 'operatorRepairsTables']) {
+      expect({ symbol, scope: valueIn('modules/storage.bicep', symbol, 'scope') }).toEqual({
+        symbol,
+        scope: undefined,
+      });
+    }
   });
 
   it('says of every principal what it is', () => {
