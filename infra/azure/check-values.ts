@@ -2,18 +2,19 @@
  * Checks the values of the azd environment before they are used (azure.yaml, preprovision): azd takes the default of main.bicep for a number that it
  * cannot read, and says nothing. Ends with code 1 and one line for each wrong value; it prints no value, because some are secrets.
  *
+ * With --parameters it prints the parameters with their values, for a deployment without azd: main.parameters.json is in azd's form.
+ *
  * The rules of a value are those of its parameter in main.bicep; main.parameters.json says which value is which parameter's.
  */
 import { readFileSync } from 'node:fs';
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-/** Value of the azd environment → parameter of main.bicep. */
-const valueNames = new Map(
-  [...read('main.parameters.json').matchAll(/"(\w+)": \{ "value": "\$\{([A-Z_]+)/g)].map(([, parameter, value]) => [
-    parameter,
-    value,
-  ]),
+/** Parameter of main.bicep → value of the azd environment, and the default where it is not set. */
+const valueOf = new Map(
+  [...read('main.parameters.json').matchAll(/"(\w+)": \{ "value": "\$\{([A-Z_]+)(?:=(.*))?\}" \}/g)].map(
+    ([, parameter = '', name = '', fallback]) => [parameter, { name, fallback }],
+  ),
 );
 
 /** What is wrong with a value; undefined where nothing is. */
@@ -60,15 +61,17 @@ const declaredRule = (type: string, decorators: string): Rule => {
 };
 
 const environment = process.env;
-const wrong = [...read('main.bicep').matchAll(/((?:^@.*\n(?:^ .*\n|^\]\)\n)*)*)^param (\w+) (\w+)/gm)].flatMap(
+const parameters = [...read('main.bicep').matchAll(/((?:^@.*\n(?:^ .*\n|^\]\)\n)*)*)^param (\w+) (\w+)/gm)].map(
   ([, decorators = '', parameter = '', type = '']) => {
-    const name = valueNames.get(parameter) ?? '';
-    const value = environment[name]?.trim() ?? '';
-    if (value === '') return [];
-    const detail = declaredRule(type, decorators)(value) ?? FORMS[name]?.(value);
-    return detail === undefined ? [] : [`${name}: ${detail}`];
+    const { name = '', fallback = '' } = valueOf.get(parameter) ?? {};
+    return { parameter, type, name, decorators, given: environment[name]?.trim() ?? '', fallback };
   },
 );
+const wrong = parameters.flatMap(({ name, type, decorators, given }) => {
+  if (given === '') return [];
+  const detail = declaredRule(type, decorators)(given) ?? FORMS[name]?.(given);
+  return detail === undefined ? [] : [`${name}: ${detail}`];
+});
 
 const isGiven = (name: string): boolean => (environment[name] ?? '').trim() !== '';
 if ((environment['PHONE'] ?? 'off') !== 'off' && !isGiven('PHONE_ALLOWED_PREFIXES')) {
@@ -84,4 +87,18 @@ for (const line of wrong) console.error(line);
 if (wrong.length > 0) {
   console.error('Nothing was provisioned. Correct the values with: azd env set NAME VALUE');
   process.exitCode = 1;
+}
+
+if (wrong.length === 0 && process.argv.includes('--parameters')) {
+  const values = parameters.map(({ parameter, type, given, fallback }) => {
+    const text = given === '' ? fallback : given;
+    return [parameter, { value: type === 'int' ? Number(text) : text }];
+  });
+  console.log(
+    JSON.stringify({
+      $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentParameters.json#',
+      contentVersion: '1.0.0.0',
+      parameters: Object.fromEntries(values),
+    }),
+  );
 }

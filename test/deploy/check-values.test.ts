@@ -5,12 +5,15 @@ import { describe, expect, it } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../../infra/azure/check-values.ts', import.meta.url));
 
-/** Runs the check as azd does, with these values in the environment; its lines, and whether it stops the provisioning. */
-const check = (values: Readonly<Record<string, string>>) => {
-  const { status, stderr } = spawnSync(process.execPath, ['--experimental-strip-types', '--no-warnings', SCRIPT], {
+const run = (values: Readonly<Record<string, string>>, ...options: readonly string[]) =>
+  spawnSync(process.execPath, ['--experimental-strip-types', '--no-warnings', SCRIPT, ...options], {
     env: values,
     encoding: 'utf8',
   });
+
+/** Runs the check as azd does, with these values in the environment; its lines, and whether it stops the provisioning. */
+const check = (values: Readonly<Record<string, string>>) => {
+  const { status, stderr } = run(values);
   return { stops: status !== 0, lines: stderr.trim().split('\n') };
 };
 
@@ -66,5 +69,19 @@ describe('the check before provisioning', () => {
       'BUDGET_START_MONTH',
       'Nothing was provisioned. Correct the values with',
     ]);
+  });
+
+  it('prints the parameters as a deployment without azd takes them', () => {
+    const { stdout } = run({ AZURE_ENV_NAME: 'ridge', CALL_ATTEMPTS: '5', ALERT_EMAIL: 'a@b.example' }, '--parameters');
+    expect(JSON.parse(stdout)).toMatchObject({
+      parameters: {
+        environmentName: { value: 'ridge' },
+        callAttempts: { value: 5 },
+        callRetrySeconds: { value: 60 },
+        alertEmail: { value: 'a@b.example' },
+        deleteLock: { value: 'true' },
+        sweepSchedule: { value: '*/30 * * * * *' },
+      },
+    });
   });
 });
