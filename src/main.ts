@@ -21,6 +21,7 @@ import { analyticsSeries } from './http/analytics-series.ts';
 import { apiDescription } from './http/api-description.ts';
 import { callback } from './http/callback.ts';
 import { dashboard } from './http/dashboard.ts';
+import { deliveryHandshake } from './http/delivery-handshake.ts';
 import { logUnexpected } from './http/error-edge.ts';
 import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
@@ -75,6 +76,9 @@ const startPhone = (own: PhoneSettings) => {
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 
+// Bodies come as streams: a chunked one arrives, and the Functions host does not copy whole bodies.
+app.setup({ enableHttpStream: true });
+
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
@@ -82,6 +86,7 @@ const routes: readonly Route[] = [
   analyticsSeries(analytics, settings.windowSeconds),
   analyticsCameras(analytics),
   recordEvents({ recorder, now }),
+  deliveryHandshake(),
   notifications(phone),
   readNotification(phone),
   ...(DEBUG

@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
 # Deploys package.zip and waits until the app is healthy. Whoever runs it has signed in with az before.
 #
-# Environment: AZURE_RESOURCE_GROUP, SERVICE_API_NAME, SERVICE_API_URL (names and URL of the app, as azd prints them); RELEASE, for
-# messages; HEALTH_PAUSE_SECONDS between two looks at the app's health, 5 by default.
+# Environment: AZURE_RESOURCE_GROUP, SERVICE_API_NAME, SERVICE_API_URL (names and URL of the app, as azd prints them); RELEASE and ENVIRONMENT, for
+# messages; DEPLOY_SECONDS, the most that Azure may take, 720 by default; HEALTH_PAUSE_SECONDS between two looks at the app's health, 5 by default.
 set -euo pipefail
 
-: "${AZURE_RESOURCE_GROUP:?}" "${SERVICE_API_NAME:?}" "${SERVICE_API_URL:?}" "${RELEASE:?}"
+: "${AZURE_RESOURCE_GROUP:?}" "${SERVICE_API_NAME:?}" "${SERVICE_API_URL:?}" "${RELEASE:?}" "${ENVIRONMENT:?}"
 pause=${HEALTH_PAUSE_SECONDS:-5}
+roll_back="To roll back: gh workflow run deploy.yml --ref <the release before> --field environment=$ENVIRONMENT"
 
 sha256sum --check package.zip.sha256
 
-# On Flex Consumption this is its one deploy: the zip is put into the deployment container as it is, nothing is built in Azure.
-az functionapp deployment source config-zip \
-  --resource-group "$AZURE_RESOURCE_GROUP" --name "$SERVICE_API_NAME" --src package.zip --build-remote false --timeout 600
+# On Flex Consumption this is its one deploy: the zip is put into the deployment container as it is, nothing is built in Azure. Its own limit of
+# time is kept by the command itself, so that the job's does not end it before it has said what to do.
+if ! timeout --kill-after=30 "${DEPLOY_SECONDS:-720}" az functionapp deployment source config-zip \
+  --resource-group "$AZURE_RESOURCE_GROUP" --name "$SERVICE_API_NAME" --src package.zip --build-remote false --timeout 600; then
+  echo "Azure did not say that it has deployed $RELEASE. It may have: look at $SERVICE_API_URL/api/health. $roll_back"
+  exit 1
+fi
 
 # While instances are replaced an old one may still answer, so one good answer proves nothing: six in a row have to be good.
 good=0
@@ -28,5 +33,5 @@ for ((look = 0; look < 60; look++)); do
   fi
   sleep "$pause"
 done
-echo "$RELEASE is deployed and not healthy. To roll back, run the workflow deploy by hand with the release before it."
+echo "$RELEASE is deployed and not healthy. $roll_back"
 exit 1

@@ -2,6 +2,8 @@
 //
 // These files were written from the published resource reference and were not compiled where they were written. Before the
 // first deployment run `az bicep build --file infra/azure/main.bicep` and `azd provision --preview`.
+//
+// No parameter is a bool: azd takes the default, without a word, for a value that it cannot read as one. Numbers are checked before (check-values.ts).
 targetScope = 'subscription'
 
 @minLength(1)
@@ -53,13 +55,13 @@ param callRetrySeconds int = 60
 @description('Minutes from a request to its last attempt.')
 param notificationDeadlineMinutes int = 30
 
-@description('How numbers that may be called begin, with commas between them, such as +1,+64. Empty: all numbers.')
+@description('How numbers that may be called begin, with commas between them, such as +1206,+64. Until it is given, the app runs with its phone off.')
 param phoneAllowedPrefixes string = ''
 
 @minValue(1)
 @maxValue(100000)
-@description('Calls a UTC day at most: a stolen key must not phone the world.')
-param callsPerDay int = 1000
+@description('Calls a UTC day at most, as a small team needs them: a stolen key must not phone the world.')
+param callsPerDay int = 100
 
 @description('When the timer looks for calls that are due, NCRONTAB.')
 param sweepSchedule string = '*/30 * * * * *'
@@ -119,7 +121,7 @@ param storageSku string = 'Standard_ZRS'
 @description('Instances that are always warm. At 0 whoever picks up a call may wait in silence for a cold start.')
 param alwaysReadyInstances int = 1
 
-@minValue(40)
+@minValue(1)
 @maxValue(1000)
 @description('The most instances there may be.')
 param maximumInstanceCount int = 40
@@ -137,14 +139,17 @@ param logDailyCapGb int = 2
 @description('What a month may cost, in the currency of the subscription, before there is mail. 0: no budget.')
 param budgetAmount int = 0
 
+@maxLength(7)
 @description('The first month of the budget, YYYY-MM: the month of its first deployment, and left so.')
 param budgetStartMonth string = ''
 
-@description('True: storage is reached through a network of the app and not from the internet.')
-param vnetEnabled bool = false
+@allowed(['true', 'false'])
+@description('true: storage is reached through a network of the app and not from the internet.')
+param vnetEnabled string = 'false'
 
-@description('True: the storage account cannot be deleted before its lock is.')
-param deleteLock bool = true
+@allowed(['true', 'false'])
+@description('true: the storage account cannot be deleted before its lock is.')
+param deleteLock string = 'true'
 
 @description('Object id of whoever may read the tables (npm run audit, npm run export), best a group. Empty: nobody but the app.')
 param operatorPrincipalId string = ''
@@ -153,14 +158,15 @@ param operatorPrincipalId string = ''
 @allowed(['Group', 'User', 'ServicePrincipal'])
 param operatorPrincipalType string = 'Group'
 
-@description('True: they may write them as well, for npm run audit -- --repair and npm run import.')
-param operatorMayRepair bool = false
+@allowed(['true', 'false'])
+@description('true: they may write them as well, for npm run audit -- --repair and npm run import.')
+param operatorMayRepair string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
-// A caller is needed as well as a resource: until then analytics run, and the phone endpoints say that it is off.
+// A caller is needed as well as a resource, and which numbers may be called: until then analytics run, and the phone endpoints say that it is off.
 var hasCaller = !empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)
-var isPhoneOn = phone != 'off' && hasCaller
+var isPhoneOn = phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)
 var tags = { 'azd-env-name': environmentName }
 
 resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
@@ -204,14 +210,14 @@ module storage 'modules/storage.bicep' = {
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
-    operatorMayRepair: operatorMayRepair
-    isPrivate: vnetEnabled
-    deleteLock: deleteLock
+    operatorMayRepair: operatorMayRepair == 'true'
+    isPrivate: vnetEnabled == 'true'
+    deleteLock: deleteLock == 'true'
     workspaceId: monitoring.outputs.workspaceId
   }
 }
 
-module network 'modules/network.bicep' = if (vnetEnabled) {
+module network 'modules/network.bicep' = if (vnetEnabled == 'true') {
   name: 'network'
   scope: group
   params: {
@@ -288,7 +294,7 @@ module app 'modules/app.bicep' = {
     eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
-    subnetId: vnetEnabled ? network!.outputs.appSubnetId : ''
+    subnetId: vnetEnabled == 'true' ? network!.outputs.appSubnetId : ''
     phone: isPhoneOn ? 'on' : 'off'
     acsEndpoint: acsEndpoint
     acsResourceId: acsResourceId
@@ -361,4 +367,6 @@ output WORKSPACE_NAME string = monitoring.outputs.workspaceName
 output ALERT_GROUP_NAME string = alerts.outputs.groupName
 output ACS_NAME string = phone == 'new' ? newCommunication!.outputs.name : acsResourceName
 output ACS_ENDPOINT string = acsEndpoint
+// The immutable id: Teams asks for it (README.md, 'Teams Phone').
+output ACS_RESOURCE_ID string = acsResourceId
 output PHONE_IS_ON bool = isPhoneOn

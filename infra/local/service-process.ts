@@ -28,8 +28,8 @@ export interface ServiceStart {
 /** Most a service may take from its start to its ready line. */
 const READY_MILLISECONDS = 60_000;
 
-/** Most a service may take to end by itself before it is killed. */
-const STOP_MILLISECONDS = 20_000;
+/** Most a service may take to end by itself before it is killed: longer than the functions host gives what is in flight, and the app's hooks. */
+const STOP_MILLISECONDS = 40_000;
 
 /** Most lines of a start that an error quotes. */
 const QUOTED_LINES = 20;

@@ -11,8 +11,8 @@ import { RETRY_AFTER } from './route/answers.ts';
 import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** The most a callback's body may have, in bytes; ACS's have about one KiB. */
-const MAX_CALLBACK_BYTES = 4 * 1024 * 1024;
+/** The most a callback's body may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
+const MAX_CALLBACK_BYTES = 1024 * 1024;
 
 /** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
 const MAX_EVENTS = 10_000;

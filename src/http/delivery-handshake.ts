@@ -1,57 +1,65 @@
 import * as z from 'zod';
 
-import { operation, type Operation } from './route/route.ts';
+import { operation, type Route, route } from './route/route.ts';
 
 /**
- * `OPTIONS /api/events`: the CloudEvents webhook handshake. Any origin may deliver, at any rate: the function key says who may.
+ * `OPTIONS /api/events`: the CloudEvents webhook handshake, which Event Grid asks for before it delivers. Any origin may deliver, at any rate:
+ * the function key says who may. A function of its own without a key, because it is not published whether Event Grid brings the secret headers
+ * of a subscription with the handshake; and the answer gives nothing away.
  */
-export const deliveryHandshake = (): Operation =>
-  operation({
-    operationId: 'askToDeliver',
-    tag: 'events',
-    summary: 'The CloudEvents webhook handshake',
-    description: 'Event Grid asks before it delivers. Whoever has a function key may, at any rate.',
-    query: 'any',
-    headers: z.object({
-      'WebHook-Request-Origin': z
-        .string('is missing')
-        .min(1, 'is empty')
-        .meta({ param: { description: 'Who would deliver.', example: 'eventgrid.azure.net' } }),
-      'WebHook-Request-Rate': z
-        .string()
-        .optional()
-        .meta({ param: { description: 'How many requests a minute it would send.', example: '120' } }),
-    }),
-    answers: {
-      200: {
-        description: 'It may.',
-        headers: z.object({
-          Allow: z.string().meta({ header: { id: 'Allow', description: 'What may be done here.' } }),
-          'WebHook-Allowed-Origin': z.string().meta({
-            header: { id: 'WebHook-Allowed-Origin', description: 'Who may deliver: the origin that asked.' },
-          }),
-          'WebHook-Allowed-Rate': z
-            .literal('*')
-            .optional()
-            .meta({
-              header: { id: 'WebHook-Allowed-Rate', description: 'At any rate; where a rate was asked for.' },
+export const deliveryHandshake = (): Route =>
+  route({
+    name: 'DeliveryHandshake',
+    path: 'events',
+    authLevel: 'anonymous',
+    OPTIONS: operation({
+      operationId: 'askToDeliver',
+      tag: 'events',
+      summary: 'The CloudEvents webhook handshake',
+      description:
+        'Event Grid asks before it delivers; anybody may ask. Whoever has a function key may deliver, at any rate.',
+      query: 'any',
+      headers: z.object({
+        'WebHook-Request-Origin': z
+          .string('is missing')
+          .min(1, 'is empty')
+          .meta({ param: { description: 'Who would deliver.', example: 'eventgrid.azure.net' } }),
+        'WebHook-Request-Rate': z
+          .string()
+          .optional()
+          .meta({ param: { description: 'How many requests a minute it would send.', example: '120' } }),
+      }),
+      answers: {
+        200: {
+          description: 'It may.',
+          headers: z.object({
+            Allow: z.string().meta({ header: { id: 'Allow', description: 'What may be done here.' } }),
+            'WebHook-Allowed-Origin': z.string().meta({
+              header: { id: 'WebHook-Allowed-Origin', description: 'Who may deliver: the origin that asked.' },
             }),
-        }),
+            'WebHook-Allowed-Rate': z
+              .literal('*')
+              .optional()
+              .meta({
+                header: { id: 'WebHook-Allowed-Rate', description: 'At any rate; where a rate was asked for.' },
+              }),
+          }),
+        },
       },
-    },
-    problems: {
-      400: {
-        description: 'The header that says who asks is missing.',
-        detail: 'WebHook-Request-Origin is missing',
-        errors: [{ field: 'WebHook-Request-Origin', detail: 'is missing' }],
+      problems: {
+        400: {
+          description: 'The header that says who asks is missing.',
+          detail: 'WebHook-Request-Origin is missing',
+          errors: [{ field: 'WebHook-Request-Origin', detail: 'is missing' }],
+        },
       },
-    },
-    handle: ({ headers }) => ({
-      status: 200,
-      headers: {
-        Allow: 'POST, OPTIONS',
-        'WebHook-Allowed-Origin': headers['WebHook-Request-Origin'],
-        'WebHook-Allowed-Rate': headers['WebHook-Request-Rate'] === undefined ? undefined : '*',
-      },
+      handle: ({ headers }) => ({
+        status: 200,
+        headers: {
+          Allow: 'POST, OPTIONS',
+          'WebHook-Allowed-Origin': headers['WebHook-Request-Origin'],
+          'WebHook-Allowed-Rate': headers['WebHook-Request-Rate'] === undefined ? undefined : '*',
+        },
+      }),
     }),
   });

@@ -32,6 +32,7 @@ export const answeringErrors =
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof RowsUnavailable) {
+    log.warn('storage unavailable', { kind: error.name });
     return new Problem(503, {
       detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
       headers: { 'retry-after': RETRY_AFTER_SECONDS },

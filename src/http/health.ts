@@ -7,9 +7,17 @@ import { operation, type Route, route } from './route/route.ts';
 
 const NOT_NOW = 'The service cannot work now.';
 
-/** `GET /api/health`: 200 when storage answers, 503 when not. Says no more: anyone may ask. */
-export const health = (table: CounterTable): Route =>
-  route({
+/** Anybody may ask, as often as they like: storage is asked once in so long, in milliseconds. */
+const ONE_PROBE_A_MS = 1_000;
+
+/**
+ * `GET /api/health`: 200 when storage answers, 503 when not, as of the last second. Says no more: anyone may ask.
+ *
+ * @param now the time in milliseconds; only differences count
+ */
+export const health = (table: Pick<CounterTable, 'answers'>, now = () => performance.now()): Route => {
+  const storageAnswers = sharedProbe(async () => table.answers(), now);
+  return route({
     name: 'Health',
     path: 'health',
     authLevel: 'anonymous',
@@ -27,8 +35,18 @@ export const health = (table: CounterTable): Route =>
       },
       problems: { 503: { description: 'It does not.', headers: RETRY_AFTER, detail: NOT_NOW } },
       handle: async () => {
-        if (await table.answers()) return { status: 200, jsonBody: { status: 'ok' } };
+        if (await storageAnswers()) return { status: 200, jsonBody: { status: 'ok' } };
         throw new Problem(503, { detail: NOT_NOW, headers: { 'retry-after': '5' } });
       },
     }),
   });
+};
+
+/** Whoever asks within a second of a probe gets its answer. */
+const sharedProbe = (probe: () => Promise<boolean>, now: () => number): (() => Promise<boolean>) => {
+  let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  return async () => {
+    if (last === undefined || now() - last.at >= ONE_PROBE_A_MS) last = { at: now(), answer: probe() };
+    return last.answer;
+  };
+};

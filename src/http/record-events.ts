@@ -3,7 +3,6 @@ import * as z from 'zod';
 import type { Instant } from '../analytics/model/instant.ts';
 import type { Outcome } from '../analytics/record/commit-draft.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
-import { deliveryHandshake } from './delivery-handshake.ts';
 import { CAMERA_EVENT_TYPE, cameraEventSchema, parseCameraEvent } from './event-message.ts';
 import { Problem } from './problem.ts';
 import { problemMembers, STORAGE_PROBLEMS } from './route/answers.ts';
@@ -25,8 +24,6 @@ export interface RecordingDependencies {
 /**
  * `POST /api/events`: records a CloudEvents batch, or a single CloudEvent. Answers only after everything is committed. Wrong events
  * are listed by index; the others are recorded all the same.
- *
- * `OPTIONS /api/events`: the CloudEvents webhook handshake, which Event Grid asks for before it delivers.
  */
 export const recordEvents = (dependencies: RecordingDependencies): Route =>
   route({
@@ -34,7 +31,6 @@ export const recordEvents = (dependencies: RecordingDependencies): Route =>
     path: 'events',
     authLevel: 'function',
     POST: record(dependencies),
-    OPTIONS: deliveryHandshake(),
   });
 
 const count = z.int().min(0);

@@ -54,9 +54,9 @@ export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
   .transform((value) => value.replace(/\/+$/, ''));
 
-const PREFIX = /^\+\d{0,14}$/;
+const PREFIX = /^\+[1-9]\d{0,13}$/;
 
-/** Beginnings of phone numbers with commas between them. */
+/** Beginnings of phone numbers with commas between them. A bare `+` would be all numbers. */
 export const numberPrefixes = text
   .transform((value) => [...new Set(value.split(',').map((prefix) => prefix.trim()))])
   .refine(

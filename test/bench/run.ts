@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   recording: async () => (await import('./recording.ts')).recordingBench(),
   reading: async () => (await import('./reading.ts')).readingBench(),
   http: async () => (await import('./http.ts')).httpBench(),
+  flood: async ({ seconds }) => (await import('./flood.ts')).floodBench(seconds),
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
@@ -42,7 +43,7 @@ const BENCH = {
   NAME               ${NAMES.join(', ')}
   Of the benchmark instances:
   --full             1, 2, 4 and 8 instances, 0 and 10 ms, 25 and 210 events/s, 1 and 10 a request; a selection by default
-  --seconds N        how long each load lasts; 15 by default
+  --seconds N        how long each load lasts; 15 by default; of flood as well
   --instances N,...  only the loads of so many instances
   --cameras N        how many cameras send the events; 200 by default`,
   options: {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 import { freePort } from '../../infra/local/free-port.ts';
-import { ServiceProcess } from '../../infra/local/service-process.ts';
+import { type ServiceLine, ServiceProcess } from '../../infra/local/service-process.ts';
 
 const HOST = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
@@ -23,6 +23,8 @@ export interface Served {
 export interface ServeOptions {
   /** Default: true. False: no timer function runs, so that all that the app does is what it is asked to do. */
   readonly runsSchedules?: boolean;
+  /** Gets every line that the app prints. */
+  readonly onLine?: (line: ServiceLine) => void;
 }
 
 /** Serves a bundle on a free port; `environment` is added to what every start needs. */
@@ -41,7 +43,7 @@ const serveOn = async (
   port: number,
   bundle: string,
   environment: Environment,
-  { runsSchedules = true }: ServeOptions,
+  { runsSchedules = true, onLine }: ServeOptions,
 ): Promise<Served> => {
   const url = `http://127.0.0.1:${port}`;
   const service = await ServiceProcess.start({
@@ -63,6 +65,7 @@ const serveOn = async (
       ...environment,
     },
     ready: /^Functions host ready/,
+    ...(onLine === undefined ? {} : { onLine }),
   });
   return {
     url,

@@ -30,13 +30,14 @@ const RELEASE_ROUTES = [
   'GET notifications/{id} function: Notification',
   'GET openapi.json anonymous: OpenApi',
   'GET,POST notifications function: Notifications',
+  'OPTIONS events anonymous: DeliveryHandshake',
   'POST AnomalyCallback anonymous: AnomalyCallback',
   'POST BurnJobCallback anonymous: BurnJobCallback',
   'POST ConfirmedFireCallback anonymous: ConfirmedFireCallback',
   'POST CustomCallback anonymous: CustomCallback',
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
-  'POST,OPTIONS events function: RecordEvents',
+  'POST events function: RecordEvents',
 ];
 
 describe('the release bundle', () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { TableClient } from '@azure/data-tables';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
-import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
+import { freePort } from '../../infra/local/free-port.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { setStage } from '../system/calls/stage.ts';
 import { until } from '../system/calls/until.ts';
@@ -162,6 +162,10 @@ const started = async (overrides: Readonly<Record<string, string>> = {}) => {
   return { app, table };
 };
 
+/** A storage connection at which nothing answers. */
+const unreachableStorage = async (): Promise<string> =>
+  inject('tablesConnectionString').replace(/:\d+\/devstoreaccount1/, `:${await freePort()}/devstoreaccount1`);
+
 const notification = (recipients: readonly string[]) => ({ channel: 'phone', alert_type: 'Custom', recipients });
 
 const event = (date: string) => ({
@@ -191,10 +195,6 @@ it('wake nobody about a call request whose answer was unclear, which is sent aga
     true,
   );
 });
-
-/** Requests as Application Insights keeps them. */
-const answers = (name: string, resultCode: string, times = 1) =>
-  Array.from({ length: times }, () => ({ name, resultCode }));
 
 describe('what wakes people besides', () => {
   it('is that nobody can be phoned, because the phone service cannot be reached', async () => {
@@ -251,35 +251,25 @@ describe('what wakes people besides', () => {
     expect(counted('rows-of-a-later-release', { traces: lines })).toHaveLength(1);
   });
 
-  it('is what the service answers 500 or above, but not that a phone which is switched off answers 503', () => {
-    const requests = [
-      ...answers('RecordEvents', '503'),
-      ...answers('Notifications', '500'),
-      ...answers('Notifications', '503', 2),
-      ...ALERT_TYPES.flatMap(({ callbackPath }) => answers(callbackPath, '503')),
-      ...answers('Notification', '503'),
-      ...answers('AnalyticsDay', '200'),
-    ];
-    const phoneOff = /unlessPhoneIsOff: isPhoneOn \? '' : '(.*)'/.exec(
-      bicepFile('modules/alerts.bicep').root.text,
-    )?.[1];
-    expect(phoneOff).toBeDefined();
-    expect(counted('failed-requests', { requests })).toHaveLength(5 + ALERT_TYPES.length);
-    expect(rowsOf(`${queryOf('failed-requests')}${phoneOff}`, { requests })).toEqual([
-      { name: 'RecordEvents', resultCode: '503' },
-      { name: 'Notifications', resultCode: '500' },
-    ]);
+  it('is a request that storage did not take, but not that a phone which is switched off answers 503', async () => {
+    const { app } = await started({ TABLES_CONNECTION_STRING: await unreachableStorage(), PHONE: 'off' });
+    expect(await ask(app, 'health')).toBe(503);
+    expect(await ask(app, 'notifications', notification(['+12065550400']))).toBe(503);
+    expect(counted('failed-requests', tracesOf(app))).toEqual([]);
+    expect(await ask(app, 'analytics/day')).toBe(503);
+    expect(counted('failed-requests', tracesOf(app))).toHaveLength(1);
   });
 
   it('is each timer that did not run, or did not end well', () => {
-    const requests = [
-      { name: 'Sweep', success: true, resultCode: '0' },
-      { name: 'CloseDays', success: false, resultCode: '0' },
-      { name: 'CloseDays', success: true, resultCode: '0' },
-      { name: 'CloseDays', success: true, resultCode: '0' },
-    ];
-    expect(counted('sweep-stopped', { requests })).toHaveLength(1);
-    expect(counted('close-days-stopped', { requests })).toHaveLength(2);
+    // As the Functions host writes them.
+    const traces = [
+      "Executed 'Functions.Sweep' (Succeeded, Id=0b5ddc6d-5d0c-4b6c-9f04-3cb1f6f0ba70, Duration=12ms)",
+      "Executed 'Functions.CloseDays' (Failed, Id=3ee6a32b-3d31-4a4f-8b34-52ffd54ed0c3, Duration=8ms)",
+      "Executed 'Functions.CloseDays' (Succeeded, Id=6cfd0f3e-0f3a-4c0e-9b1b-0e5f1ff4c1d7, Duration=8ms)",
+      "Executing 'Functions.Sweep' (Reason='Timer fired at 2026-11-21T08:00:00+00:00', Id=…)",
+    ].map((message) => ({ message }));
+    expect(counted('sweep-stopped', { traces })).toHaveLength(1);
+    expect(counted('close-days-stopped', { traces })).toHaveLength(1);
   });
 
   it('is a reason that the code gives', () => {

@@ -8,8 +8,9 @@ const root = new URL('../../', import.meta.url);
 const text = readFileSync(new URL('azure.yaml', root), 'utf8');
 
 const hookSchema = z.object({ posix: z.object({ run: z.string() }), windows: z.object({ run: z.string() }) });
-const { requiredVersions, infra, services } = z
+const { requiredVersions, hooks, infra, services } = z
   .object({
+    hooks: z.object({ preprovision: hookSchema }),
     requiredVersions: z.object({ azd: z.string() }),
     infra: z.object({ path: z.string(), module: z.string() }),
     services: z.object({
@@ -28,8 +29,14 @@ const goesTogether = (remoteBuild: boolean, funcignore: string): boolean =>
   remoteBuild || !funcignore.split('\n').some((line) => /^\/?node_modules\/?$/.test(line.trim()));
 
 describe('azure.yaml', () => {
-  it('asks for an azd that knows everything in it', () => {
-    expect(requiredVersions.azd).toMatch(/^>= 1\.(2[3-9]|[3-9]\d)\.\d+$/);
+  it('asks for an azd whose `down` deletes nothing that is not of the deployment', () => {
+    expect(requiredVersions.azd).toBe('>= 1.24.1');
+    expect(readFileSync(new URL('infra/azure/README.md', root), 'utf8')).toContain(' 1.24.1 or later');
+  });
+
+  it('checks the values before anything is made of them, on every system', () => {
+    const { posix, windows } = hooks.preprovision;
+    expect([posix.run, windows.run]).toEqual(Array.from({ length: 2 }, () => 'node infra/azure/check-values.ts'));
   });
 
   it('goes together with .funcignore: azd refuses a build that is not remote where node_modules is left out', () => {

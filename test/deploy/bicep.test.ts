@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
+import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
 import { BICEP_FOLDER, bicepFile, bicepFiles, descendants, keysOf, readBicep, textOf, valueAt } from './bicep-files.ts';
+import { alertQueries } from './kql.ts';
 
 /** Built-in functions that the files use; a misspelt one is in no such list. */
 const FUNCTIONS = new Set(
@@ -96,6 +98,17 @@ describe.each([...bicepFiles()])('%s', (path, file) => {
     expect([...calledFunctions].filter((name) => !FUNCTIONS.has(name))).toEqual([]);
   });
 
+  it('takes no boolean from azd, which would take the default for what it cannot read', () => {
+    if (path !== 'main.bicep') return;
+    expect([...params].filter(([, { type }]) => type === 'bool')).toEqual([]);
+    for (const name of ['vnetEnabled', 'deleteLock', 'operatorMayRepair']) {
+      expect({ name, decorators: params.get(name)?.decorators }).toEqual({
+        name,
+        decorators: expect.arrayContaining(['allowed']),
+      });
+    }
+  });
+
   it('gives a parameter a default of its type', () => {
     for (const [name, { type, defaultValue }] of params) {
       if (defaultValue === undefined || defaultValue.type === 'member_expression') continue;
@@ -184,6 +197,21 @@ describe('main.parameters.json', () => {
 const valueIn = (path: string, symbol: string, ...keys: readonly string[]): string | undefined =>
   valueAt(bicepFile(path).resources.get(symbol)?.body, ...keys)?.text;
 
+const hostJson = z
+  .object({
+    logging: z.object({
+      logLevel: z.record(z.string(), z.string()),
+      applicationInsights: z.object({ samplingSettings: z.record(z.string(), z.unknown()) }),
+    }),
+  })
+  .parse(JSON.parse(readFileSync(new URL('../../host.json', BICEP_FOLDER), 'utf8')));
+
+/** The level of a category: that of the longest name that it begins with. */
+const levelOf = (category: string): string | undefined => {
+  const names = Object.keys(hostJson.logging.logLevel).filter((name) => category.startsWith(name));
+  return hostJson.logging.logLevel[names.toSorted((a, b) => b.length - a.length)[0] ?? 'default'];
+};
+
 describe('what is deployed', () => {
   it.each([
     ['allowSharedKeyAccess', 'false'],
@@ -204,7 +232,8 @@ describe('what is deployed', () => {
     ['modules/speech.bicep', 'speech', ['properties', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'workspace', ['properties', 'features', 'disableLocalAuth'], 'true'],
     ['modules/monitoring.bicep', 'insights', ['properties', 'DisableLocalAuth'], 'true'],
-    ['modules/app.bicep', 'noPasswordsForDeployment', ['properties', 'allow'], 'false'],
+    ['modules/app.bicep', 'noPasswordsForScm', ['properties', 'allow'], 'false'],
+    ['modules/app.bicep', 'noPasswordsForFtp', ['properties', 'allow'], 'false'],
     ['event-feed.bicep', 'topic', ['properties', 'disableLocalAuth'], 'true'],
   ])('takes no keys: %s, %s', (path, symbol, keys, expected) => {
     expect(valueIn(path, symbol, ...keys)).toBe(expected);
@@ -247,8 +276,17 @@ describe('what is deployed', () => {
   it('switches the phone on only where there is a caller', () => {
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('hasCaller')?.text).toBe('!empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)');
-    expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller");
+    expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)");
     expect(text).toContain("    phone: isPhoneOn ? 'on' : 'off'\n");
+  });
+
+  it('gives the operator roles that can be taken back: not below the lock of the account', () => {
+    for (const symbol of ['operatorReadsTables', 'operatorRepairsTables']) {
+      expect({ symbol, scope: valueIn('modules/storage.bicep', symbol, 'scope') }).toEqual({
+        symbol,
+        scope: undefined,
+      });
+    }
   });
 
   it('says of every principal what it is', () => {
@@ -287,16 +325,32 @@ describe('what is deployed', () => {
     expect(valueIn('modules/monitoring.bicep', 'workspace', 'properties', 'workspaceCapping', 'dailyQuotaGb')).toBe(
       'dailyCapGb',
     );
-    const { logging } = z
-      .object({ logging: z.object({ logLevel: z.record(z.string(), z.string()) }) })
-      .parse(JSON.parse(readFileSync(new URL('../../host.json', BICEP_FOLDER), 'utf8')));
-    // Log lines of the app, and requests, on which alerts rest; of everything else warnings.
-    expect(logging.logLevel).toEqual({
-      default: 'Warning',
-      Function: 'Information',
-      'Host.Function.Console': 'Information',
-      'Host.Results': 'Information',
+    expect(hostJson.logging.applicationInsights.samplingSettings).toMatchObject({
+      isEnabled: true,
+      excludedTypes: 'Exception;Trace',
+      maxSamplingPercentage: 10,
+      maxTelemetryItemsPerSecond: 1,
     });
+  });
+
+  it('logs nothing of a request without a key but what the service itself has to say', () => {
+    const callbacks = ALERT_TYPES.map(({ callbackPath }) => callbackPath);
+    for (const name of ['Health', 'Dashboard', 'OpenApi', 'DeliveryHandshake', ...callbacks]) {
+      // "Executing …" and "Executed …" of the host.
+      expect({ name, level: levelOf(`Function.${name}`) }).toEqual({ name, level: 'Warning' });
+    }
+    for (const name of ['RecordEvents', 'Sweep', ...callbacks]) {
+      expect({ name, level: levelOf(`Function.${name}.User`) }).toEqual({ name, level: 'Information' });
+    }
+    expect([levelOf('Function.Sweep'), levelOf('Host.Results'), levelOf('Microsoft.AspNetCore')]).toEqual([
+      'Information',
+      'Information',
+      'Warning',
+    ]);
+  });
+
+  it('asks no alert about requests, which are sampled', () => {
+    expect(alertQueries().filter(({ text }) => /\brequests\b/.test(text))).toEqual([]);
   });
 
   it('sends logs and metrics of tables, Communication Services and Event Grid to the workspace', () => {

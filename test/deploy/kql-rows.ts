@@ -84,6 +84,7 @@ const RELATIONS: Readonly<Record<string, (left: unknown, right: unknown) => bool
   '>': (left, right) => compared(left, right, (order) => order > 0),
   '>=': (left, right) => compared(left, right, (order) => order >= 0),
   '=~': (left, right) => asText(left).toLowerCase() === asText(right).toLowerCase(),
+  startswith: (left, right) => asText(left).toLowerCase().startsWith(asText(right).toLowerCase()),
   has: (left, right) => asText(left).toLowerCase().includes(asText(right).toLowerCase()),
 };
 

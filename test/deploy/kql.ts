@@ -16,7 +16,7 @@ const TABLES: Readonly<Record<string, string>> = {
   traces:
     '(timestamp: datetime, message: string, severityLevel: int, operation_Name: string, cloud_RoleInstance: string, _BilledSize: real)',
   requests:
-    '(timestamp: datetime, id: string, name: string, url: string, success: bool, resultCode: string, duration: real, operation_Name: string, _BilledSize: real)',
+    '(timestamp: datetime, id: string, name: string, url: string, success: bool, resultCode: string, duration: real, operation_Name: string, itemCount: int, _BilledSize: real)',
   exceptions: '(timestamp: datetime, type: string, outerMessage: string, operation_Name: string, _BilledSize: real)',
   _LogOperation: '(TimeGenerated: datetime, Category: string, Operation: string, Level: string, Detail: string)',
 };

@@ -49,7 +49,7 @@ describe.each(places)('%s', (_, queries) => {
   });
 
   it('ask for timers that the code has', () => {
-    const timers = queries.flatMap(({ text }) => /\bname == "(\w+)"/.exec(text)?.[1] ?? []);
+    const timers = queries.flatMap(({ text }) => /'Functions\.(\w+)'/.exec(text)?.[1] ?? []);
     expect(timers.filter((name) => !isTimer(name))).toEqual([]);
   });
 });

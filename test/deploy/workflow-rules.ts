@@ -20,6 +20,7 @@ const workflowSchema = z.looseObject({
       'timeout-minutes': z.number().optional(),
       permissions: permissions.optional(),
       environment: z.unknown().optional(),
+      concurrency: z.unknown().optional(),
       steps: z.array(step),
     }),
   ),
@@ -32,23 +33,42 @@ export const objectionsTo = (text: string, repository: Repository): readonly str
   const workflow = workflowSchema.parse(document.toJS());
   return [
     ...(JSON.stringify(workflow.permissions) === '{}' ? [] : ['permissions of the workflow are not {}']),
-    ...(workflow.concurrency === undefined ? ['there is no concurrency'] : []),
     ...unpinned(document),
     ...Object.entries(workflow.jobs).flatMap(([name, job]) =>
-      jobObjections(job, repository).map((objection) => `job ${name}: ${objection}`),
+      [
+        ...jobObjections(job, repository),
+        ...(workflow.concurrency === undefined ? concurrencyObjections(job) : []),
+      ].map((objection) => `job ${name}: ${objection}`),
     ),
-    ...(text.includes('secrets.') ? ['a secret is used: sign-in is by OIDC, names are variables'] : []),
+    // Whom alerts reach is nobody else's business, and who knows a webhook's address can post there.
+    ...(/secrets\.(?!ALERT_(?:EMAIL|SMS|VOICE|WEBHOOK)\b)/.test(text)
+      ? ['a secret is used: sign-in is by OIDC, names are variables']
+      : []),
+    ...(/toJSON\((?:vars|secrets|env)\)/i.test(text) ? ['all variables at once: what is in env is printed'] : []),
   ];
 };
 
 const jobObjections = (job: Job, repository: Repository): readonly string[] => [
   ...(job['timeout-minutes'] === undefined ? ['has no timeout'] : []),
   ...(job.permissions === undefined ? ['has no permissions of its own'] : []),
-  ...(job.permissions?.['id-token'] === 'write' && job.environment === undefined
+  // To sign provenance takes a token as well; Azure trusts no token without an environment.
+  ...(job.permissions?.['id-token'] === 'write' &&
+  job.permissions['attestations'] !== 'write' &&
+  job.environment === undefined
     ? ['may sign in to Azure without an environment']
     : []),
   ...job.steps.flatMap(({ run }) => (run === undefined ? [] : commandObjections(run, repository))),
 ];
+
+/** A job that deploys waits for the one before, on its own environment, and is never cancelled for one after. */
+const concurrencyObjections = ({ environment, concurrency }: Job): readonly string[] => {
+  const { name } = namedSchema.safeParse(environment).data ?? {};
+  if (name === undefined) return [];
+  const asked = JSON.stringify({ group: `deploy-${name}`, queue: 'max', 'cancel-in-progress': false });
+  return JSON.stringify(concurrency) === asked ? [] : [`its concurrency is not ${asked}`];
+};
+
+const namedSchema = z.object({ name: z.string() });
 
 const commandObjections = (run: string, { scripts, hasFile }: Repository): readonly string[] => [
   // An expression is put into the script as text before the shell sees it: a tag or a title could carry commands.

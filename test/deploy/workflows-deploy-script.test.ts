@@ -28,11 +28,11 @@ const appThatAnswers = async (statuses: readonly number[]): Promise<{ readonly u
 /** Runs the script where `az` is a program that writes down its arguments. */
 const deploy = async (
   url: string,
-  { digest, azEndsWith = 0 }: { readonly digest?: string; readonly azEndsWith?: number } = {},
+  { digest, az = 'exit 0' }: { readonly digest?: string; readonly az?: string } = {},
 ) => {
   const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  writeFileSync(join(directory, 'az'), `#!/bin/sh\nprintf '%s\\n' "$@" > az-arguments\nexit ${azEndsWith}\n`);
+  writeFileSync(join(directory, 'az'), `#!/bin/sh\nprintf '%s\\n' "$@" > az-arguments\n${az}\n`);
   chmodSync(join(directory, 'az'), 0o755);
   writeFileSync(join(directory, 'package.zip'), 'a package');
   const actual = createHash('sha256').update('a package').digest('hex');
@@ -45,20 +45,26 @@ const deploy = async (
       SERVICE_API_NAME: 'func-ridge',
       SERVICE_API_URL: url,
       RELEASE: 'v1.2.3',
+      ENVIRONMENT: 'staging',
+      DEPLOY_SECONDS: '1',
       HEALTH_PAUSE_SECONDS: '0.01',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const log = join(directory, 'az-arguments');
-  return { code: child.exitCode, said, az: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : undefined };
+  return {
+    code: child.exitCode,
+    said,
+    asked: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : undefined,
+  };
 };
 
 // The script runs on GitHub's Linux machines only.
 describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
   it('deploys the package once, and is content when the app has been healthy for a while', async () => {
     const app = await appThatAnswers([503, 200, 200, 503, 200]);
-    const { code, said, az } = await deploy(app.url);
+    const { code, said, asked: az } = await deploy(app.url);
     expect(said).toContain('v1.2.3 is deployed and healthy.');
     expect(code).toBe(0);
     expect(app.asked()).toBe(4 + 6);
@@ -71,19 +77,25 @@ describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
   it('fails and says how to roll back where the app does not get healthy', async () => {
     const { code, said } = await deploy((await appThatAnswers([200, 200, 200, 200, 200, 503])).url);
     expect(code).toBe(1);
-    expect(said).toContain('v1.2.3 is deployed and not healthy. To roll back, run the workflow deploy by hand');
+    expect(said).toContain('v1.2.3 is deployed and not healthy. To roll back: gh workflow run deploy.yml --ref');
   });
 
   it('does not deploy a package that is not the one that was released', async () => {
     const app = await appThatAnswers([200]);
-    const { code, az } = await deploy(app.url, { digest: '0'.repeat(64) });
+    const { code, asked: az } = await deploy(app.url, { digest: '0'.repeat(64) });
     expect(code).not.toBe(0);
     expect(az).toBeUndefined();
   });
 
-  it('fails where Azure refuses the package, and does not ask the old version for its health', async () => {
+  it('fails and says how to roll back where Azure refuses the package or does not answer, and does not ask the old version for its health', async () => {
     const app = await appThatAnswers([200]);
-    expect((await deploy(app.url, { azEndsWith: 1 })).code).not.toBe(0);
+    for (const az of ['exit 1', 'sleep 60']) {
+      const { code, said } = await deploy(app.url, { az });
+      expect(code).toBe(1);
+      expect(said).toContain(
+        'To roll back: gh workflow run deploy.yml --ref <the release before> --field environment=staging',
+      );
+    }
     expect(app.asked()).toBe(0);
   });
 });

@@ -33,3 +33,20 @@ it('health is 503 when it does not, and says no more than when to come again', a
   });
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
 });
+
+it('storage is asked once a second, however many ask', async () => {
+  let now = 0;
+  let probes = 0;
+  const table = { answers: async () => Promise.resolve((probes += 1) !== 2) };
+  const { handler } = health(table, () => now);
+  const statuses = async () =>
+    Promise.all(Array.from({ length: 20 }, async () => (await ask(handler, '/api/health')).status));
+
+  expect(new Set(await statuses())).toEqual(new Set([200]));
+  now = 999;
+  expect(new Set(await statuses())).toEqual(new Set([200]));
+  expect(probes).toBe(1);
+  now = 1_000;
+  expect(new Set(await statuses())).toEqual(new Set([503]));
+  expect(probes).toBe(2);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
+import { deliveryHandshake } from '../../src/http/delivery-handshake.ts';
 import { recordEvents } from '../../src/http/record-events.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
@@ -129,7 +130,7 @@ describe('POST /api/events', () => {
 });
 
 describe('OPTIONS /api/events', () => {
-  const { handler } = open();
+  const { handler } = deliveryHandshake();
 
   it('answers the handshake of CloudEvents webhooks', async () => {
     const { status, headers, body } = await ask(handler, '/api/events?code=k', {

@@ -39,6 +39,15 @@ const echoSchema = z.object({
   body: z.string(),
 });
 
+/** The answer to a request that announces a body and sends none of it. */
+const statusOf = async (url: string, bytes: number): Promise<unknown> => {
+  const outgoing = httpRequest(`${url}/api/echo`, { method: 'POST', headers: { 'content-length': bytes } });
+  outgoing.flushHeaders();
+  const [response] = await once(outgoing, 'response');
+  outgoing.once('error', () => undefined).destroy();
+  return response.statusCode;
+};
+
 const echoed = async (path: string, init?: RequestInit): Promise<z.infer<typeof echoSchema>> =>
   echoSchema.parse(await (await fetch(`${app.url}${path}`, init)).json());
 
@@ -130,10 +139,12 @@ describe('what a function is told about a request', () => {
     expect(seen.headers).toMatchObject({ 'x-camera': 'ridge-04' });
   });
 
-  it('repeated query parameters joined by a comma, whatever the case of their names; empty ones as they are', async () => {
+  it('query parameters as they are, repeated and empty ones as well', async () => {
     expect((await echoed('/api/echo?a=1&b=&a=2&A=3&c&plus=x+y%2Bz')).query).toEqual([
-      ['a', '1,2,3'],
+      ['a', '1'],
       ['b', ''],
+      ['a', '2'],
+      ['A', '3'],
       ['c', ''],
       ['plus', 'x y+z'],
     ]);
@@ -143,27 +154,39 @@ describe('what a function is told about a request', () => {
     expect((await echoed('/api/echo', { method: 'POST', body: 'Ääh 🔥' })).body).toBe('Ääh 🔥');
   });
 
-  it('no body where it comes in chunks without a Content-Length', async () => {
+  it('a body that comes in chunks without a Content-Length, while it comes', async () => {
     const outgoing = httpRequest(`${app.url}/api/echo`, { method: 'POST' });
     outgoing.write('first ');
+    await once(outgoing, 'socket');
     outgoing.end('second');
     const [response] = await once(outgoing, 'response');
     const text = Buffer.concat(await response.toArray()).toString();
 
     expect(response.statusCode).toBe(200);
-    expect(echoSchema.parse(JSON.parse(text)).body).toBe('');
+    expect(echoSchema.parse(JSON.parse(text)).body).toBe('first second');
   });
 
-  it('nothing of a body over 100 MiB: that is a 413', async () => {
-    const outgoing = httpRequest(`${app.url}/api/echo`, {
-      method: 'POST',
-      headers: { 'content-length': 100 * 1024 * 1024 + 1 },
-    });
+  it('nothing of a body over 100 MiB, or over what a setting says: that is a 413', async () => {
+    const small = await startRulesApp({ environment: { FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '1000' } });
+
+    expect(await statusOf(app.url, 100 * 1024 * 1024 + 1)).toBe(413);
+    expect(await statusOf(small.url, 1001)).toBe(413);
+    await small.stop();
+  });
+
+  it('a client that sends on after its answer gets the answer, and its connection goes on', async () => {
+    const outgoing = httpRequest(`${app.url}/api/does-not-read`, { method: 'POST' });
     outgoing.flushHeaders();
     const [response] = await once(outgoing, 'response');
-    outgoing.once('error', () => undefined).destroy();
+    const text = Buffer.concat(await response.toArray()).toString();
+    const chunk = Buffer.alloc(1_000_000);
+    for (let sent = 0; sent < 20; sent += 1) {
+      await new Promise((written) => void outgoing.write(chunk, written));
+    }
+    outgoing.end();
+    await once(outgoing, 'close');
 
-    expect(response.statusCode).toBe(413);
+    expect([response.statusCode, text]).toEqual([200, 'not read']);
   });
 
   it('a client that leaves in the middle of its request harms nobody', async () => {
@@ -204,7 +227,7 @@ describe('host.json', () => {
 describe('with a function key', () => {
   let locked: App;
   beforeAll(async () => {
-    locked = await startRulesApp({ functionKey: 'k3y' });
+    locked = await startRulesApp({ functionKey: 'k3y', masterKey: 'm4ster' });
   });
   afterAll(() => locked.stop());
 
@@ -215,7 +238,12 @@ describe('with a function key', () => {
     ['the key in the header', '/api/keyed', { 'x-functions-key': 'k3y' }, 200],
     ['a wrong header before the right query', '/api/keyed?code=k3y', { 'x-functions-key': 'wrong' }, 401],
     ['an anonymous function without a key', '/api/echo', {}, 200],
+    ['the master key', '/api/keyed', { 'x-functions-key': 'm4ster' }, 200],
     ['a function of level admin', '/api/admin-only?code=k3y', {}, 401],
+    ['a function of level admin with the master key', '/api/admin-only?code=m4ster', {}, 200],
+    ['an admin path without a key', '/admin/functions/nothing', {}, 401],
+    ['an admin path with a function key', '/admin/functions/nothing', { 'x-functions-key': 'k3y' }, 403],
+    ['an admin path with the master key', '/admin/functions/nothing', { 'x-functions-key': 'm4ster' }, 404],
     ['an unknown route, which is a 404 all the same', '/api/nowhere', {}, 404],
   ])('%s', async (_case, path, headers, status) => {
     expect((await fetch(`${locked.url}${path}`, { headers })).status).toBe(status);
@@ -295,6 +323,7 @@ describe('the life of the process', () => {
     await writeFile(empty, '');
 
     await expect(startRulesApp({ bundle: { path: empty } })).rejects.toThrow('The app registered no function.');
+    await expect(startRulesApp({ environment: { FAIL_TO_LOAD: 'no streams' } })).rejects.toThrow('enableHttpStream');
     await expect(startRulesApp({ bundle: { path: join(directory, 'none.cjs') } })).rejects.toThrow('none.cjs');
   });
 });

@@ -137,9 +137,9 @@ resource appWritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   }
 }
 
+// On the resource group, where this account is the only one: a role on the account itself could not be taken away while its lock is there.
 resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
-  name: guid(account.id, operatorPrincipalId, storageTableDataReader)
-  scope: account
+  name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataReader)
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataReader)
     principalId: operatorPrincipalId
@@ -149,8 +149,7 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
 
 // A deployment removes no role: README.md (Audit) says how to take this one away again.
 resource operatorRepairsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRepair && !empty(operatorPrincipalId)) {
-  name: guid(account.id, operatorPrincipalId, storageTableDataContributor)
-  scope: account
+  name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)
     principalId: operatorPrincipalId

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { type Answer, emptyAnswer, readBody } from './http-message.ts';
+import { readText } from './http-message.ts';
 import type { TimerListener } from './timer-listener.ts';
 
 /**
@@ -16,28 +16,29 @@ export const adminFunctionName = (path: string): string | undefined =>
  * becomes of the run; 415 where the body is not said to be JSON; 400 where it is not a JSON object; 404 for an unknown name.
  *
  * @param name in any case
+ * @returns the answer's status
  */
 export const startFunction = async (
   request: IncomingMessage,
   name: string,
   listeners: readonly TimerListener[],
-): Promise<Answer> => {
-  if (request.method !== 'POST') return emptyAnswer(404);
-  const body = await readBody(request);
-  if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers['content-type'] ?? '')) return emptyAnswer(415);
-  if (body === 'too large') return emptyAnswer(413);
-  if (!isJsonObject(body)) return emptyAnswer(400);
+): Promise<number> => {
+  if (request.method !== 'POST') return 404;
+  const body = await readText(request);
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers['content-type'] ?? '')) return 415;
+  if (body === undefined) return 413;
+  if (!isJsonObject(body)) return 400;
   const listener = listeners.find(
     ({ trigger }) => trigger.registered.metadata.name.toLowerCase() === name.toLowerCase(),
   );
-  if (listener === undefined) return emptyAnswer(404);
+  if (listener === undefined) return 404;
   listener.runNow();
-  return emptyAnswer(202);
+  return 202;
 };
 
-const isJsonObject = (body: Uint8Array | undefined): boolean => {
+const isJsonObject = (body: string): boolean => {
   try {
-    const value: unknown = JSON.parse(Buffer.from(body ?? []).toString('utf8'));
+    const value: unknown = JSON.parse(body);
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
     return false;

@@ -43,7 +43,8 @@ export interface ProgrammingModel {
 export interface InvocationModel {
   getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
   invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
-  getResponse(context: unknown, result: unknown): Promise<InvocationResponse>;
+  /** Makes the message of the result; the answer to an HTTP request goes over HTTP. */
+  getResponse(context: unknown, result: unknown): Promise<unknown>;
 }
 
 /** What the programming model is told about one invocation. */
@@ -53,42 +54,21 @@ export interface CoreInvocationContext {
   readonly request: {
     readonly invocationId: string;
     readonly inputData: readonly TriggerInput[];
-    readonly triggerMetadata: Readonly<Record<string, never>>;
+    readonly triggerMetadata: Readonly<Record<string, Datum>>;
   };
   state: 'preInvocationHooks' | 'invocation' | 'postInvocationHooks' | undefined;
   log(level: LogLevel, category: LogCategory, message: string): void;
 }
 
-/** What triggered an invocation: the name of the trigger's binding, and an HTTP request or JSON. */
+/** A value in a message of the worker's. */
+export type Datum = { readonly json: string } | { readonly string: string };
+
+/** What triggered an invocation, by the trigger's binding. An HTTP request is not in it: it comes over HTTP, see forwarding.ts. */
 export interface TriggerInput {
   readonly name: string;
-  readonly data: { readonly http: HttpRequestData } | { readonly json: string };
-}
-
-/** Values that may be empty but are present, such as an empty query parameter. */
-export type NullableStrings = Readonly<Record<string, { readonly value: string }>>;
-
-/** An HTTP request as the host hands it to the worker. */
-export interface HttpRequestData {
-  readonly url: string;
-  readonly method: string;
-  readonly nullableHeaders: NullableStrings;
-  readonly nullableQuery: NullableStrings;
-  readonly nullableParams: NullableStrings;
-  readonly body?: { readonly bytes: Uint8Array };
-}
-
-/** An HTTP response as the worker hands it to the host. */
-export interface HttpResponseData {
-  readonly statusCode?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly cookies?: readonly unknown[];
-  readonly body?: { readonly bytes?: Uint8Array } | null;
-}
-
-/** What an invocation hands back; no `returnValue` where the handler returned nothing. */
-export interface InvocationResponse {
-  readonly returnValue?: { readonly http?: HttpResponseData } | null;
+  readonly data?: Datum;
+  /** Of an HTTP request: its headers, as `Headers`, and the parameters of its path. */
+  readonly metadata?: Readonly<Record<string, Datum>>;
 }
 
 /** The levels of a log line, least first. */

@@ -1,32 +1,24 @@
-import { randomUUID } from 'node:crypto';
-
-import type {
-  CoreInvocationContext,
-  FunctionCallback,
-  HttpResponseData,
-  InvocationModel,
-  TriggerInput,
-} from './functions-core.ts';
+import type { CoreInvocationContext, FunctionCallback, InvocationModel, TriggerInput } from './functions-core.ts';
 import type { RegisteredFunction, Registry } from './registry.ts';
 
 /**
  * Runs one function as the worker does: the library makes the arguments, then the hooks and the handler in their
  * order, then the library makes the message of the result.
  *
- * @returns the HTTP response; undefined where the handler returned nothing, and for a function without an HTTP trigger
+ * @returns what the handler returned, with what the hooks made of it
  * @throws whatever the handler or a hook threw, or the library for a result that is not a response
  */
 export const invoke = async (
   registry: Registry,
   { metadata, callback }: RegisteredFunction,
-  input: TriggerInput,
-): Promise<HttpResponseData | undefined> => {
-  const invocationId = randomUUID();
+  { metadata: triggerMetadata = {}, ...input }: TriggerInput,
+  invocationId: string,
+): Promise<unknown> => {
   let invocationContext: unknown;
   const core: CoreInvocationContext = {
     invocationId,
     metadata,
-    request: { invocationId, inputData: [input], triggerMetadata: {} },
+    request: { invocationId, inputData: [input], triggerMetadata },
     state: undefined,
     log: (level, category, message) => registry.log(level, category, message, invocationContext),
   };
@@ -48,8 +40,8 @@ export const invoke = async (
 
   // To the worker null and undefined are no errors, even thrown ones.
   if (after.error !== null && after.error !== undefined) throw after.error;
-  const { returnValue } = await model.getResponse(context, after.result);
-  return returnValue?.http;
+  await model.getResponse(context, after.result);
+  return after.result;
 };
 
 const outcome = async (

@@ -9,7 +9,7 @@ import { UNEXPECTED_DETAIL } from '../error-edge.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
 import { type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
-import { type DescribedContent, tooLargeDetail } from '../route/body.ts';
+import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
 import type { Operation, Route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
@@ -75,7 +75,10 @@ const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty:
 
 /** What follows from the rest of the declaration. */
 const derivedProblems = ({ body }: Operation): ProblemAnswers => ({
-  ...(body && { 413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) } }),
+  ...(body && {
+    413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
+    415: { description: 'The body has an encoding that is not taken.', detail: encodingDetail('br') },
+  }),
   500: {
     description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',
     detail: UNEXPECTED_DETAIL,

@@ -1,7 +1,10 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
 import type { HttpRequest } from '@azure/functions';
 import type * as z from 'zod';
 
-import { badRequest, Problem, type ProblemError } from '../problem.ts';
+import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts';
 
 /** A request's body: what the description says of it, and how it is read. */
 export interface RequestBody<Value> {
@@ -66,19 +69,68 @@ const fieldName = (name: string): string => (/^[A-Za-z][\w.-]{0,39}$/.test(name)
 /** The sentence about a body that is too large. */
 export const tooLargeDetail = (maxBytes: number): string => `The body is larger than ${maxBytes} bytes.`;
 
+/** The sentence about an encoding of a body that is not taken. */
+export const encodingDetail = (encoding: string): string =>
+  `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
+
 /**
- * The JSON value in a request's body.
+ * The JSON value in a request's body. No more than the limit is ever held, however much is sent.
  *
- * @param maxBytes the most the body may have, in bytes
- * @throws {Problem} 413 where the body is larger; 400 where it is missing, not UTF-8 or not JSON
+ * @param maxBytes the most the body may have, in bytes; of a compressed one before and after
+ * @throws {Problem} 413 where the body is larger; 415 for an encoding other than gzip; 400 where it is missing, breaks off, is not UTF-8 or not JSON
  */
 export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> => {
-  const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > maxBytes) throw new Problem(413, { detail: tooLargeDetail(maxBytes) });
-  const bytes = new Uint8Array(await request.arrayBuffer());
-  if (bytes.byteLength > maxBytes) throw new Problem(413, { detail: tooLargeDetail(maxBytes) });
-  if (bytes.byteLength === 0) throw new Problem(400, { detail: 'The body is empty.' });
-  return parseJson(decodeUtf8(bytes));
+  const isZipped = isGzip(request.headers.get('content-encoding'));
+  const sent = await readBytes(request, maxBytes);
+  if (sent.byteLength === 0) throw new Problem(400, { detail: 'The body is empty.' });
+  return parseJson(decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent));
+};
+
+const isGzip = (encoding: string | null): boolean => {
+  const name = encoding?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity') return false;
+  if (name === 'gzip' || name === 'x-gzip') return true;
+  throw new Problem(415, { detail: encodingDetail(name), headers: { 'accept-encoding': 'gzip' } });
+};
+
+const readBytes = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {
+  const tooLarge = () => new Problem(413, { detail: tooLargeDetail(maxBytes) });
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const reader: Reader | undefined = request.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (let chunk = await nextChunk(reader); chunk !== undefined; chunk = await nextChunk(reader)) {
+    bytes += chunk.byteLength;
+    // What is left unread is not cancelled: that would close the connection before the answer is sent.
+    if (bytes > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+interface Reader {
+  read(): Promise<{ readonly value?: unknown }>;
+}
+
+const nextChunk = async (reader: Reader | undefined): Promise<Uint8Array | undefined> => {
+  try {
+    const value = (await reader?.read())?.value;
+    return value instanceof Uint8Array ? value : undefined;
+  } catch (error) {
+    // The client has left: nobody gets this answer, and nobody has to be told.
+    throw new Problem(400, { detail: 'The body broke off.' }, { cause: error });
+  }
+};
+
+const unzip = promisify(gunzip);
+
+const unzipped = async (bytes: Buffer, maxBytes: number): Promise<Buffer> => {
+  try {
+    return await unzip(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (error instanceof RangeError) throw new Problem(413, { detail: tooLargeDetail(maxBytes) }, { cause: error });
+    throw new Problem(400, { detail: 'The body is not valid gzip.' }, { cause: error });
+  }
 };
 
 const decodeUtf8 = (bytes: Uint8Array): string => {

@@ -17,12 +17,9 @@ export const NO_QUERY = z.object({});
 export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const errors: ProblemError[] = [];
   const given: Record<string, string> = {};
-  // As they were sent: in `request.query` the host has joined repeated ones with commas, which an id may contain.
-  const inUrl = new URL(request.url).searchParams;
-  const sent = inUrl.size > 0 ? inUrl : request.query;
-  for (const name of new Set(sent.keys())) {
+  for (const name of new Set(request.query.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
-    const [value = '', ...more] = sent.getAll(name);
+    const [value = '', ...more] = request.query.getAll(name);
     if (!Object.hasOwn(schema.shape, name)) errors.push({ field: quotable(name), detail: unknownParameter(schema) });
     else if (value === '') errors.push({ field: name, detail: 'is empty' });
     else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });

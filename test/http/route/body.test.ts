@@ -1,3 +1,5 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
 import { HttpRequest } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
@@ -60,5 +62,38 @@ describe('a JSON body', () => {
     ['compressed', Uint8Array.of(0x1f, 0x8b, 0x08, 0x00), 'The body is not valid UTF-8.'],
   ])('that is %s is refused', async (_what, body, detail) => {
     expect(await refusal(body)).toEqual([400, detail]);
+  });
+
+  const gzip = { 'content-encoding': 'gzip' };
+
+  it('may come compressed with gzip, and no encoding at all is the same as identity', async () => {
+    expect(await read(gzipSync('{"a":1}'), gzip)).toEqual({ a: 1 });
+    expect(await read(gzipSync('{"a":1}'), { 'content-encoding': ' X-GZIP ' })).toEqual({ a: 1 });
+    expect(await read('{"a":1}', { 'content-encoding': 'identity' })).toEqual({ a: 1 });
+  });
+
+  it('may have no more bytes decompressed than it may have otherwise', async () => {
+    const bomb = gzipSync(`"${'x'.repeat(63)}"`);
+    expect(bomb.byteLength).toBeLessThan(64);
+    expect(await read(gzipSync(`"${'x'.repeat(62)}"`), gzip)).toBe('x'.repeat(62));
+    expect(await refusal(bomb, gzip)).toEqual([413, 'The body is larger than 64 bytes.']);
+  });
+
+  it.each([
+    ['no gzip', '{}'],
+    ['gzip that is cut off', gzipSync('{"a":1}').subarray(0, -3)],
+  ])('that is said to be gzip and is %s is refused', async (_what, body) => {
+    expect(await refusal(body, gzip)).toEqual([400, 'The body is not valid gzip.']);
+  });
+
+  it.each([
+    ['br', 'br'],
+    ['gzip, gzip', 'gzip, gzip'],
+    ['5551234567', '…'],
+  ])('in the encoding %s is a 415 that names it and what is taken', async (encoding, named) => {
+    expect(await refusal(brotliCompressSync('{}'), { 'content-encoding': encoding })).toEqual([
+      415,
+      `The body has the Content-Encoding ${named}; only gzip is taken, or none.`,
+    ]);
   });
 });

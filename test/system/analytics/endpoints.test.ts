@@ -1,3 +1,5 @@
+import { gzipSync } from 'node:zlib';
+
 import { expect, it } from 'vitest';
 
 import { startApp, testEnvironment } from '../../harness/app.ts';
@@ -22,13 +24,24 @@ it('analytics and events require the function key, in the query or in a header; 
   ]);
 });
 
-it('the handshake of CloudEvents webhooks is answered', async () => {
-  const watch = await startWatch();
+it('the handshake of CloudEvents webhooks is answered, without a key as well', async () => {
+  const watch = await startWatch({}, { functionKey: 'k3y' });
   const { status, headers, body } = await watch.request('/api/events', {
     method: 'OPTIONS',
     headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' },
   });
   expect([status, body, headers.get('webhook-allowed-origin')]).toEqual([200, '', 'eventgrid.azure.net']);
+});
+
+it('events are recorded also where their size is not announced, and compressed ones', async () => {
+  const watch = await startWatch();
+  const batch = JSON.stringify([cloudEvent()]);
+  const streamed = { method: 'POST', body: new Blob([batch]).stream(), duplex: 'half' as const };
+  expect(JSON.parse((await watch.request('/api/events', streamed)).body)).toEqual({ recorded: 1, unchanged: 0 });
+  const zipped = { method: 'POST', body: gzipSync(batch), headers: { 'content-encoding': 'gzip' } };
+  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 0, unchanged: 1 });
+  const { status, headers } = await watch.request('/api/events', { ...zipped, headers: { 'content-encoding': 'br' } });
+  expect([status, headers.get('accept-encoding')]).toEqual([415, 'gzip']);
 });
 
 it('a question without ends is about the window that ends now, one without a date about today', async () => {

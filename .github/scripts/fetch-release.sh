@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Fetches the package of a release and checks where it was built.
+#
+# Environment: RELEASE, the tag; GH_TOKEN and GH_REPO for gh.
+set -euo pipefail
+
+: "${RELEASE:?}" "${GH_REPO:?}"
+
+# Run by hand the workflow may be on a branch, whose name could be anything.
+if [[ ! $RELEASE =~ ^v[0-9][0-9A-Za-z.-]*$ ]]; then
+  echo "$RELEASE is no release: run the workflow on a tag such as v1.2.3."
+  exit 1
+fi
+
+gh release download "$RELEASE" --pattern 'package.zip*'
+gh attestation verify package.zip --repo "$GH_REPO"
