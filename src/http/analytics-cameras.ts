@@ -13,10 +13,11 @@ import {
   EXAMPLE_COUNTS,
   queryProblems,
 } from './analytics-answer.ts';
+import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const MAX_LIMIT = 1_000;
-const DEFAULT_LIMIT = '50';
+const DEFAULT_LIMIT = 50;
 
 const orderOf = (text: string): CameraOrder => {
   switch (text) {
@@ -42,17 +43,12 @@ const query = z.object({
         example: 'smoke',
       },
     }),
-  limit: z
-    .string()
-    .refine(
-      (text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= MAX_LIMIT,
-      `must be a whole number from 1 to ${MAX_LIMIT}`,
-    )
-    .default(DEFAULT_LIMIT)
-    .meta({
-      pattern: '^[1-9][0-9]{0,3}$',
-      param: { description: `How many cameras at most, 1 to ${MAX_LIMIT}.`, example: '10' },
-    }),
+  limit: wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT).meta({
+    param: {
+      description: `How many cameras at most, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if it is not given.`,
+      example: 10,
+    },
+  }),
 });
 
 const camerasSchema = z
@@ -100,7 +96,7 @@ export const analyticsCameras = ({
           jsonBody: {
             date: day,
             total_cameras: ofDay.length,
-            cameras: busiest(ofDay, orderOf(order_by), Number(limit)).map((camera) => cameraAnswer(camera, categories)),
+            cameras: busiest(ofDay, orderOf(order_by), limit).map((camera) => cameraAnswer(camera, categories)),
           },
         };
       },
