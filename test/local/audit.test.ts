@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
 import { AUDIT as AUDIT_COMMAND } from '../../infra/local/audit/options.ts';
-import { storageToAudit } from '../../infra/local/audit/storage.ts';
+import { storageFrom } from '../../infra/local/chosen-storage.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { removeRunDirectory, writeRunNote } from '../../infra/local/run-directory.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
@@ -200,9 +200,9 @@ describe('the storage to audit', () => {
   const given = (file: string): Record<string, string> => ({ TABLES_CONNECTION_STRING: emulator(file) });
 
   it('is the one that the environment names, else the settings file, else the local run', () => {
-    expect(storageToAudit(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
-    expect(storageToAudit({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
-    expect(storageToAudit({}, {}, 7071, run)).toEqual({
+    expect(storageFrom(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
+    expect(storageFrom({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
+    expect(storageFrom({}, {}, 7071, run)).toEqual({
       connection: { connectionString: emulator('3') },
       prefix: 'run',
     });
@@ -210,23 +210,23 @@ describe('the storage to audit', () => {
 
   it('is that of the local run, not the emulator that a settings file names for func start', () => {
     const file = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
-    expect(storageToAudit({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
-    expect(storageToAudit({}, file, 7071, undefined).connection).toEqual({
+    expect(storageFrom({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
+    expect(storageFrom({}, file, 7071, undefined).connection).toEqual({
       connectionString: 'UseDevelopmentStorage=true',
     });
   });
 
   it('must be named by exactly one valid setting', () => {
     const endpoint = 'https://account.table.core.windows.net';
-    expect(storageToAudit({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
-    expect(() => storageToAudit({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
+    expect(storageFrom({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
+    expect(() => storageFrom({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
       'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING',
     );
-    expect(() => storageToAudit({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
+    expect(() => storageFrom({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
       /^TABLES_CONNECTION_STRING is not a storage connection string/,
     );
-    expect(() => storageToAudit({}, {}, 7071, undefined)).toThrow('There is no local run on port 7071');
-    expect(() => storageToAudit({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
+    expect(() => storageFrom({}, {}, 7071, undefined)).toThrow('There is no local run on port 7071');
+    expect(() => storageFrom({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
       'The local run on port 7071 uses a storage that is named in its environment.',
     );
   });

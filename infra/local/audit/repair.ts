@@ -5,7 +5,7 @@ import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
 import { repairDay } from '../../../src/analytics/repair/repair.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import type { CounterTable } from '../../../src/analytics/rows/table.ts';
-import { AuditError } from './options.ts';
+import { CommandError } from '../../command-line.ts';
 import { reportText } from './report.ts';
 
 /** Whether the person at the terminal agrees. */
@@ -23,7 +23,7 @@ const agrees = async (question: string): Promise<boolean> => {
  *
  * @param asks whether to ask before anything is written
  * @returns the exit code: 0 where every counter is right in the end, 1 where the person did not agree
- * @throws {AuditError} where nobody can be asked
+ * @throws {CommandError} where nobody can be asked
  */
 export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
   const examined = await examineDay(table, day);
@@ -39,7 +39,7 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
   console.log(`\nThe repair will\n${[...steps].map((step) => `  ${step}`).join('\n')}`);
   if (asks) {
     if (!process.stdin.isTTY) {
-      throw new AuditError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
+      throw new CommandError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
     }
     if (!(await agrees('Repair? (y/N) '))) {
       console.log('Nothing was changed.');

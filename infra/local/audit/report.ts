@@ -5,7 +5,6 @@ import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
 import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
-import { AuditError } from './options.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');
 const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;
@@ -52,7 +51,7 @@ export const reportText = (
 };
 
 /** The errors whose message is for the operator. */
-const SAID = [AuditError, AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
+const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
 
 const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
 
