@@ -93,7 +93,9 @@ describe('npm run export', () => {
     const [{ code, said }] = await Promise.all([
       run(storage, directory, ['--date', DATE]),
       // The same with a newer time: no answer changes, but the rows do while they are read.
-      counting.record(Array.from({ length: 300 }, (_, at) => ({ ...review(at % 100), time: MIDNIGHT + DAY + BigInt(at) }))),
+      counting.record(
+        Array.from({ length: 300 }, (_, at) => ({ ...review(at % 100), time: MIDNIGHT + DAY + BigInt(at) })),
+      ),
     ]);
     expect(said).toBe(`1,100 events in ${DATE}.ndjson.gz\n`);
     expect(code).toBe(0);
@@ -103,7 +105,8 @@ describe('npm run export', () => {
     const target = await sentInto(lines.toReversed());
     expect(await answersOf(target)).toEqual(await answersOf(counting));
 
-    const exported = async () => (await run(storage, directory, ['--date', DATE, '--to', '2026-03-15', '--out', '-'])).printed;
+    const exported = async () =>
+      (await run(storage, directory, ['--date', DATE, '--to', '2026-03-15', '--out', '-'])).printed;
     expect(await exported()).toBe(await exported());
   });
 

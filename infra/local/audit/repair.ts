@@ -6,7 +6,7 @@ import { repairDay } from '../../../src/analytics/repair/repair.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import type { CounterTable } from '../../../src/analytics/rows/table.ts';
 import { CommandError } from '../../command-line.ts';
-import { reportText } from './report.ts';
+import { firstLines, reportText } from './report.ts';
 
 /** Whether the person at the terminal agrees. */
 const agrees = async (question: string): Promise<boolean> => {
@@ -27,7 +27,7 @@ const agrees = async (question: string): Promise<boolean> => {
  */
 export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
   const examined = await examineDay(table, day);
-  console.log(reportText(examined.report, tableName));
+  console.log(reportText(examined.report, tableName, true));
   if (examined.report.differences.length === 0) return 0;
   const steps = new Set(
     examined.report.differences.flatMap((difference) => {
@@ -36,7 +36,11 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
       return [difference.shard === undefined ? text : `shard ${String(difference.shard).padStart(2, '0')}: ${text}`];
     }),
   );
-  console.log(`\nThe repair will\n${[...steps].map((step) => `  ${step}`).join('\n')}`);
+  console.log(
+    `\nThe repair will\n${firstLines([...steps])
+      .map((step) => `  ${step}`)
+      .join('\n')}`,
+  );
   if (asks) {
     if (!process.stdin.isTTY) {
       throw new CommandError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
@@ -47,6 +51,6 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
     }
   }
   const report = await repairDay(table, day, examined, { say: (line) => console.log(`  ${line}`) });
-  console.log(`\n${reportText(report, tableName)}`);
+  console.log(`\n${reportText(report, tableName, true)}`);
   return report.differences.length === 0 ? 0 : 1;
 };

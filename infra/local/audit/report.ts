@@ -15,10 +15,12 @@ const shardName = (shard: number | undefined): string =>
  * The report of an audit as text.
  *
  * @param table the name of the table that was read
+ * @param isShort true: of the differences only the first
  */
 export const reportText = (
   { day, shards, events, counters, closed, differences, byShard }: AuditReport,
   table: string,
+  isShort = false,
 ): string => {
   const summary = `${day}, table ${table}: ${counted(shards, 'shard')}, ${counted(events, 'event')}, ${counted(counters, 'counter')} compared.`;
   const lines = byShard.map((report) =>
@@ -44,11 +46,18 @@ export const reportText = (
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
     '',
     ...(lines.length > 0 ? [...lines, ''] : []),
-    ...found,
+    ...(isShort ? firstLines(found) : found),
     ...(found.length > 0 ? [''] : []),
     verdict,
   ].join('\n');
 };
+
+/** What a repair prints of a list is enough to see what kind of damage there is; `npm run audit` prints all of it. */
+const MOST_LINES = 20;
+
+/** The first lines of a list, and how many more there are. */
+export const firstLines = (lines: readonly string[]): readonly string[] =>
+  lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `and ${number(lines.length - MOST_LINES)} more`];
 
 /** The errors whose message is for the operator. */
 const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
