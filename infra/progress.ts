@@ -113,7 +113,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** A line of progress that fits between the edges of a terminal: first the text is cut short, then the label from its left. */
+/** A line of progress that fits between the edges of a terminal: first the text is left out, then the label is cut short from its left. */
 export const progressLine = ({ label, part, rate, left, text }: Line, columns: number): string => {
   const filled = Math.round((part ?? 0) * BAR_WIDTH);
   const facts = [
@@ -128,5 +128,5 @@ export const progressLine = ({ label, part, rate, left, text }: Line, columns: n
   const room = most - fixed.length - 2;
   const shownLabel = label.length <= room ? label : room < 2 ? '' : `…${label.slice(1 - room)}`;
   const line = [shownLabel, fixed].filter((word) => word !== '').join('  ');
-  return text === '' ? line : `${line}  ${text}`.slice(0, Math.max(most, line.length));
+  return text === '' || line.length + 2 + text.length > most ? line : `${line}  ${text}`;
 };

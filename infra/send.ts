@@ -103,7 +103,7 @@ const send = async (options: SendOptions): Promise<number> => {
           progress.update({
             part: part === undefined || size === undefined ? undefined : (sizeBefore + part * done.size) / size,
             count: sum('items') - before,
-            text: `${number(sum('recorded'))} recorded, ${number(sum('rejected'))} rejected`,
+            text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
           });
         },
       });

@@ -48,7 +48,7 @@ const tellCalls = async (service: Service, simulatorUrl: string, sent: SentCalls
   console.log(`\nWaiting until all ${people} are reached or given up …`);
   const progress = new Progress('reached or given up', '');
   const state = await service.completed(sent.notification_id, (over) => {
-    progress.update({ part: over / people, count: over, text: `${over} of ${people}` });
+    progress.update({ part: undefined, count: over, text: `${over} of ${people}` });
   });
   progress.end();
   console.log(`\nGET /api/notifications/${sent.notification_id}\n\n${JSON.stringify(state, undefined, 2)}`);

@@ -36,7 +36,8 @@ export const placeDemoAlerts = async (base: string): Promise<void> => {
     });
     if (response.status !== 202) throw await refused('POST /api/notifications', response);
     const { alert_type, recipients } = alert;
-    console.log(`Waiting until ${recipients.length} are reached or given up about ${alert_type} …`);
+    const people = recipients.length === 1 ? '1 person' : `${recipients.length} people`;
+    console.log(`Waiting for ${people} to be reached or given up (${alert_type}) …`);
     await completed(base, sentSchema.parse(await response.json()).notification_id);
   }
 };
