@@ -36,7 +36,8 @@ export const unknownNames = (fileSettings: Settings): readonly string[] =>
 const defaultOf = (name: string): string | undefined => {
   const schema = new Map<string, z.ZodType>(Object.entries(settingSchemas)).get(name);
   const { data } = schema?.safeParse(undefined) ?? {};
-  return data === undefined ? undefined : String(data);
+  if (Array.isArray(data)) return data.join(',');
+  return typeof data === 'string' || typeof data === 'number' ? String(data) : undefined;
 };
 
 /**

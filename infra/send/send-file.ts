@@ -56,7 +56,7 @@ export const sendFile = async (job: FileJob): Promise<Done> => {
     job.onProgress(done, part);
   };
   try {
-    for await (const batch of batchesOf(itemsIn(name, input.chunks), input.part, job)) {
+    for await (const batch of batchesOf(itemsIn(name, input.chunks), () => input.part(), job)) {
       const outcome = limit(async () => delivery.deliver(batch.items.filter(({ fault }) => fault === undefined)));
       committed = commitAfter(committed, batch, outcome);
       outcome.catch(halt);

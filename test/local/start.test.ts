@@ -41,6 +41,8 @@ const callbackByHand = (port: number): Promise<Response> =>
 const dayOf = async (port: number, date: string): Promise<unknown> =>
   (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
 
+const silent = (): void => undefined;
+
 const npmRun = async (args: readonly string[]): Promise<string> =>
   (await promisify(execFile)('npm', ['run', ...args], { timeout: 2 * MINUTE, env: bareEnvironment() })).stdout;
 
@@ -119,8 +121,6 @@ describe.skipIf(process.platform === 'win32')('npm start', { timeout: 3 * MINUTE
 
 describe('a local run', () => {
   const options = { dataDir: undefined, settingsFile: NO_SETTINGS, lines: 2, verifiesCallbacks: false };
-  const silent = (): void => undefined;
-
   it('without the phone says so, and says which part ended by itself', async () => {
     const port = await freePort();
     const run = await startLocalRun({ ...options, port }, { ...bareEnvironment(), PHONE: 'off' }, silent);
