@@ -9,10 +9,8 @@ import { watchForStop } from './local/stop-request.ts';
 import { Progress } from './progress.ts';
 import { checkFile } from './send/check.ts';
 import { Delivery, MACHINE_CLOCK, stoppedError } from './send/deliver.ts';
-import { EXIT } from './send/exit.ts';
 import { type Done, readDone, RejectedFile, removeDone } from './send/files.ts';
-import { STDIN } from './send/input.ts';
-import { rejectedPath, SEND, type SendOptions } from './send/options.ts';
+import { EXIT, rejectedPath, SEND, STDIN, type SendOptions } from './send/options.ts';
 import { postTo } from './send/post-batch.ts';
 import { sendFile } from './send/send-file.ts';
 import { readTarget } from './send/target.ts';
@@ -97,7 +95,7 @@ const send = async (options: SendOptions): Promise<number> => {
         batchSize,
         requests,
         delivery,
-        stop,
+        stop: stop.signal,
         onProgress: (done, part) => {
           work.done = done;
           progress.update({

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { CommandError } from '../command-line.ts';
-import { EXIT } from './exit.ts';
 import type { Item } from './items.ts';
+import { EXIT } from './options.ts';
 import type { Post } from './post-batch.ts';
 
 /** An item that is not recorded, and why. */

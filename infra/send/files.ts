@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CommandError } from '../command-line.ts';
 import { isMissing, replaceFile } from '../replace-file.ts';
 import type { Rejection } from './deliver.ts';
-import { STDIN } from './input.ts';
+import { STDIN } from './options.ts';
 
 const count = z.int().min(0);
 

@@ -4,10 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 import { CommandError } from '../command-line.ts';
-import { EXIT } from './exit.ts';
-
-/** What stands for standard input on the command line. */
-export const STDIN = '-';
+import { EXIT, STDIN } from './options.ts';
 
 /** What is sent, opened for reading once. */
 export interface Input {

@@ -2,7 +2,12 @@ import { z } from 'zod';
 
 import { MAX_EVENTS } from '../../src/http/event-batch.ts';
 import { type Command, numberOption, textOption } from '../command-line.ts';
-import { STDIN } from './input.ts';
+
+/** What stands for standard input on the command line. */
+export const STDIN = '-';
+
+/** The exit codes. */
+export const EXIT = { recorded: 0, rejected: 1, usage: 2, stopped: 3, insisted: 130 } as const;
 
 /** What `npm run send` was asked for. */
 export interface SendOptions {

@@ -1,7 +1,5 @@
-import pLimit from 'p-limit';
-
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
-import type { Delivery, Outcome, Rejection } from './deliver.ts';
+import type { Delivery, Outcome } from './deliver.ts';
 import { type Done, type RejectedFile, writeDone } from './files.ts';
 import { openInput } from './input.ts';
 import { type Item, itemsIn } from './items.ts';
@@ -19,18 +17,15 @@ export interface FileJob {
   readonly requests: number;
   readonly delivery: Delivery;
   /** Ends the sending: what is in flight is finished, nothing new begins. */
-  readonly stop: AbortController;
+  readonly stop: AbortSignal;
   /** Is told after every batch; `part` is how much of the file is done, 0 to 1, if its size is known. */
   readonly onProgress: (done: Done, part: number | undefined) => void;
 }
 
-/** So many batches for each request in flight may wait for an older one to be answered; it bounds the memory. */
-const WINDOW = 2;
-
 /**
- * Sends one input. Batches are answered in any order, but they are taken as done in the order of the input: first their rejected
- * events go into the file, then the progress file says so. So whatever ends this, the progress file never says too much, and
- * an event is in the file of rejected events once.
+ * Sends one input, as many requests at a time as there may be. The batches of a round are answered in any order, but they are taken as
+ * done in the order of the input, up to the first that failed: first their rejected events go into the file, then the progress file says
+ * so. So whatever ends this, the progress file never says too much, and an event is in the file of rejected events once.
  *
  * @returns what is done: all of it
  * @throws {CommandError} if it cannot be sent to its end; what the progress file says is done
@@ -38,56 +33,34 @@ const WINDOW = 2;
 export const sendFile = async (job: FileJob): Promise<Done> => {
   const { name, before, rejected, stop, requests, delivery } = job;
   await rejected.cutBack(before.rejectedBytes);
-  const input = await openInput(name, stop.signal);
-  const limit = pLimit(requests);
-  const open: { readonly outcome: Promise<Outcome>; readonly commit: Promise<void> }[] = [];
+  const input = await openInput(name, stop);
   let done = before;
-  let committed = Promise.resolve();
-  // The first failure is the one to tell: those after it come from the stop.
-  const halt = (error: unknown): void => stop.abort(error);
-
-  const commitAfter = async (
-    previous: Promise<void>,
-    { items, part }: Batch,
-    outcome: Promise<Outcome>,
-  ): Promise<void> => {
-    await previous;
-    done = await commit(job, done, items, await outcome);
-    job.onProgress(done, part);
-  };
-  try {
-    for await (const batch of batchesOf(itemsIn(name, input.chunks), () => input.part(), job)) {
-      const outcome = limit(async () => delivery.deliver(batch.items.filter(({ fault }) => fault === undefined)));
-      committed = commitAfter(committed, batch, outcome);
-      outcome.catch(halt);
-      committed.catch(halt);
-      open.push({ outcome, commit: committed });
-      if (open.length >= requests * WINDOW) await open.shift()?.commit;
-      if (stop.signal.aborted) break;
+  const sendRound = async (round: readonly (readonly Item[])[]): Promise<void> => {
+    // The rest of what was being read at a stop may be half an item.
+    stop.throwIfAborted();
+    const part = input.part();
+    const answers = await Promise.allSettled(
+      round.map(async (items) => delivery.deliver(items.filter(({ fault }) => fault === undefined))),
+    );
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === 'rejected') throw answer.reason;
+      done = await commit(job, done, round[index] ?? [], answer.value);
+      job.onProgress(done, part);
     }
-    await committed;
-  } catch (error) {
-    halt(error);
-    // Requests in flight are answered before this returns.
-    await Promise.allSettled(open.map(({ outcome }) => outcome));
+  };
+  let round: (readonly Item[])[] = [];
+  for await (const items of batchesOf(itemsIn(name, input.chunks), job)) {
+    round.push(items);
+    if (round.length < requests) continue;
+    await sendRound(round);
+    round = [];
   }
-  if (stop.signal.aborted) throw stop.signal.reason;
+  await sendRound(round);
   return done;
 };
 
-/** Consecutive items of the input. */
-interface Batch {
-  readonly items: readonly Item[];
-  /** How much of the input had been read when it was complete. */
-  readonly part: number | undefined;
-}
-
-/** The items that are not done yet, as many in a batch as fit in a request. What was read for an unfinished batch at a stop is dropped. */
-async function* batchesOf(
-  items: AsyncIterable<Item>,
-  part: () => number | undefined,
-  { before, batchSize, stop }: FileJob,
-): AsyncGenerator<Batch> {
+/** The items that are not done yet, as many in a batch as fit in a request. */
+async function* batchesOf(items: AsyncIterable<Item>, { before, batchSize }: FileJob): AsyncGenerator<readonly Item[]> {
   let passed = 0;
   let batch: Item[] = [];
   let bytes = 2;
@@ -96,14 +69,14 @@ async function* batchesOf(
     if (passed <= before.items) continue;
     const size = item.fault === undefined ? Buffer.byteLength(item.text) + 1 : 0;
     if (batch.length >= batchSize || bytes + size > MAX_EVENTS_BYTES) {
-      yield { items: batch, part: part() };
+      yield batch;
       batch = [];
       bytes = 2;
     }
     batch.push(item);
     bytes += size;
   }
-  if (batch.length > 0 && !stop.signal.aborted) yield { items: batch, part: part() };
+  if (batch.length > 0) yield batch;
 }
 
 const commit = async (
@@ -113,7 +86,7 @@ const commit = async (
   outcome: Outcome,
 ): Promise<Done> => {
   const refused = new Map(outcome.rejected.map(({ item, reason }) => [item, reason]));
-  const rejections: readonly Rejection[] = items.flatMap((item) => {
+  const rejections = items.flatMap((item) => {
     const reason = item.fault ?? refused.get(item);
     return reason === undefined ? [] : [{ item, reason }];
   });
