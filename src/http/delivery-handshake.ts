@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-import { ALLOW } from './route/answers.ts';
 import { operation, type Operation } from './route/route.ts';
 
 /**
@@ -27,7 +26,7 @@ export const deliveryHandshake = (): Operation =>
       200: {
         description: 'It may.',
         headers: z.object({
-          ...ALLOW.shape,
+          Allow: z.string().meta({ header: { id: 'Allow', description: 'What may be done here.' } }),
           'WebHook-Allowed-Origin': z.string().meta({
             header: { id: 'WebHook-Allowed-Origin', description: 'Who may deliver: the origin that asked.' },
           }),

@@ -19,9 +19,9 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] => {
       const trigger = Object.values(bindings).find(({ type }) => type === 'httpTrigger');
       if (trigger === undefined) return [];
       const path = String(trigger['route']);
-      const methods = Object.keys(Object(Object(description['paths'])[`/api/${path}`])).map((verb) =>
-        verb.toUpperCase(),
-      );
+      const registered = String(trigger['methods']).split(',');
+      const described = Object.keys(Object(Object(description['paths'])[`/api/${path}`]));
+      const methods = described.map((verb) => verb.toUpperCase()).filter((method) => registered.includes(method));
       return `${String(methods)} ${path} ${String(trigger['authLevel'])}: ${name}`;
     })
     .sort();

@@ -129,14 +129,16 @@ describe.each([
 ])('a %s build', (_, { functions, description }) => {
   it('describes exactly the paths that it registers, and is registered for every method: those it does not describe it refuses', () => {
     const paths: unknown = description['paths'];
-    const registered = functions.flatMap(({ bindings }) =>
-      Object.values(bindings).flatMap(({ type, route, methods }) =>
-        type === 'httpTrigger' && Array.isArray(methods)
-          ? [[`/api/${String(route)}`, methods.map(String)] as const]
-          : [],
-      ),
-    );
-    expect(Object.keys(Object(paths)).toSorted()).toEqual(registered.map(([path]) => path).toSorted());
+    const registered = new Map<string, readonly string[]>();
+    for (const { type, route, methods } of functions.flatMap(({ bindings }) => Object.values(bindings))) {
+      if (type !== 'httpTrigger' || !Array.isArray(methods)) continue;
+      const path = `/api/${String(route)}`;
+      const ofPath = [...(registered.get(path) ?? []), ...methods.map(String)];
+      // No two functions of a path may take the same method: the host would choose one of them.
+      expect(new Set(ofPath).size, path).toBe(ofPath.length);
+      registered.set(path, ofPath);
+    }
+    expect(Object.keys(Object(paths)).toSorted()).toEqual([...registered.keys()].toSorted());
     for (const [path, methods] of registered) {
       const described = Object.keys(Object(Object(paths)[path])).map((verb) => verb.toUpperCase());
       expect(methods).toEqual(expect.arrayContaining([...described, 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']));

@@ -45,7 +45,8 @@ const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
   return paths;
 };
 
-const describeOperation = (operation: Operation, { authLevel, allowed }: Route): ZodOpenApiOperationObject => {
+const describeOperation = (operation: Operation, route: Route): ZodOpenApiOperationObject => {
+  const { authLevel } = route;
   const { operationId, tag, summary, description, body, callbackToken } = operation;
   return {
     operationId,
@@ -61,7 +62,7 @@ const describeOperation = (operation: Operation, { authLevel, allowed }: Route):
     responses: {
       ...(authLevel === 'function' && { 401: KEY_REFUSED }),
       ...describeAnswers(operation),
-      ...describeProblems({ ...derivedProblems(operation, allowed), ...operation.problems }),
+      ...describeProblems({ ...derivedProblems(operation, route), ...operation.problems }),
     },
   };
 };
@@ -77,8 +78,10 @@ const describeParameters = (operation: Operation): Pick<ZodOpenApiOperationObjec
 const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };
 
 /** What follows from the rest of the declaration. */
-const derivedProblems = ({ body }: Operation, allowed: readonly string[]): ProblemAnswers => ({
-  405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+const derivedProblems = ({ body }: Operation, { methods, allowed }: Route): ProblemAnswers => ({
+  ...(methods.length > allowed.length && {
+    405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+  }),
   ...(body && { 413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) } }),
   500: {
     description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',

@@ -84,7 +84,7 @@ export const RETRY_AFTER = z.object({
 
 /** The header that says which methods a path takes. */
 export const ALLOW = z.object({
-  Allow: z.string().meta({ header: { id: 'Allow', description: 'What may be done here.' } }),
+  Allow: z.string().meta({ header: { description: 'The methods that this path takes.' } }),
 });
 
 /** What every endpoint that uses the counters may answer, see the error edge. */

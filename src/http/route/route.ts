@@ -117,7 +117,10 @@ export interface Route extends RouteDeclaration {
 /** All of them, in the order of the description. */
 export const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
 
-/** Refused with a problem on every route; `OPTIONS` is left to the host unless it is declared: browsers ask it what they may do. */
+/**
+ * A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path, and would not
+ * be reached. `OPTIONS` itself is left to the host unless it is declared: browsers ask it what they may do.
+ */
 const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** The sentence about a method that a path does not take. */
@@ -140,7 +143,10 @@ export const route = (declared: RouteDeclaration): Route => {
   return {
     ...declared,
     allowed,
-    methods: [...new Set([...REFUSED, ...(declared.OPTIONS === undefined ? [] : ['OPTIONS' as const])])],
+    methods: [
+      ...(declared.GET === undefined && declared.POST === undefined ? [] : REFUSED),
+      ...(declared.OPTIONS === undefined ? [] : ['OPTIONS' as const]),
+    ],
     handler: async (request, context) => {
       const answer = await handler(request, context);
       return request.method === 'HEAD' ? withoutBody(answer) : answer;
