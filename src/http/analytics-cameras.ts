@@ -13,6 +13,7 @@ import {
   EXAMPLE_COUNTS,
   queryProblems,
 } from './analytics-answer.ts';
+import { badRequest } from './problem.ts';
 import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -91,6 +92,7 @@ export const analyticsCameras = ({
       handle: async ({ query: { date: asked, order_by, limit } }) => {
         const day = asked ?? dayOf(now());
         const ofDay = await cameras.ofDay(day);
+        mustBeKnown(orderOf(order_by), ofDay, categories);
         return {
           status: 200,
           jsonBody: {
@@ -102,6 +104,15 @@ export const analyticsCameras = ({
       },
     }),
   });
+
+/** @throws {Problem} 400 for a category that is neither configured nor seen: misspelt, it would silently order by nothing */
+const mustBeKnown = (order: CameraOrder, seen: readonly CameraActivity[], categories: readonly string[]): void => {
+  if (typeof order === 'string' || seen.length === 0) return;
+  const known = new Set([...categories, ...seen.flatMap(({ tally }) => [...tally.categories.keys()])]);
+  if (known.has(order.category)) return;
+  const names = [...known].sort().join(', ');
+  throw badRequest([{ field: 'order_by', detail: `names no total, and no category that was seen: they are ${names}` }]);
+};
 
 const cameraAnswer = ({ cameraId, tally }: CameraActivity, categories: readonly string[]) => {
   const counts = answeredCounts(tally, categories);
