@@ -151,6 +151,7 @@ class Export {
     try {
       messages = messagesOf(row);
     } catch (error) {
+      // By name: the codec has classes of its own for them.
       if (!(error instanceof Error) || !/^(DamagedRow|DecodeError)$/.test(error.name)) throw error;
       this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
       return;
