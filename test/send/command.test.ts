@@ -2,17 +2,13 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ownDirectory, send, startSend } from './running.ts';
+import { ownDirectory, send } from './running.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const event = (id: string): string => JSON.stringify(cloudEvent({ data: { event_id: id } }));
-const lines = (count: number): string => Array.from({ length: count }, (_, at) => `${event(`f-${at}`)}\n`).join('');
-
-/** A run takes a second to start, on a busy machine several. */
-const PATIENTLY = { timeout: 20_000 };
 
 describe('npm run send', () => {
   it('reads NDJSON, arrays, gzip, a byte order mark and standard input, sends the key in a header, and leaves nothing behind', async () => {
@@ -57,48 +53,6 @@ describe('npm run send', () => {
     expect(said).toContain('answered with 307');
     expect([code, service.requests]).toEqual([3, 2]);
   });
-
-  it('goes on after a kill -9', async () => {
-    const file = join(ownDirectory(), 'events.ndjson');
-    await writeFile(file, lines(200));
-    let run: ReturnType<typeof startSend> | undefined;
-    const service = await ScriptedService.start(({ number }) => {
-      if (number === 12) run?.child.kill('SIGKILL');
-      return 'record';
-    });
-    const args = [file, '--url', service.url, '--batch', '10', '--requests', '3'];
-    run = startSend(args);
-    expect(await run.ended).toMatchObject({ code: null });
-    const { code, said } = await send(args);
-    expect(code).toBe(0);
-    expect(said).toMatch(/: [1-9]\d* events are done by an earlier run\./);
-    expect(service.recorder.times.size).toBe(200);
-  });
-
-  it.skipIf(process.platform === 'win32')(
-    'finishes what is in flight at Ctrl-C, and stops at once at a second one',
-    async () => {
-      const { promise: answered, resolve: answer } = Promise.withResolvers<'record'>();
-      const service = await ScriptedService.start(() => answered);
-      const file = join(ownDirectory(), 'events.ndjson');
-      await writeFile(file, lines(100));
-      const args = [file, '--url', service.url, '--batch', '10', '--requests', '2'];
-      const insisted = startSend(args);
-      const asked = startSend(args);
-      await expect.poll(() => service.requests, PATIENTLY).toBe(4);
-      asked.child.kill('SIGINT');
-      await asked.hasSaid('Stopping');
-      const again = setInterval(() => insisted.child.kill('SIGINT'), 400);
-      onTestFinished(() => clearInterval(again));
-      expect(await insisted.ended).toMatchObject({ code: 130 });
-      answer('record');
-      expect(await asked.ended).toMatchObject({
-        code: 3,
-        summary: expect.stringMatching(/^recorded {3}20\n|^recorded {3}\d+\nunchanged {2}\d+\n/),
-        said: expect.stringContaining('Stopped.\nThe same command goes on from here'),
-      });
-    },
-  );
 
   it('says before it sends anything what cannot be used, and overwrites nothing', async () => {
     const service = await ScriptedService.start();
