@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { CommandError, readArguments } from '../../infra/command-line.ts';
 import { announcement } from '../../infra/local/announcement.ts';
@@ -12,7 +12,6 @@ import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { startLocalRun } from '../../infra/local/local-run.ts';
 import { START } from '../../infra/local/start-options.ts';
-import { ownTablesPrefix } from '../harness/app.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { bareEnvironment, NO_SETTINGS, npmStart } from './npm-start.ts';
 
@@ -135,18 +134,15 @@ describe('a local run', () => {
     }
   }, 60_000);
 
-  it('uses the storage that a setting names', async () => {
-    const port = await freePort();
-    const own = { TABLES_CONNECTION_STRING: inject('tablesConnectionString'), TABLES_PREFIX: ownTablesPrefix() };
-    const run = await startLocalRun({ ...options, port }, { ...bareEnvironment(), ...own, PHONE: 'off' }, silent);
-    try {
-      const said = announcement(run, { ...options, port }, 1);
-      expect(said).toContain('tables  the storage that TABLES_CONNECTION_STRING names');
-      expect(run.warnings).toEqual([]);
-    } finally {
-      await run.stop();
-    }
-  }, 60_000);
+  it('says which real services it uses', () => {
+    const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };
+    const parts = { azurite: undefined, simulator: undefined, partLost: Promise.resolve(''), kill: silent };
+    const run = { ...parts, url: 'http://localhost:7071', settings, warnings: ['Mind.'], stop: async () => undefined };
+    const said = announcement(run, { ...options, port: 7071 }, 1);
+    expect(said).toContain('tables  the storage that TABLES_ENDPOINT names');
+    expect(said).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
+    expect(said).toContain('Warning: Mind.');
+  });
 
   it('does not start if calls were real and nobody would hear anything', async () => {
     const acs = { ACS_CONNECTION_STRING: 'endpoint=https://acs.invalid/;accesskey=dGVzdA==' };
