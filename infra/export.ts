@@ -73,7 +73,8 @@ const shardsOf = ({ properties }: StoredRow, day: Day): number => {
   const shards = z.int().min(1).safeParse(properties['shards']).data;
   if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
   const isClosed = Object.entries(properties).some(([name, value]) => name.startsWith('close') && value !== false);
-  if (isClosed) throw new CommandError(`${day} is closed: its event rows are deleted.`, { exitCode: 1 });
+  if (isClosed)
+    throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
   return shards;
 };
 
@@ -131,8 +132,7 @@ class Export {
 
   async *lines(): AsyncGenerator<string> {
     for (const [index, day] of this.#days.entries()) {
-      const manifest = await this.#table.get(dayPartition(day), SHARDS_KEY);
-      const shards = manifest === undefined ? 0 : shardsOf(manifest, day);
+      const shards = await this.#shards(day);
       for (let shard = 0; shard < shards; shard += 1) {
         for await (const page of this.#table.pages(shardPartition(day, shard), ALL_EVENTS)) {
           for (const row of page) yield* this.#linesOf(row);
@@ -143,7 +143,14 @@ class Export {
           this.#progress.update({ part, count: this.events });
         }
       }
+      // The day may have been closed while it was read.
+      await this.#shards(day);
     }
+  }
+
+  async #shards(day: Day): Promise<number> {
+    const manifest = await this.#table.get(dayPartition(day), SHARDS_KEY);
+    return manifest === undefined ? 0 : shardsOf(manifest, day);
   }
 
   *#linesOf(row: StoredRow): Generator<string> {

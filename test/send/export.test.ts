@@ -133,7 +133,7 @@ describe('npm run export', () => {
     await counting.shards.close(DATE);
     const directory = ownDirectory();
     const { code, said } = await run(storage, directory, ['--date', DATE]);
-    expect(said).toBe(`${DATE} is closed: its event rows are deleted.\n`);
+    expect(said).toBe(`${DATE} is closed, or about to be: its event rows are deleted.\n`);
     expect(code).toBe(1);
     expect(await readdir(directory)).toEqual(['settings.json']);
   });
