@@ -10,13 +10,20 @@ export interface Command<Values> {
   readonly options: ParseArgsOptionsConfig;
   /** What the options must be. The message of an issue is the whole sentence that the person reads. */
   readonly values: z.ZodType<Values>;
-  /** True where the command takes arguments that are not options; the schema finds them under `positionals`. */
+  /** True if the command takes arguments that are not options; the schema finds them under `positionals`. */
   readonly takesPositionals?: boolean;
 }
 
 /** Something to tell the person who runs a command. Its stack would not help, so only the message is printed. */
 export class CommandError extends Error {
-  override readonly name: string = 'CommandError';
+  override readonly name = 'CommandError';
+  /** The exit code of the process; undefined: that of the command for any failure. */
+  readonly exitCode: number | undefined;
+
+  constructor(message: string, { exitCode, ...options }: ErrorOptions & { readonly exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
 }
 
 /** The value of an option that is a TCP port. */
@@ -30,11 +37,20 @@ export const portOption = z
 /** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
 export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
 
+/** The value of an option that is a whole number from `least` to `most`. */
+export const numberOption = (name: string, least: number, most: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most, {
+      error: `--${name} must be a whole number from ${least} to ${most}.`,
+    })
+    .transform(Number);
+
 /**
  * The values of a command line.
  *
  * @param args what follows the command, as in `process.argv.slice(2)`
- * @returns `'help'` where `--help` is among them, whatever else is
+ * @returns `'help'` if `--help` is among them, whatever else is
  * @throws {CommandError} that says what is wrong, and the help after it
  */
 export const readArguments = <Values>(command: Command<Values>, args: readonly string[]): Values | 'help' => {
@@ -58,8 +74,8 @@ export const readArguments = <Values>(command: Command<Values>, args: readonly s
 
 /** How a command reports a failure. */
 export interface FailureReport {
-  /** The exit code of a command that failed, or what chooses it; 1 where it is not given. */
-  readonly exitCode?: number | ((error: unknown) => number);
+  /** The exit code of a command that failed, unless its {@link CommandError} says another one; 1 by default. */
+  readonly exitCode?: number;
   /** What to print for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
   readonly describe?: (error: unknown) => string | undefined;
 }
@@ -68,7 +84,7 @@ export interface FailureReport {
  * Runs a command with the arguments of this process: prints the help for `--help`, a message for a {@link CommandError},
  * and sets the exit code.
  *
- * @param work gets the values of the command line and returns the exit code; 0 where it returns nothing
+ * @param work gets the values of the command line and returns the exit code; 0 if it returns nothing
  */
 export const runCommand = async <Values>(
   command: Command<Values>,
@@ -81,6 +97,6 @@ export const runCommand = async <Values>(
     else process.exitCode = (await work(values)) ?? 0;
   } catch (error) {
     console.error(error instanceof CommandError ? error.message : (describe?.(error) ?? error));
-    process.exitCode = typeof exitCode === 'number' ? exitCode : exitCode(error);
+    process.exitCode = error instanceof CommandError ? (error.exitCode ?? exitCode) : exitCode;
   }
 };

@@ -1,55 +1,200 @@
 /**
- * `npm run export -- --date D --out DIR`: a day's rows as files. infra/archive/README.md tells how to use it.
+ * `npm run export -- --date D`: a day's events as CloudEvents, a line each; `npm run send` brings them into any service. Reads only.
+ * infra/send/README.md tells how to use it.
  */
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 
-import { archiveTable, describeFailure } from './archive/archive-table.ts';
-import { makeDisplay } from './archive/display.ts';
-import { type DayExported, exportDay } from './archive/export-day.ts';
-import { daysFrom, EXPORT } from './archive/options.ts';
-import { Unsettled } from './archive/settle-partition.ts';
-import { runCommand } from './command-line.ts';
+import { z } from 'zod';
 
-const summary = (day: string, result: DayExported): string => {
-  if (result.kind === 'no rows') return `${day}  no rows`;
-  const { partitions } = result.manifest;
-  const rows = partitions.reduce((sum, partition) => sum + partition.rows, 0).toLocaleString('en-GB');
-  return `${day}  ${rows} rows in ${partitions.length} partitions${result.kind === 'earlier' ? ', exported before' : ''}`;
+import { type Day, isDay } from '../src/analytics/model/day.ts';
+import { formatInstant, type Instant } from '../src/analytics/model/instant.ts';
+import { eventRowFrom } from '../src/analytics/rows/event-row.ts';
+import { FORMAT } from '../src/analytics/rows/format.ts';
+import { ALL_EVENTS, dayPartition, parseEventKey, SHARDS_KEY, shardPartition } from '../src/analytics/rows/keys.ts';
+import { lazyCredential } from '../src/azure/credential.ts';
+import { CAMERA_EVENT_TYPE } from '../src/http/event-message.ts';
+import { azureTable } from '../src/storage/azure-table.ts';
+import type { StoredRow } from '../src/storage/row.ts';
+import { Table } from '../src/storage/table.ts';
+import { type Command, CommandError, portOption, runCommand, textOption } from './command-line.ts';
+import { chosenStorage, storageFailure } from './local/chosen-storage.ts';
+import { Progress } from './progress.ts';
+import { moveOnto } from './replace-file.ts';
+
+interface ExportOptions {
+  /** The first and the last UTC day. */
+  readonly date: Day;
+  readonly to?: Day | undefined;
+  /** A file, or `-` for standard output. */
+  readonly out?: string | undefined;
+  readonly port: number;
+  readonly settings?: string | undefined;
+}
+
+const dayOption = z.string().refine(isDay, {
+  error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
+});
+
+const EXPORT: Command<ExportOptions> = {
+  help: `npm run export -- --date YYYY-MM-DD [--to YYYY-MM-DD] [--out FILE] [--port N] [--settings FILE]
+  Writes the events of UTC days as CloudEvents, NDJSON. npm run send -- FILE brings them into any service.
+  --date YYYY-MM-DD  the day, or the first one
+  --to YYYY-MM-DD    the last day, if there are several
+  --out FILE         where they go, gzip if the name ends with .gz, - for standard output; DATE.ndjson.gz by default
+  --port N           the local run whose storage is meant if no settings name a storage; 7071 by default
+  --settings FILE    a settings file; local.settings.json by default, if it exists
+
+Reads only. Exit code 0: every event is in the file. 1: events could not be read, or a day is closed. 2: there is no file.`,
+  options: {
+    date: { type: 'string' },
+    to: { type: 'string' },
+    out: { type: 'string' },
+    port: { type: 'string', default: '7071' },
+    settings: { type: 'string' },
+  },
+  values: z
+    .object({
+      date: z.string('--date is missing.').pipe(dayOption),
+      to: dayOption.optional(),
+      out: textOption('--out needs a file.'),
+      port: portOption,
+      settings: textOption('--settings needs a file.'),
+    })
+    .refine(({ date, to = date }) => date <= to, '--to is before --date.'),
 };
 
-await runCommand(
-  EXPORT,
-  async ({ date, to = date, out, patience, port, settings }) => {
-    const table = await archiveTable({ port, settings });
-    const display = makeDisplay();
-    let code = 0;
-    try {
-      for (const day of daysFrom(date, to)) {
-        try {
-          const result = await exportDay(table, {
-            day,
-            directory: join(out, day),
-            patienceMs: patience * 60_000,
-            onPartition:
-              (partition) =>
-              ({ pass, rows, total }) => {
-                display.update(`${partition}, reading ${pass}`, rows, total);
-              },
-          });
-          display.end();
-          console.log(summary(day, result));
-        } catch (error) {
-          if (!(error instanceof Unsettled)) throw error;
-          // The days after it may hold still.
-          display.end();
-          console.error(describeFailure(error));
-          code = 1;
+/** What the manifest of a day says. Of a day that is closed, or soon will be, events are gone: there is no backup of it any more. */
+const shardsOf = ({ properties }: StoredRow, day: Day): number => {
+  const shards = z.int().min(1).safeParse(properties['shards']).data;
+  if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
+  const isClosed = Object.entries(properties).some(([name, value]) => name.startsWith('close') && value !== false);
+  if (isClosed)
+    throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
+  return shards;
+};
+
+/** Facets of one time go into one message: an event has as many messages as its facets have times. */
+const messagesOf = (row: StoredRow): readonly string[] => {
+  const { cameraId, eventId } = parseEventKey(row.rowKey);
+  const { ts, facets } = eventRowFrom(row);
+  const { detections, reviewed, annotations } = facets;
+  const times = new Set([detections, reviewed, annotations].flatMap((facet) => facet?.time ?? []));
+  return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) =>
+    messageText(cameraId, eventId, ts, time, {
+      ...(detections?.time === time && { detections: Object.fromEntries(detections.value) }),
+      ...(reviewed?.time === time && { reviewed: reviewed.value }),
+      ...(annotations?.time === time && { annotations: Object.fromEntries(annotations.value) }),
+    }),
+  );
+};
+
+const messageText = (cameraId: string, eventId: string, ts: Instant, time: Instant, facets: object): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    // The same for the same message, whenever it is exported.
+    id: createHash('sha256')
+      .update(JSON.stringify([cameraId, eventId, String(time)]))
+      .digest('base64url'),
+    source: '/export',
+    type: CAMERA_EVENT_TYPE,
+    time: formatInstant(time),
+    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(ts), ...facets },
+  });
+
+/** The days from the first to the last, both included. */
+const daysBetween = (first: Day, last: Day): readonly Day[] => {
+  const days: Day[] = [];
+  for (let at = Date.parse(first); at <= Date.parse(last); at += 86_400_000) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    if (isDay(day)) days.push(day);
+  }
+  return days;
+};
+
+/** The exported messages, a line each, and what became of the rows. */
+class Export {
+  events = 0;
+  readonly unreadable: string[] = [];
+  readonly #table: Table;
+  readonly #days: readonly Day[];
+  readonly #progress: Progress;
+
+  constructor(table: Table, days: readonly Day[], progress: Progress) {
+    this.#table = table;
+    this.#days = days;
+    this.#progress = progress;
+  }
+
+  async *lines(): AsyncGenerator<string> {
+    for (const [index, day] of this.#days.entries()) {
+      const shards = await this.#shards(day);
+      for (let shard = 0; shard < shards; shard += 1) {
+        for await (const page of this.#table.pages(shardPartition(day, shard), ALL_EVENTS)) {
+          for (const row of page) yield* this.#linesOf(row);
+          // Rows come in the order of their minutes: how far the day has come is how far the export has.
+          const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
+          const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / 1_440;
+          const part = (index + (shard + ofDay) / shards) / this.#days.length;
+          this.#progress.update({ part, count: this.events });
         }
       }
-    } finally {
-      display.end();
+      // The day may have been closed while it was read.
+      await this.#shards(day);
     }
-    return code;
-  },
-  { exitCode: 2, describe: describeFailure },
-);
+  }
+
+  async #shards(day: Day): Promise<number> {
+    const manifest = await this.#table.get(dayPartition(day), SHARDS_KEY);
+    return manifest === undefined ? 0 : shardsOf(manifest, day);
+  }
+
+  *#linesOf(row: StoredRow): Generator<string> {
+    let messages: readonly string[];
+    try {
+      messages = messagesOf(row);
+    } catch (error) {
+      // By name: the codec has classes of its own for them.
+      if (!(error instanceof Error) || !/^(DamagedRow|DecodeError)$/.test(error.name)) throw error;
+      this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
+      return;
+    }
+    this.events += 1;
+    for (const message of messages) yield `${message}\n`;
+  }
+}
+
+let tableName = 'analytics';
+
+const exportDays = async ({ date, to = date, out, port, settings }: ExportOptions): Promise<number> => {
+  const storage = await chosenStorage(port, settings);
+  tableName = `${storage.prefix}analytics`;
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
+  const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
+  const progress = new Progress(file === '-' ? date : file, 'events');
+  const exported = new Export(table, daysBetween(date, to), progress);
+  const lines = Readable.from(exported.lines());
+  // Under another name until it is whole: what an interrupted run leaves cannot be taken for a backup.
+  const partial = `${file}.part`;
+  try {
+    if (file === '-') await pipeline(lines, process.stdout, { end: false });
+    else if (file.endsWith('.gz')) await pipeline(lines, createGzip(), createWriteStream(partial));
+    else await pipeline(lines, createWriteStream(partial));
+    if (file !== '-') await moveOnto(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  } finally {
+    progress.end();
+  }
+  console.error(`${exported.events.toLocaleString('en-GB')} events${file === '-' ? '' : ` in ${file}`}`);
+  if (exported.unreadable.length === 0) return 0;
+  console.error(`These rows cannot be read, and are not in it:\n${exported.unreadable.join('\n')}`);
+  return 1;
+};
+
+await runCommand(EXPORT, exportDays, { exitCode: 2, describe: (error) => storageFailure(error, tableName) });

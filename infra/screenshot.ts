@@ -67,14 +67,17 @@ const SCREENSHOT: Command<ScreenshotOptions> = {
 };
 
 /** Waits until every part of the page shows an answer. */
-const settled = async (page: Page): Promise<void> => {
+const settled = async (page: Page, what: string): Promise<void> => {
+  console.log(`Waiting for ${what} …`);
   const end = performance.now() + PAGE_MILLISECONDS;
   const isSettled = async (): Promise<boolean> =>
     (await page.getByText(/^Updated \d\d:\d\d:\d\d UTC/).count()) > 0 &&
     (await page.locator('[aria-busy=true]').count()) === 0;
   while (!(await isSettled())) {
     if ((await page.getByLabel('Function key').count()) > 0) throw new CommandError('This service asks for a key.');
-    if (performance.now() > end) throw new CommandError('The page did not get its answers in time.');
+    if (performance.now() > end) {
+      throw new CommandError(`After ${PAGE_MILLISECONDS / 1_000} s still waiting for ${what}.`);
+    }
     await delay(100);
   }
 };
@@ -101,10 +104,10 @@ const screenshot = async ({ url, date, out, theme, width, height }: ScreenshotOp
     await page.goto(address).catch((error: unknown) => {
       throw new CommandError(`Nothing answers at ${address}. Start the service with "npm start".`, { cause: error });
     });
-    await settled(page);
+    await settled(page, 'the answers to all questions of the page');
     if (isDemo) {
       await page.locator('.notification').first().click();
-      await settled(page);
+      await settled(page, 'the story of the newest notification');
       // The picture is of the page, not of where the pointer and the focus are; its head sticks to where the page is scrolled to.
       await page.mouse.move(0, 0);
       await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)');

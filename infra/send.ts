@@ -6,41 +6,18 @@ import { access, constants, stat } from 'node:fs/promises';
 
 import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './local/stop-request.ts';
-import { type Display, makeDisplay } from './send/display.ts';
-import { STDIN } from './send/input.ts';
-import { rejectedPath, SEND, type SendOptions, statePath } from './send/options.ts';
-import { Pace } from './send/pace.ts';
-import { postBatch } from './send/post-batch.ts';
-import { type Progress, readProgress, removeProgress } from './send/progress-file.ts';
-import { RejectedFile } from './send/rejected-file.ts';
-import { SendStopped } from './send/send-error.ts';
+import { Progress } from './progress.ts';
+import { checkFile } from './send/check.ts';
+import { Delivery, MACHINE_CLOCK, stoppedError } from './send/deliver.ts';
+import { type Done, readDone, RejectedFile, removeDone } from './send/files.ts';
+import { EXIT, rejectedPath, SEND, STDIN, type SendOptions } from './send/options.ts';
+import { postTo } from './send/post-batch.ts';
 import { sendFile } from './send/send-file.ts';
-import { summaryText } from './send/summary.ts';
 import { readTarget } from './send/target.ts';
 
-const EXIT = { recorded: 0, rejected: 1, usage: 2, stopped: 3, insisted: 130 } as const;
+const HOW_TO_GO_ON = 'The same command goes on from here; standard input begins again, which is safe.';
 
-const HOW_TO_GO_ON =
-  'The same command goes on from here; with standard input and without --state it begins again, which is safe.';
-
-/** An input with what an earlier run has left of it, found before anything is sent. */
-interface Work {
-  readonly name: string;
-  readonly stateFile: string | undefined;
-  readonly before: Progress | undefined;
-  readonly rejected: RejectedFile;
-}
-
-const prepare = async (name: string, url: string, options: SendOptions): Promise<Work> => {
-  const stateFile = statePath(name, options);
-  const before = stateFile === undefined || options.isFromStart ? undefined : await readProgress(stateFile, url);
-  return {
-    name,
-    stateFile,
-    before,
-    rejected: await RejectedFile.at(rejectedPath(name, options), name),
-  };
-};
+const number = (value: number): string => value.toLocaleString('en-GB');
 
 const mustBeReadable = async (name: string): Promise<void> => {
   if (name === STDIN) return;
@@ -53,73 +30,110 @@ const mustBeReadable = async (name: string): Promise<void> => {
   if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
 };
 
-const onStop = (stop: AbortController, display: Display): void => {
+const onStop = (stop: AbortController, progress: Progress): void => {
   const { asked, insisted } = watchForStop();
   void asked.then(() => {
-    if (!stop.signal.aborted) display.note('Stopping: what is in flight is finished. Ctrl-C again stops at once.');
-    stop.abort(new SendStopped('Stopped.'));
+    if (!stop.signal.aborted) progress.note('Stopping: what is in flight is finished. Ctrl-C again stops at once.');
+    stop.abort(stoppedError('Stopped.'));
   });
   void insisted.then(() => {
-    display.end();
+    progress.end();
     process.exit(EXIT.insisted);
   });
 };
 
-const send = async (options: SendOptions): Promise<number> => {
-  const started = performance.now();
-  const target = await readTarget(options.url, options.keyFile, process.env);
-  for (const name of options.files) await mustBeReadable(name);
-  const works: Work[] = [];
-  for (const name of options.files) works.push(await prepare(name, target.url, options));
+const check = async ({ files }: SendOptions, stop: AbortSignal): Promise<number> => {
+  const total = { good: 0, wrong: 0 };
+  for (const name of files) {
+    const { good, wrong } = await checkFile(name, stop, (line) => console.log(line));
+    total.good += good;
+    total.wrong += wrong;
+  }
+  console.log(`good   ${number(total.good)}\nwrong  ${number(total.wrong)}`);
+  return total.wrong === 0 ? EXIT.recorded : EXIT.rejected;
+};
 
-  const display = makeDisplay();
+const send = async (options: SendOptions): Promise<number> => {
+  const { files, url, keyFile, giveUpAfterMs, batchSize, requests } = options;
+  for (const name of files) await mustBeReadable(name);
   const stop = new AbortController();
-  onStop(stop, display);
-  const pace = new Pace((text) => display.note(text), options.giveUpAfterMs, stop.signal);
-  const done = new Map(works.map(({ name, before }) => [name, before]));
-  const summary = (): string =>
-    summaryText(
-      [...done].map(([name, progress]) => ({ name, progress, rejectedPath: rejectedPath(name, options) })),
-      performance.now() - started,
-    );
+  const progress = new Progress(files.length === 1 ? (files[0] ?? '') : `${files.length} files`, 'events');
+  onStop(stop, progress);
+  if (options.checks) return check(options, stop.signal);
+
+  const started = performance.now();
+  const target = await readTarget(url, keyFile, process.env);
+  // What is wrong with any of them is found before anything is sent.
+  const works: { name: string; path: string; done: Done; rejected: RejectedFile }[] = [];
+  for (const name of files) {
+    const path = rejectedPath(name, options);
+    works.push({ name, path, done: await readDone(name, target.url), rejected: await RejectedFile.at(path, name) });
+  }
+  const note = (text: string): void => progress.note(text);
+  const delivery = new Delivery({
+    post: postTo(target),
+    clock: MACHINE_CLOCK,
+    giveUpAfterMs,
+    stop: stop.signal,
+    note,
+  });
+  const sum = (of: 'items' | 'recorded' | 'unchanged' | 'rejected'): number =>
+    works.reduce((total, { done }) => total + done[of], 0);
+  const before = sum('items');
+  // Of standard input nobody knows how long it is, and so nothing about the whole.
+  const size = works.some(({ name }) => name === STDIN)
+    ? undefined
+    : works.reduce((all, { done }) => all + done.size, 0);
   try {
+    let sizeBefore = 0;
     for (const work of works) {
-      display.begin(work.name);
-      if (work.before !== undefined) {
-        display.note(`${work.name}: ${work.before.items} events are done by an earlier run.`);
-      }
-      const progress = await sendFile({
-        ...work,
-        url: target.url,
-        batchSize: options.batchSize,
-        requests: options.requests,
-        post: async (events) => postBatch(target, events),
-        pace,
-        stop,
-        onProgress: (now, bytesRead, totalBytes) => {
-          done.set(work.name, now);
-          display.update(now, bytesRead, totalBytes);
+      if (work.done.items > 0) note(`${work.name}: ${work.done.items} events are done by an earlier run.`);
+      work.done = await sendFile({
+        name: work.name,
+        before: work.done,
+        rejected: work.rejected,
+        batchSize,
+        requests,
+        delivery,
+        stop: stop.signal,
+        onProgress: (done, part) => {
+          work.done = done;
+          progress.update({
+            part: part === undefined || size === undefined ? undefined : (sizeBefore + part * done.size) / size,
+            count: sum('items') - before,
+            text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
+          });
         },
       });
-      done.set(work.name, progress);
+      sizeBefore += work.done.size;
     }
-  } catch (error) {
-    display.end();
-    console.log(summary());
-    throw error;
   } finally {
-    display.end();
+    progress.end();
     for (const { rejected } of works) await rejected.close();
+    const paths = works.flatMap(({ done, path }) => (done.rejected > 0 ? [path] : []));
+    console.log(
+      [
+        `recorded   ${number(sum('recorded'))}`,
+        `unchanged  ${number(sum('unchanged'))}`,
+        `rejected   ${number(sum('rejected'))}${paths.length > 0 ? `, in ${paths.join(', ')}` : ''}`,
+        `time       ${((performance.now() - started) / 1_000).toFixed(1)} s`,
+      ].join('\n'),
+    );
   }
-  console.log(summary());
-  for (const { stateFile } of works) if (stateFile !== undefined) await removeProgress(stateFile);
-  return [...done.values()].some((progress) => (progress?.rejected ?? 0) > 0) ? EXIT.rejected : EXIT.recorded;
+  for (const { name } of works) await removeDone(name);
+  return sum('rejected') > 0 ? EXIT.rejected : EXIT.recorded;
 };
 
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
-await runCommand(SEND, send, {
-  exitCode: (error) => (error instanceof CommandError ? EXIT.usage : EXIT.stopped),
-  describe: (error) =>
-    error instanceof SendStopped || isSystemError(error) ? `${error.message}\n${HOW_TO_GO_ON}` : undefined,
-});
+const sendOrStop = async (options: SendOptions): Promise<number> => {
+  try {
+    return await send(options);
+  } catch (error) {
+    const isStop = error instanceof CommandError && error.exitCode === EXIT.stopped;
+    if (!isStop && !isSystemError(error)) throw error;
+    throw new CommandError(`${error.message}\n${HOW_TO_GO_ON}`, { cause: error, exitCode: EXIT.stopped });
+  }
+};
+
+await runCommand(SEND, sendOrStop, { exitCode: EXIT.usage });

@@ -25,13 +25,15 @@ export const announcement = (run: LocalRun, options: StartOptions, seconds: numb
     '',
     `  tables  ${describeTables(run, options)}`,
     `  phone   ${describePhone(run, options)}`,
-    ...warnings(run).map((warning) => `\nWarning: ${warning}`),
+    ...run.warnings.map((warning) => `\nWarning: ${warning}`),
     '',
     'Try, in another terminal:',
     `  curl -s '${url}/api/health' -i`,
     `  curl -s '${url}/api/events' -H 'content-type: application/cloudevents+json' -d '${event}'`,
     `  curl -s '${url}/api/analytics'`,
-    `  curl -s '${url}/api/test-call' -H 'content-type: application/json' -d '["+12065550100"]'`,
+    ...(run.simulator === undefined
+      ? []
+      : [`  curl -s '${url}/api/test-call' -H 'content-type: application/json' -d '["+12065550100"]'`]),
     `  npm run demo${url === 'http://localhost:7071' ? '' : ` -- --url ${url}`}`,
     '',
     'Ctrl-C stops everything.',
@@ -49,17 +51,8 @@ const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: StartOptio
 };
 
 const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: StartOptions): string => {
+  if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
   if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
   return `the ACS that ${given} names: real calls${verifiesCallbacks ? ' (--verify-callbacks has no effect)' : ''}`;
-};
-
-const warnings = ({ isHealthy, simulator, settings }: LocalRun): readonly string[] => {
-  const callbackBase = settings['TEST_CALLBACK_BASE_URL'] ?? settings['CALLBACK_BASE_URL'] ?? '';
-  return [
-    ...(isHealthy ? [] : ['GET /api/health is not 200: the storage does not answer.']),
-    ...(simulator === undefined && !callbackBase.startsWith('https:')
-      ? ['ACS cannot post callbacks here. Set TEST_CALLBACK_BASE_URL to a public https address that forwards to it.']
-      : []),
-  ];
 };

@@ -2,40 +2,21 @@
  * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a UTC day with its event rows. Reads only, except with `--repair`,
  * which puts right what differs. Exit code 0: every counter is right; 1: some differ; 2: the day could not be audited or repaired.
  */
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { CounterTable } from '../../src/analytics/rows/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { tableClient } from '../../src/azure/table-client.ts';
 import { runCommand } from '../command-line.ts';
-import { AUDIT, AuditError, type AuditOptions } from './audit/options.ts';
+import { AUDIT, type AuditOptions } from './audit/options.ts';
 import { repair } from './audit/repair.ts';
 import { failureText, reportText } from './audit/report.ts';
-import { storageToAudit } from './audit/storage.ts';
-import { readSettingsFile, type Settings } from './local-settings.ts';
-import { readRunNote } from './run-directory.ts';
-
-const LOCAL_SETTINGS = fileURLToPath(new URL('../../local.settings.json', import.meta.url));
-
-const settingsOf = async (file: string): Promise<Settings> => {
-  try {
-    return await readSettingsFile(file);
-  } catch (error) {
-    // The cause quotes the file, which may hold keys.
-    throw new AuditError(error instanceof Error ? error.message : `${file} cannot be read.`, { cause: error });
-  }
-};
+import { chosenStorage } from './chosen-storage.ts';
 
 let tableName = 'analytics';
 
 const audit = async ({ day, port, settingsFile, repair: repairs, yes }: AuditOptions): Promise<number> => {
-  const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
-  const fileSettings = file === undefined ? {} : await settingsOf(file);
-  const storage = storageToAudit(process.env, fileSettings, port, await readRunNote(port));
-
+  const storage = await chosenStorage(port, settingsFile);
   const client = tableClient(storage, 'analytics', lazyCredential());
   tableName = client.tableName;
   const table = new CounterTable(() => client, { makesTable: false });

@@ -3,12 +3,12 @@
  * makes of both, and where to look at it. Sending a day again changes nothing.
  */
 import { CommandError, runCommand } from '../command-line.ts';
+import { Progress } from '../progress.ts';
 import { calledNumbers, callStory } from './demo/call-story.ts';
 import { freshCallees } from './demo/callees.ts';
 import { believableDay, CAMERAS } from './demo/day.ts';
 import { dayTable } from './demo/day-table.ts';
 import { demoCommand, type DemoOptions } from './demo/options.ts';
-import { showProgress } from './demo/progress.ts';
 import { type SentCalls, Service } from './demo/service.ts';
 import { readRunNote } from './run-directory.ts';
 
@@ -18,14 +18,15 @@ const sendDay = async (service: Service, date: string): Promise<void> => {
   const messages = believableDay(date, Date.now());
   console.log(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
   if (messages.length === 0) return;
-  const progress = showProgress('sent', messages.length);
+  const progress = new Progress(date, 'messages');
   const total = { recorded: 0, unchanged: 0 };
   const start = performance.now();
   for (let from = 0; from < messages.length; from += BATCH_SIZE) {
     const { recorded, unchanged } = await service.record(messages.slice(from, from + BATCH_SIZE));
     total.recorded += recorded;
     total.unchanged += unchanged;
-    progress.update(Math.min(from + BATCH_SIZE, messages.length));
+    const sent = Math.min(from + BATCH_SIZE, messages.length);
+    progress.update({ part: sent / messages.length, count: sent });
   }
   progress.end();
   const seconds = (performance.now() - start) / 1000;
@@ -43,8 +44,12 @@ const tellCalls = async (service: Service, simulatorUrl: string, sent: SentCalls
   if (story === undefined) throw new CommandError('The first test call did not end in time.');
   console.log(`\nThe test call to ${first.recipient}:\n`);
   for (const line of story) console.log(`  ${line}`);
-  const progress = showProgress('reached or given up', sent.calls.length);
-  const state = await service.completed(sent.notification_id, (over) => progress.update(over));
+  const people = sent.calls.length;
+  console.log(`\nWaiting until all ${people} are reached or given up …`);
+  const progress = new Progress('reached or given up', '');
+  const state = await service.completed(sent.notification_id, (over) => {
+    progress.update({ part: undefined, count: over, text: `${over} of ${people}` });
+  });
   progress.end();
   console.log(`\nGET /api/notifications/${sent.notification_id}\n\n${JSON.stringify(state, undefined, 2)}`);
 };
@@ -58,7 +63,10 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
     simulatorUrl === undefined ? undefined : await service.testCalls(freshCallees(await calledNumbers(simulatorUrl)));
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
   if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
-  else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
+  else
+    console.log(
+      '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
+    );
   console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}`);
 };
 

@@ -9,7 +9,14 @@ import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.
 import { type Azurite, startAzurite } from './azurite.ts';
 import { portIsFree } from './free-port.ts';
 import { localDefaults } from './local-defaults.ts';
-import { gives, mergeSettings, readSettingsFile, type Settings, withoutLocalParts } from './local-settings.ts';
+import {
+  gives,
+  mergeSettings,
+  readSettingsFile,
+  type Settings,
+  unknownNames,
+  withoutLocalParts,
+} from './local-settings.ts';
 import { Parts } from './parts.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -22,10 +29,10 @@ export interface LocalRun {
   readonly settings: Settings;
   /** Undefined where real storage is used. */
   readonly azurite: Azurite | undefined;
-  /** Undefined where a real ACS is used. */
+  /** Undefined if a real ACS is used, or the phone is off. */
   readonly simulator: AcsSimulator | undefined;
-  /** False where `GET /api/health` was not 200 within some seconds. */
-  readonly isHealthy: boolean;
+  /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
+  readonly warnings: readonly string[];
   /** Fulfils with the reason when a part ends that was not stopped. */
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
@@ -59,6 +66,7 @@ export const startLocalRun = async (
   const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
   const fileSettings = file === undefined ? {} : await readSettingsFile(file);
   const given = mergeSettings(environment, withoutLocalParts(fileSettings));
+  mustReachThisMachine(given, port);
   const parts = new Parts();
   try {
     const bundlePath = join(runDirectory(port), 'main.cjs');
@@ -68,9 +76,10 @@ export const startLocalRun = async (
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
       ? undefined
       : parts.add(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
-    const simulator = gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
-      ? undefined
-      : parts.add(await startSimulator(lines, print));
+    const simulator =
+      given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
+        ? undefined
+        : parts.add(await startSimulator(lines, print));
     const settings = mergeSettings(
       given,
       localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }, verifiesCallbacks),
@@ -83,7 +92,10 @@ export const startLocalRun = async (
       settings,
       azurite,
       simulator,
-      isHealthy: await becomesHealthy(url),
+      warnings: [
+        ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
+        ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is no setting of this service.`),
+      ],
       partLost: parts.lost,
       stop: () => parts.stop(),
       kill: () => parts.kill(),
@@ -93,6 +105,20 @@ export const startLocalRun = async (
     throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
   }
 };
+
+/** @throws {CommandError} if calls would be real ones, and what ACS says of them would not come here: nobody would hear anything */
+const mustReachThisMachine = (given: Settings, port: number): void => {
+  const { ACS_CONNECTION_STRING, ACS_ENDPOINT, CALLBACK_BASE_URL: base = 'http://localhost' } = given;
+  const acs = ACS_ENDPOINT ?? /(?:^|;) *endpoint=([^;]+)/i.exec(ACS_CONNECTION_STRING ?? '')?.[1];
+  if (given['PHONE'] === 'off' || acs === undefined || !URL.canParse(acs) || isLoopback(acs)) return;
+  if (!URL.canParse(base) || !isLoopback(base)) return;
+  throw new CommandError(
+    'Calls would be real, and ACS could not tell this machine when somebody answers. Set CALLBACK_BASE_URL to a public https address\n' +
+      `that forwards to http://localhost:${port}, or PHONE=off.`,
+  );
+};
+
+const isLoopback = (url: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(new URL(url).hostname);
 
 /** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
 const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({
@@ -106,13 +132,15 @@ const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
 const startSimulator = (lines: number, print: (line: string) => void): Promise<AcsSimulator> =>
   startAcsSimulator({ pace: PACE, lines, print: (line) => print(`[phone] ${line}`) });
 
-const startHost = (
+const startHost = async (
   port: number,
   bundlePath: string,
   settings: Settings,
   print: (line: string) => void,
-): Promise<ServiceProcess> =>
-  ServiceProcess.start({
+): Promise<ServiceProcess> => {
+  // Until it is ready: if it fails, the error says the same lines.
+  let held: string[] | undefined = [];
+  const host = await ServiceProcess.start({
     name: 'The functions host',
     args: [
       `--import=${import.meta.resolve('tsx')}`,
@@ -121,10 +149,15 @@ const startHost = (
       `--host-json=${join(ROOT, 'host.json')}`,
       `--port=${port}`,
     ],
-    environment: settings,
+    // Azure sets it too. The app names the command that examines damage with the port in it.
+    environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
     ready: /^Functions host ready/,
-    onLine: ({ text }) => print(text),
+    onLine: ({ text }) => (held === undefined ? print(text) : void held.push(text)),
   });
+  for (const line of held) print(line);
+  held = undefined;
+  return host;
+};
 
 const portInUse = (port: number): CommandError =>
   new CommandError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);

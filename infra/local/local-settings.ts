@@ -2,6 +2,10 @@ import { readFile } from 'node:fs/promises';
 
 import { z } from 'zod';
 
+import { settingSchemas } from '../../src/settings.ts';
+import { CommandError } from '../command-line.ts';
+import { isMissing } from '../replace-file.ts';
+
 /** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
 
@@ -10,24 +14,42 @@ const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).
 /**
  * The `Values` of a file like local.settings.json.
  *
- * @throws {Error} that names the file where it cannot be read, is not JSON, or a value is not a string
+ * @throws {CommandError} that names the file and quotes nothing of it
  */
 export const readSettingsFile = async (path: string): Promise<Settings> => {
   try {
     return localSettingsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).Values;
   } catch (error) {
-    throw new Error(`${path} is not a settings file: valid JSON, and under "Values" strings only.`, { cause: error });
+    if (isMissing(error)) throw new CommandError(`The settings file ${path} does not exist.`);
+    throw new CommandError(`${path} is not a settings file: valid JSON, and under "Values" strings only.`);
   }
+};
+
+/** Settings of the Functions host, which a settings file may have as well. */
+const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICATIONINSIGHTS_|languageWorkers)/;
+
+/** The names in a settings file that neither the service nor the Functions host knows: misspelt ones change nothing, silently. */
+export const unknownNames = (fileSettings: Settings): readonly string[] =>
+  Object.keys(fileSettings).filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name));
+
+/** The default of the service for a setting, as a file would have it. */
+const defaultOf = (name: string): string | undefined => {
+  const schema = new Map<string, z.ZodType>(Object.entries(settingSchemas)).get(name);
+  const { data } = schema?.safeParse(undefined) ?? {};
+  if (Array.isArray(data)) return data.join(',');
+  return typeof data === 'string' || typeof data === 'number' ? String(data) : undefined;
 };
 
 /**
  * The file's settings without those that are meant for `func start`: Azurite on its usual port and the address of this machine. A
- * local run starts its own Azurite and chooses its own address.
+ * local run starts its own Azurite and chooses its own address. Nor those that only repeat a default, as a copy of the example does: a
+ * local run has defaults of its own.
  */
 export const withoutLocalParts = (fileSettings: Settings): Settings =>
   Object.fromEntries(
     Object.entries(fileSettings).filter(
       ([name, value]) =>
+        value !== defaultOf(name) &&
         !(name === 'TABLES_CONNECTION_STRING' && /^UseDevelopmentStorage=true;?$/i.test(value)) &&
         !(name === 'CALLBACK_BASE_URL' && /^http:\/\/(localhost|127\.0\.0\.1)(:|\/|$)/i.test(value)),
     ),

@@ -1,16 +1,13 @@
 import { EventEmitter, once } from 'node:events';
 
-import { npmAbove } from './npm-above.ts';
-import { isRunning, parentHasEnded, processTable } from './process-table.ts';
-
 /**
  * One Ctrl-C arrives as several signals: from the terminal to the whole process group, and again from each npm above. Signals
  * within this time of the first are the same request, in milliseconds: on a busy machine npm passes its signal on late.
  */
 const SAME_REQUEST_MILLISECONDS = 3_000;
 
-/** How often to check that the processes above this one still run, in milliseconds. */
-const ABOVE_CHECK_MILLISECONDS = 500;
+/** How often to check that the parent still runs, in milliseconds. */
+const PARENT_CHECK_MILLISECONDS = 500;
 
 /** The request to end this process. */
 export interface StopRequest {
@@ -21,8 +18,8 @@ export interface StopRequest {
 }
 
 /**
- * Watches for requests to end: Ctrl-C, SIGTERM, a closed terminal, and the end of the parent or of an npm above it. A SIGTERM to npm
- * ends only the shell that npm put in between and goes no further down. From now on signals do not end the process by themselves.
+ * Watches for requests to end: Ctrl-C, SIGTERM, a closed terminal, and the end of the parent. A SIGTERM to npm ends only the shell that
+ * npm put in between, which is that parent. From now on signals do not end the process by themselves.
  */
 export const watchForStop = (): StopRequest => {
   const requests = new EventEmitter();
@@ -34,12 +31,22 @@ export const watchForStop = (): StopRequest => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 
   const parent = process.ppid;
-  const above = npmAbove(processTable(), parent);
   setInterval(() => {
-    if (parentHasEnded(parent) || !above.every(isRunning)) requests.emit('ask');
-  }, ABOVE_CHECK_MILLISECONDS).unref();
+    if (hasEnded(parent)) requests.emit('ask');
+  }, PARENT_CHECK_MILLISECONDS).unref();
   return {
     asked: once(requests, 'ask').then(() => 'asked'),
     insisted: once(requests, 'insist').then(() => undefined),
   };
+};
+
+/** Unix gives an orphan another parent; Windows lets it keep the id of the one it had. */
+const hasEnded = (parent: number): boolean => {
+  if (process.platform !== 'win32') return process.ppid !== parent;
+  try {
+    return !process.kill(parent, 0);
+  } catch (error) {
+    // The process of another user cannot be signalled, but it is there.
+    return !(error instanceof Error && 'code' in error && error.code === 'EPERM');
+  }
 };

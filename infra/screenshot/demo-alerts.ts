@@ -35,6 +35,9 @@ export const placeDemoAlerts = async (base: string): Promise<void> => {
       body: JSON.stringify({ channel: 'phone', ...alert }),
     });
     if (response.status !== 202) throw await refused('POST /api/notifications', response);
+    const { alert_type, recipients } = alert;
+    const people = recipients.length === 1 ? '1 person' : `${recipients.length} people`;
+    console.log(`Waiting for ${people} to be reached or given up (${alert_type}) …`);
     await completed(base, sentSchema.parse(await response.json()).notification_id);
   }
 };
@@ -47,7 +50,7 @@ const completed = async (base: string, id: string): Promise<void> => {
     if (stateSchema.parse(await response.json()).status === 'completed') return;
     await delay(POLL_MS);
   }
-  throw new CommandError('The simulated calls did not end in time.');
+  throw new CommandError(`After ${REACHED_MS / 1_000} s notification ${id} is not completed.`);
 };
 
 const refused = async (what: string, response: Response): Promise<CommandError> =>

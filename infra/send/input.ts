@@ -4,43 +4,35 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 import { CommandError } from '../command-line.ts';
-import { SendStopped } from './send-error.ts';
-
-/** What stands for standard input on the command line. */
-export const STDIN = '-';
+import { EXIT, STDIN } from './options.ts';
 
 /** What is sent, opened for reading once. */
 export interface Input {
-  /** Its bytes, unpacked where they are gzip, without a byte order mark. */
+  /** Its bytes, unpacked if they are gzip, without a byte order mark. */
   readonly chunks: AsyncIterable<Buffer>;
-  /** How many bytes have been read so far: of the file as it is, so of the packed ones where it is gzip. */
-  bytesRead(): number;
-  /** How many there are; undefined where that is not known: standard input, a named pipe. */
-  readonly totalBytes: number | undefined;
+  /** How much of it has been read so far, 0 to 1; undefined if its size is not known, as that of standard input. */
+  part(): number | undefined;
 }
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
-/** Enough to tell by: the longest mark. */
-const HEAD_BYTES = 3;
-
-/** Also how exactly the progress bar knows where the sending is. */
+/** Also how exactly the progress bar knows how much has been read. */
 const CHUNK_BYTES = 131_072;
 
 /**
  * Opens a file, or standard input for `-`. Gzip is known by its first two bytes, not by its name.
  *
  * @param stop reading ends early when it is aborted
- * @throws {SendStopped} while reading: the file cannot be read further, or its gzip is damaged
- * @throws {CommandError} while reading: it is UTF-16
+ * @throws {CommandError} while reading: it cannot be read further, its gzip is damaged, or it is UTF-16
  */
 export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
-  const totalBytes = name === STDIN ? undefined : await sizeOf(name);
-  let bytesRead = 0;
+  const found = name === STDIN ? undefined : await stat(name);
+  const total = found?.isFile() === true ? Math.max(found.size, 1) : undefined;
   const raw: Readable = name === STDIN ? process.stdin : createReadStream(name, { highWaterMark: CHUNK_BYTES });
   stop.addEventListener('abort', () => raw.destroy(), { once: true });
+  let bytesRead = 0;
   const counted = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of raw) {
       if (!Buffer.isBuffer(chunk)) continue;
@@ -48,12 +40,10 @@ export const openInput = async (name: string, stop: AbortSignal): Promise<Input>
       yield chunk;
     }
   };
-  return { chunks: decoded(name, counted(), stop), bytesRead: () => bytesRead, totalBytes };
-};
-
-const sizeOf = async (name: string): Promise<number | undefined> => {
-  const found = await stat(name);
-  return found.isFile() ? found.size : undefined;
+  return {
+    chunks: decoded(name, counted(), stop),
+    part: () => (total === undefined ? undefined : Math.min(bytesRead / total, 1)),
+  };
 };
 
 async function* decoded(name: string, raw: AsyncGenerator<Buffer>, stop: AbortSignal): AsyncGenerator<Buffer> {
@@ -71,7 +61,7 @@ async function* decoded(name: string, raw: AsyncGenerator<Buffer>, stop: AbortSi
     if (stop.aborted) return;
     if (error instanceof CommandError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new SendStopped(`${name} cannot be read any further: ${reason}.`, { cause: error });
+    throw new CommandError(`${name} cannot be read any further: ${reason}.`, { cause: error, exitCode: EXIT.stopped });
   }
 }
 
@@ -80,11 +70,11 @@ interface Opened {
   readonly rest: AsyncIterable<Buffer>;
 }
 
-/** The first bytes, enough to tell what it is, and all that follows. */
+/** The first bytes, as many as the longest mark has, and all that follows. */
 const withHead = async (chunks: AsyncIterable<Buffer>): Promise<Opened> => {
   const iterator = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
-  while (head.length < HEAD_BYTES) {
+  while (head.length < UTF8_MARK.length) {
     const next = await iterator.next();
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
@@ -92,14 +82,13 @@ const withHead = async (chunks: AsyncIterable<Buffer>): Promise<Opened> => {
   return { head, rest: { [Symbol.asyncIterator]: () => iterator } };
 };
 
-async function* unpacked(packed: Opened): AsyncGenerator<Buffer> {
+async function* unpacked({ head, rest }: Opened): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
+  const packed = async function* (): AsyncGenerator<Buffer> {
+    yield head;
+    yield* rest;
+  };
   // An error of either comes out of the loop below: a pipeline destroys all its streams with it.
-  pipeline(Readable.from(whole(packed), { objectMode: false }), gunzip, () => undefined);
+  pipeline(Readable.from(packed(), { objectMode: false }), gunzip, () => undefined);
   for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
-}
-
-async function* whole({ head, rest }: Opened): AsyncGenerator<Buffer> {
-  yield head;
-  yield* rest;
 }

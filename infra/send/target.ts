@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-import type { Target } from './post-batch.ts';
 import { CommandError } from '../command-line.ts';
+
+/** Where to send, and with which key. */
+export interface Target {
+  /** Of the service, without a slash at its end and without `/api`. */
+  readonly url: string;
+  readonly key: string | undefined;
+}
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

@@ -13,10 +13,12 @@ import {
   EXAMPLE_COUNTS,
   queryProblems,
 } from './analytics-answer.ts';
+import { badRequest } from './problem.ts';
+import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const MAX_LIMIT = 1_000;
-const DEFAULT_LIMIT = '50';
+const DEFAULT_LIMIT = 50;
 
 const orderOf = (text: string): CameraOrder => {
   switch (text) {
@@ -42,17 +44,12 @@ const query = z.object({
         example: 'smoke',
       },
     }),
-  limit: z
-    .string()
-    .refine(
-      (text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= MAX_LIMIT,
-      `must be a whole number from 1 to ${MAX_LIMIT}`,
-    )
-    .default(DEFAULT_LIMIT)
-    .meta({
-      pattern: '^[1-9][0-9]{0,3}$',
-      param: { description: `How many cameras at most, 1 to ${MAX_LIMIT}.`, example: '10' },
-    }),
+  limit: wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT).meta({
+    param: {
+      description: `How many cameras at most, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if it is not given.`,
+      example: 10,
+    },
+  }),
 });
 
 const camerasSchema = z
@@ -95,17 +92,27 @@ export const analyticsCameras = ({
       handle: async ({ query: { date: asked, order_by, limit } }) => {
         const day = asked ?? dayOf(now());
         const ofDay = await cameras.ofDay(day);
+        mustBeKnown(orderOf(order_by), ofDay, categories);
         return {
           status: 200,
           jsonBody: {
             date: day,
             total_cameras: ofDay.length,
-            cameras: busiest(ofDay, orderOf(order_by), Number(limit)).map((camera) => cameraAnswer(camera, categories)),
+            cameras: busiest(ofDay, orderOf(order_by), limit).map((camera) => cameraAnswer(camera, categories)),
           },
         };
       },
     }),
   });
+
+/** @throws {Problem} 400 for a category that is neither configured nor seen: misspelt, it would silently order by nothing */
+const mustBeKnown = (order: CameraOrder, seen: readonly CameraActivity[], categories: readonly string[]): void => {
+  if (typeof order === 'string' || seen.length === 0) return;
+  const known = new Set([...categories, ...seen.flatMap(({ tally }) => [...tally.categories.keys()])]);
+  if (known.has(order.category)) return;
+  const names = [...known].sort().join(', ');
+  throw badRequest([{ field: 'order_by', detail: `names no total, and no category that was seen: they are ${names}` }]);
+};
 
 const cameraAnswer = ({ cameraId, tally }: CameraActivity, categories: readonly string[]) => {
   const counts = answeredCounts(tally, categories);

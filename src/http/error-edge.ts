@@ -53,13 +53,19 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   log.error('stored row damaged', {
     partition: partitionKey,
     row: rowKey,
-    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}`,
+    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}${localPort()}`,
   });
   // Row keys hold ids of cameras and events: the answer names the day alone.
   const where = day === undefined ? '' : ` of ${day}`;
   return new Problem(500, {
     detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
   });
+};
+
+/** A local run on another port than usual is told apart by it, see `npm start`. */
+const localPort = (): string => {
+  const port = /^localhost:(\d+)$/.exec(process.env['WEBSITE_HOSTNAME'] ?? '')?.[1];
+  return port === undefined || port === '7071' ? '' : ` --port ${port}`;
 };
 
 /** Logs an error that nobody expected: a bug, with its place in the sources. */

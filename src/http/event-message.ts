@@ -34,8 +34,8 @@ const counts = z.record(z.string().regex(CATEGORY_FORM, NO_CATEGORY), count, {
 });
 
 /**
- * One CloudEvent about a camera's event, as a producer sends it. Context attributes and members of `data` that are not named
- * here are passed over, as CloudEvents asks.
+ * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as
+ * CloudEvents asks. A member of `data` that is not named here is refused: a misspelt facet would silently lose counts.
  */
 export const cameraEventSchema = z
   .object(
@@ -47,7 +47,7 @@ export const cameraEventSchema = z
       time: asOfTime.describe(
         'As of when the facets are the truth; of each facet the newest wins. At most one day ahead of now.',
       ),
-      data: z.object(
+      data: z.strictObject(
         {
           event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
           camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
@@ -70,10 +70,21 @@ const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, ti
 
 const countsOf = (value: Readonly<Record<string, number>>): Counts => new Map(Object.entries(value));
 
-/** What one element of a request is: a message, or what is wrong with it, in words. */
-export type ParsedEvent = { readonly message: EventMessage } | { readonly detail: string };
+/** One thing that is wrong with an event. */
+export interface EventFault {
+  /** Where: `data.camera_id`; empty: the event as a whole. */
+  readonly field: string;
+  readonly detail: string;
+}
 
-const MOST_ISSUES = 5;
+/** What one element of a request is: a message, or everything that is wrong with it and, if it can be told, which event it is about. */
+export type ParsedEvent =
+  { readonly message: EventMessage } | { readonly faults: readonly EventFault[]; readonly eventId: string | undefined };
+
+const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
+
+/** More of one event are not listed: a count of them is. */
+const MOST_FAULTS = 20;
 
 /**
  * One element of a request → a message.
@@ -82,16 +93,13 @@ const MOST_ISSUES = 5;
  */
 export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
   const parsed = cameraEventSchema.safeParse(element);
-  if (!parsed.success) {
-    const details = parsed.error.issues.map(({ path, message }) =>
-      [path.map((step) => quotable(String(step))).join('.'), message].join(' ').trim(),
-    );
-    return { detail: details.slice(0, MOST_ISSUES).join('; ') };
-  }
-  if (hasPrototypeKey(element)) return { detail: 'data has the category __proto__, which is no category' };
+  const faults = [
+    ...(parsed.success ? [] : parsed.error.issues.flatMap(faultsOf)),
+    ...rangeFaults(parsed.success ? parsed.data : readableParts(element), now),
+    ...prototypeFaults(element),
+  ];
+  if (!parsed.success || faults.length > 0) return { faults: listed(faults), eventId: eventIdOf(element) };
   const { time: asOf, data } = parsed.data;
-  const detail = rangeProblem(asOf, data, now);
-  if (detail !== undefined) return { detail };
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
     ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
@@ -100,30 +108,80 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets } };
 };
 
+const listed = (faults: readonly EventFault[]): readonly EventFault[] =>
+  faults.length <= MOST_FAULTS
+    ? faults
+    : [...faults.slice(0, MOST_FAULTS), { field: '', detail: `has ${faults.length - MOST_FAULTS} more faults` }];
+
+const faultsOf = (issue: z.core.$ZodIssue): readonly EventFault[] => {
+  const path = issue.path.map((step) => quotable(String(step)));
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      field: [...path, quotable(key)].join('.'),
+      detail: `is unknown: the members of data are ${DATA_MEMBERS}`,
+    }));
+  }
+  return [{ field: path.join('.'), detail: issue.message }];
+};
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Whether counts have the key that zod passes over, as it may not be set on an object like any other. */
-const hasPrototypeKey = (element: unknown): boolean => {
-  const data = isObject(element) ? element['data'] : undefined;
-  return (
-    isObject(data) &&
-    [data['detections'], data['annotations']].some(
-      (counted) => isObject(counted) && Object.hasOwn(counted, '__proto__'),
-    )
-  );
+/** The id of the event that an element is about, if it is one. */
+const eventIdOf = (element: unknown): string | undefined =>
+  identifier.safeParse(objectOf(objectOf(element)['data'])['event_id']).data;
+
+/** What {@link rangeFaults} looks at. */
+interface Ranged {
+  readonly time?: Instant | undefined;
+  readonly data: {
+    readonly ts_utc?: Instant | undefined;
+    readonly detections?: object | undefined;
+    readonly annotations?: object | undefined;
+  };
+}
+
+/** As much of a wrong event as can be read: all that is wrong with it is told at once. */
+const readableParts = (element: unknown): Ranged => {
+  const event = objectOf(element);
+  const data = objectOf(event['data']);
+  return {
+    time: asOfTime.safeParse(event['time']).data,
+    data: {
+      ts_utc: frameTime.safeParse(data['ts_utc']).data,
+      detections: objectOf(data['detections']),
+      annotations: objectOf(data['annotations']),
+    },
+  };
 };
 
-const rangeProblem = (
-  asOf: Instant,
-  data: z.infer<typeof cameraEventSchema>['data'],
-  now: Instant,
-): string | undefined => {
+const rangeFaults = ({ time, data }: Ranged, now: Instant): readonly EventFault[] => {
+  const { ts_utc: ts, detections = {}, annotations = {} } = data;
+  const faults: EventFault[] = [];
   // A clock that is wrong must not freeze a facet for ever.
-  if (asOf > now + MICROSECONDS.day) return 'time is more than one day ahead of now';
-  if (EARLIEST !== undefined && data.ts_utc < EARLIEST) return 'data.ts_utc is before 2000-01-01';
-  if (data.ts_utc > now + MICROSECONDS.day) return 'data.ts_utc is more than one day ahead of now';
-  const categories = new Set([...Object.keys(data.detections ?? {}), ...Object.keys(data.annotations ?? {})]);
-  if (categories.size > MAX_CAMERA_CATEGORIES) return `data has more than ${MAX_CAMERA_CATEGORIES} categories`;
-  return undefined;
+  if (time !== undefined && time > now + MICROSECONDS.day) {
+    faults.push({ field: 'time', detail: 'is more than one day ahead of now' });
+  }
+  if (ts !== undefined && EARLIEST !== undefined && ts < EARLIEST) {
+    faults.push({ field: 'data.ts_utc', detail: 'is before 2000-01-01' });
+  }
+  if (ts !== undefined && ts > now + MICROSECONDS.day) {
+    faults.push({ field: 'data.ts_utc', detail: 'is more than one day ahead of now' });
+  }
+  if (new Set([...Object.keys(detections), ...Object.keys(annotations)]).size > MAX_CAMERA_CATEGORIES) {
+    faults.push({ field: 'data', detail: `has more than ${MAX_CAMERA_CATEGORIES} categories` });
+  }
+  return faults;
+};
+
+/** zod passes over this key in counts, as it may not be set on an object like any other. */
+const prototypeFaults = (element: unknown): readonly EventFault[] => {
+  const data = objectOf(objectOf(element)['data']);
+  return ['detections', 'annotations'].flatMap((member) =>
+    Object.hasOwn(objectOf(data[member]), '__proto__')
+      ? [{ field: `data.${member}.__proto__`, detail: NO_CATEGORY }]
+      : [],
+  );
 };

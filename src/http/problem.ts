@@ -1,8 +1,12 @@
 import type { HttpResponseInit } from '@azure/functions';
 
-/** One of several things that are wrong: a field (parameter, header, property) or an element of the body's array. */
+/**
+ * One of several things that are wrong: a field (parameter, header, property), or an element of the body's array, then with the field in
+ * it and the id of the event that the element is about, if they are known.
+ */
 export type ProblemError =
-  { readonly field: string; readonly detail: string } | { readonly index: number; readonly detail: string };
+  | { readonly field: string; readonly detail: string }
+  | { readonly index: number; readonly event_id?: string; readonly field?: string; readonly detail: string };
 
 /** What a problem says besides its status. */
 export interface ProblemInit {
@@ -18,6 +22,7 @@ const TITLES = {
   400: 'Bad Request',
   401: 'Unauthorized',
   404: 'Not Found',
+  405: 'Method Not Allowed',
   409: 'Conflict',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
@@ -32,7 +37,7 @@ const TITLES = {
 export type ProblemStatus = keyof typeof TITLES;
 
 /** All of them, ascending. */
-export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 409, 413, 415, 422, 429, 500, 502, 503];
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503];
 
 /** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {
@@ -77,7 +82,7 @@ const ERRORS_IN_DETAIL = 3;
 export const badRequest = (errors: readonly ProblemError[], element = 'element'): Problem => {
   const sentences = errors
     .slice(0, ERRORS_IN_DETAIL)
-    .map((error) => `${'field' in error ? error.field : `${element} ${error.index}`} ${error.detail}`);
+    .map((error) => `${'index' in error ? `${element} ${error.index}` : error.field} ${error.detail}`);
   const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
   return new Problem(400, { detail: [...sentences, ...more].join('; '), errors });
 };

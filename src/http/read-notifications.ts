@@ -5,6 +5,7 @@ import type { Notifications } from '../calls/notifications.ts';
 import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
+import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { NO_QUERY } from './route/fields.ts';
 
@@ -60,13 +61,6 @@ export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
     }),
   });
 
-const limit = z
-  .string()
-  .regex(/^\d{1,3}$/, 'must be a whole number from 1 to 100')
-  .transform(Number)
-  .refine((value) => value >= 1 && value <= 100, 'must be a whole number from 1 to 100')
-  .prefault('20');
-
 /** `GET /api/notifications`: the newest notifications, the newest first. */
 export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
   operation({
@@ -75,7 +69,9 @@ export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
     summary: 'The newest notifications',
     description: 'The newest first.',
     query: z.object({
-      limit: limit.meta({ param: { description: 'How many at most, 1 to 100.', example: '20' } }),
+      limit: wholeNumber(1, 100, 20).meta({
+        param: { description: 'How many at most, 1 to 100; 20 if it is not given.', example: 20 },
+      }),
     }),
     answers: {
       200: {

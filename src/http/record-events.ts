@@ -1,18 +1,15 @@
 import * as z from 'zod';
 
+import type { EventMessage } from '../analytics/model/camera-event.ts';
 import type { Instant } from '../analytics/model/instant.ts';
 import type { Outcome } from '../analytics/record/commit-draft.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
-import { CAMERA_EVENT_TYPE, cameraEventSchema, parseCameraEvent } from './event-message.ts';
+import { BATCH, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, SINGLE, tooManyDetail } from './event-batch.ts';
+import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
 import { Problem } from './problem.ts';
 import { problemMembers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Operation, type Route, route } from './route/route.ts';
-
-/** The most bytes a request may have. */
-export const MAX_EVENTS_BYTES = 4 * 1_048_576;
-/** The most events a request may have. */
-export const MAX_EVENTS = 5_000;
 
 /** What recording needs. */
 export interface RecordingDependencies {
@@ -55,9 +52,9 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
       content: {
         'application/cloudevents-batch+json': BATCH,
         'application/json': BATCH,
-        'application/cloudevents+json': { schema: cameraEventSchema, examples: { single: DETECTED } },
+        'application/cloudevents+json': SINGLE,
       },
-      parse: elementsOf,
+      parse: eventsIn,
     },
     answers: {
       200: {
@@ -69,7 +66,7 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
     problems: {
       400: {
         description:
-          'Some events are wrong: `errors` names each by its index; the others are stored, and the counts say so. Or the body is none.',
+          'Some events are wrong: `errors` names all that is wrong with each, by its index; the others are stored, and the counts say so. Or the body is neither an event nor a batch.',
         schema: z
           .strictObject({
             ...problemMembers,
@@ -78,7 +75,7 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
           })
           .meta({ id: 'RecordProblem' }),
         detail: '1 of 2 events are wrong; the others are recorded.',
-        errors: [{ index: 1, detail: 'data.camera_id is empty' }],
+        errors: [{ index: 1, event_id: 'f-1029', field: 'data.camera_id', detail: 'data.camera_id is empty' }],
         extensions: { recorded: 1, unchanged: 0 },
       },
       413: {
@@ -88,63 +85,39 @@ const record = ({ recorder, now }: RecordingDependencies): Operation =>
       ...STORAGE_PROBLEMS,
     },
     handle: async ({ body: elements, log }) => {
-      const parsed = elements.map((element, index) => ({ index, event: parseCameraEvent(element, now()) }));
+      const at = now();
+      const parsed = elements.map((element, index) => ({ index, event: parseCameraEvent(element, at) }));
       const good = parsed.flatMap(({ index, event }) =>
         'message' in event ? [{ index, message: event.message }] : [],
       );
       const outcomes = await recorder.record(good.map(({ message }) => message));
-      const wrong = [
-        ...parsed.flatMap(({ index, event }) => ('detail' in event ? [{ index, detail: event.detail }] : [])),
-        ...good.flatMap(({ index }, position) => refusal(index, outcomes[position])),
+      const errors = [
+        ...parsed.flatMap(({ index, event }) => ('faults' in event ? faultErrors(index, event) : [])),
+        ...good.flatMap(({ index, message }, position) => refusal(index, message, outcomes[position])),
       ].sort((left, right) => left.index - right.index);
+      const wrong = new Set(errors.map(({ index }) => index)).size;
       const counts = {
         recorded: outcomes.filter((outcome) => outcome === 'recorded').length,
         unchanged: outcomes.filter((outcome) => outcome === 'unchanged').length,
       };
-      log.info('events recorded', { ...counts, wrong: wrong.length });
-      if (wrong.length === 0) return { status: 200, jsonBody: counts };
+      log.info('events recorded', { ...counts, wrong });
+      if (wrong === 0) return { status: 200, jsonBody: counts };
       throw new Problem(400, {
-        detail: `${wrong.length} of ${elements.length} events are wrong${wrong.length < elements.length ? '; the others are recorded' : ''}.`,
-        errors: wrong,
+        detail: `${wrong} of ${elements.length} events are wrong${wrong < elements.length ? '; the others are recorded' : ''}.`,
+        errors,
         extensions: counts,
       });
     },
   });
 
-const tooManyDetail = (events: number): string => `There are ${events} events; a request takes ${MAX_EVENTS} at most.`;
+/** The details name their fields as well, so that each is a sentence of its own in a log. */
+const faultErrors = (index: number, { faults, eventId }: Extract<ParsedEvent, { faults: unknown }>) =>
+  faults.map(({ field, detail }) => ({
+    index,
+    ...(eventId !== undefined && { event_id: eventId }),
+    ...(field !== '' && { field }),
+    detail: `${field} ${detail}`.trim(),
+  }));
 
-const elementsOf = (body: unknown): readonly unknown[] => {
-  if (typeof body !== 'object' || body === null) {
-    throw new Problem(400, { detail: 'The body must be a CloudEvent or an array of CloudEvents.' });
-  }
-  const elements: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (elements.length > MAX_EVENTS) throw new Problem(413, { detail: tooManyDetail(elements.length) });
-  return elements;
-};
-
-const refusal = (index: number, outcome: Outcome | undefined) =>
-  typeof outcome === 'object' ? [{ index, detail: outcome.refused }] : [];
-
-const EVENT = { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z' };
-
-const DETECTED = {
-  specversion: '1.0',
-  id: 'b1f5c1de-6f0c-4a53-9a1a-0b0cf8f6d9c1',
-  source: '/ai/worker-3',
-  type: CAMERA_EVENT_TYPE,
-  time: '2026-11-21T08:00:02.5Z',
-  data: { ...EVENT, detections: { smoke: 1 } },
-};
-
-const REVIEWED = {
-  ...DETECTED,
-  id: '0c9d0c55-8f42-4f0a-8b0a-3a8d3b6f5a77',
-  source: '/review/desk-1',
-  time: '2026-11-21T08:05:40Z',
-  data: { ...EVENT, reviewed: true, annotations: { fire: 1 } },
-};
-
-const BATCH = {
-  schema: z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' }),
-  examples: { batch: [DETECTED, REVIEWED] },
-};
+const refusal = (index: number, { eventId }: EventMessage, outcome: Outcome | undefined) =>
+  typeof outcome === 'object' ? [{ index, event_id: eventId, detail: outcome.refused }] : [];

@@ -13,6 +13,22 @@ export const identifier = z
   .meta({ minLength: 1, maxLength: MAX_ID_LENGTH });
 
 /**
+ * A whole number in a query. The description has it as an integer.
+ *
+ * @param fallback if none is given
+ */
+export const wholeNumber = (least: number, most: number, fallback: number) =>
+  z
+    .string()
+    .refine(
+      (text) => /^(?:0|[1-9]\d{0,8})$/.test(text) && Number(text) >= least && Number(text) <= most,
+      `must be a whole number from ${least} to ${most}`,
+    )
+    .optional()
+    .transform((text) => (text === undefined ? fallback : Number(text)))
+    .meta({ type: 'integer', minimum: least, maximum: most });
+
+/**
  * A time in a request.
  *
  * @param form what it must be, in words

@@ -26,7 +26,7 @@ export const phoneSchemas = {
   ACS_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
   ACS_TEAMS_RESOURCE_ACCOUNT_ID: guid.optional(),
   ACS_COGNITIVE_SERVICES_ENDPOINT: httpsUrl.optional(),
-  ACS_RESOURCE_ID: text.regex(/^\S{1,200}$/, 'must be the immutable id of the ACS resource').optional(),
+  ACS_RESOURCE_ID: guid.optional(),
   ACS_TOKEN_ISSUER: httpsOrLoopbackUrl.prefault(ACS_TOKEN_ISSUER),
   ACS_TOKEN_KEYS_URL: httpsOrLoopbackUrl.optional(),
   CALLBACK_BASE_URL: baseUrl.optional(),

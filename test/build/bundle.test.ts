@@ -11,14 +11,21 @@ import { LOAD_BUNDLE, loadBundle } from '../harness/bundled.ts';
 const sources = async (bundle: string): Promise<readonly string[]> =>
   z.object({ sources: z.array(z.string()) }).parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
 
-const routes = (bundle: 'debug' | 'release'): readonly string[] =>
-  loadBundle(bundle)
-    .functions.flatMap(({ name, bindings }) => {
+/** What each function does: the methods of its path in the description. It is registered for others as well, to refuse them. */
+const routes = (bundle: 'debug' | 'release'): readonly string[] => {
+  const { functions, description } = loadBundle(bundle);
+  return functions
+    .flatMap(({ name, bindings }) => {
       const trigger = Object.values(bindings).find(({ type }) => type === 'httpTrigger');
       if (trigger === undefined) return [];
-      return `${String(trigger?.['methods'])} ${String(trigger?.['route'])} ${String(trigger?.['authLevel'])}: ${name}`;
+      const path = String(trigger['route']);
+      const registered = String(trigger['methods']).split(',');
+      const described = Object.keys(Object(Object(description['paths'])[`/api/${path}`]));
+      const methods = described.map((verb) => verb.toUpperCase()).filter((method) => registered.includes(method));
+      return `${String(methods)} ${path} ${String(trigger['authLevel'])}: ${name}`;
     })
     .sort();
+};
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',

@@ -21,8 +21,8 @@ const defaultsOf = (name: string): readonly string[] => {
   return URL.canParse(String(data)) ? ["ACS's own"] : [String(data)];
 };
 
-describe('the settings in README.md', () => {
-  const rows = tableOf('README.md', 'Settings');
+describe('the settings in src/settings/README.md', () => {
+  const rows = tableOf('src/settings/README.md', 'All settings');
   const documented = new Map(
     rows.flatMap(([names = '', stated = '']) => variablesIn(names).map((name) => [name, stated])),
   );

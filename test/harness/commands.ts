@@ -16,7 +16,7 @@ const WITH_REQUIRE = "import { createRequire } from 'node:module'; const require
  *
  * @returns its path, among this run's bundles
  */
-export const buildCommand = async (name: 'send' | 'export' | 'import'): Promise<string> => {
+export const buildCommand = async (name: 'send' | 'export'): Promise<string> => {
   const outfile = join(dirname(inject('bundles').release), `${name}-${randomBytes(4).toString('hex')}.mjs`);
   await build({
     entryPoints: [join(INFRA, `${name}.ts`)],

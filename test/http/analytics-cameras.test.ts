@@ -5,7 +5,7 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { CountingStorage, toEventMessage } from '../analytics/counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../analytics/oracle.ts';
-import { ask } from './asking.ts';
+import { ask, problemOf } from './asking.ts';
 import { COUNTS } from './counts.ts';
 
 const START = 20_778n * DAY;
@@ -85,8 +85,6 @@ describe.each([1, 4])('the cameras of a day with %i shards', (shards) => {
     ['annotated_total_events', 'annotated_total_events'],
     ['smoke', 'counts_per_category'],
     ['only-1', 'counts_per_category'],
-    ['unknown', 'counts_per_category'],
-    ['constructor', 'counts_per_category'],
   ] as const)('are in the order of %s, ties by id', async (order, fact) => {
     const { cameras: listed } = await list(`order_by=${order}`);
     const rank = (id: string): number => {
@@ -99,6 +97,19 @@ describe.each([1, 4])('the cameras of a day with %i shards', (shards) => {
       idsOf().toSorted((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1)),
     );
   });
+
+  it.each(['smok', 'constructor'])(
+    'in an order that nobody knows, %s, are a 400 that says which there are',
+    async (order) => {
+      const { status, details } = problemOf(
+        await ask(handler, `/api/analytics/cameras?date=2026-11-21&order_by=${order}`),
+      );
+      expect(status).toBe(400);
+      expect(details).toMatch(/^names no total, and no category that was seen: they are fire, .*smoke/);
+      // Of a day without events nothing is in a wrong order.
+      expect(await list(`date=2020-02-20&order_by=${order}`)).toMatchObject({ total_cameras: 0 });
+    },
+  );
 
   it('are as many as asked for, of all that there are', async () => {
     const all = await list('limit=1000');

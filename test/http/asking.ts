@@ -48,13 +48,18 @@ const problemSchema = z.object({
     .array(
       z.union([
         z.strictObject({ field: z.string(), detail: z.string().min(1) }),
-        z.strictObject({ index: z.number(), detail: z.string().min(1) }),
+        z.strictObject({
+          index: z.number(),
+          event_id: z.string().optional(),
+          field: z.string().min(1).optional(),
+          detail: z.string().min(1),
+        }),
       ]),
     )
     .optional(),
 });
 
-/** What a problem (RFC 9457) says: its status, its sentence, and the fields or indices that it names. */
+/** What a problem (RFC 9457) says: its status, its sentence, and the fields and indices that it names, each index once. */
 export interface TestedProblem {
   readonly status: number;
   readonly detail: string;
@@ -73,8 +78,8 @@ export const problemOf = ({ status, headers, body }: Answer): TestedProblem => {
   return {
     status,
     detail: problem.detail,
-    fields: errors.flatMap((error) => ('field' in error ? [error.field] : [])),
-    indices: errors.flatMap((error) => ('index' in error ? [error.index] : [])),
+    fields: errors.flatMap((error) => ('field' in error && error.field !== undefined ? [error.field] : [])),
+    indices: [...new Set(errors.flatMap((error) => ('index' in error ? [error.index] : [])))],
     details: errors.map(({ detail }) => detail).join('; '),
   };
 };

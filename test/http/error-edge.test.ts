@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/analytics/rows/damaged-row.ts';
@@ -84,6 +84,17 @@ describe('an error', () => {
       ]);
     },
   );
+
+  it.each([
+    ['localhost:8080', ' --port 8080'],
+    ['localhost:7071', ''],
+    ['func-1.azurewebsites.net', ''],
+  ])('names the command for the local run that it is in: %s', async (hostname, port) => {
+    vi.stubEnv('WEBSITE_HOSTNAME', hostname);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { lines } = await answeredAndLogged(new DamagedRow('2026-11-21_00', 'total', SECRET));
+    expect(lines).toMatchObject([{ command: `npm run audit -- --date 2026-11-21${port}` }]);
+  });
 
   it.each<[string, unknown]>([
     ['an Error', new Error(SECRET)],

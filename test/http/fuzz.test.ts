@@ -12,7 +12,13 @@ const operationsSchema = z.record(
     z.string(),
     z.looseObject({
       parameters: z
-        .array(z.object({ name: z.string(), in: z.enum(['query', 'header', 'path']), example: z.string().optional() }))
+        .array(
+          z.object({
+            name: z.string(),
+            in: z.enum(['query', 'header', 'path']),
+            example: z.union([z.string(), z.number()]).transform(String).optional(),
+          }),
+        )
         .optional(),
       requestBody: z
         .object({

@@ -44,12 +44,8 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     const before: Members = { type: 'other' };
     const answer = await post(json([before, event]));
     const problem = problemOf(answer);
-    expect(problem).toMatchObject({ status: 400, indices: [0, 1] });
-    expect(answer.body).toMatchObject({
-      recorded: 0,
-      unchanged: 0,
-      errors: [{ index: 0 }, { index: 1, detail: expect.stringContaining(said) }],
-    });
+    expect(problem).toMatchObject({ status: 400, indices: [0, 1], details: expect.stringContaining(said) });
+    expect(answer.body).toMatchObject({ recorded: 0, unchanged: 0 });
   });
 
   it('an event that is sent alone, as index 0', async () => {
@@ -82,12 +78,33 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     expect(problemOf(await post(object))).toMatchObject({ status: 400, indices: [0] });
   });
 
-  it('several things that are wrong about one event', async () => {
-    const { details } = problemOf(
-      await post(json([cloudEvent({ id: '', data: { reviewed: 'yes', detections: { fire: -1 } } })])),
-    );
-    expect(details).toBe(
-      'id is empty; data.detections.fire must be an integer from 0 to 10000; data.reviewed must be true or false',
-    );
+  it('all that is wrong about one event at once, each with its field and the event', async () => {
+    const data = { reviewed: 'yes', detections: { fire: -1 }, detection: { smoke: 1 }, ts_utc: '1999-12-31T00:00:00Z' };
+    const answer = await post(json([cloudEvent(), cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data })]));
+    expect(answer.body).toMatchObject({ detail: '1 of 2 events are wrong; the others are recorded.', recorded: 1 });
+    const known = 'event_id, camera_id, ts_utc, detections, reviewed, annotations';
+    const faults: readonly (readonly [string, string])[] = [
+      ['id', 'is empty'],
+      ['data.detections.fire', 'must be an integer from 0 to 10000'],
+      ['data.reviewed', 'must be true or false'],
+      ['data.detection', `is unknown: the members of data are ${known}`],
+      ['time', 'is more than one day ahead of now'],
+      ['data.ts_utc', 'is before 2000-01-01'],
+    ];
+    expect(answer.body).toMatchObject({
+      errors: faults.map(([field, said]) => ({ index: 1, event_id: 'f-1029', field, detail: `${field} ${said}` })),
+    });
+  });
+
+  it('an event with a hundred faults: the first twenty, and how many more', async () => {
+    const detections = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`c${index}`, -1]));
+    const { indices, details } = problemOf(await post(json([cloudEvent({ data: { detections } })])));
+    expect(indices).toEqual([0]);
+    expect(details).toMatch(/; has 81 more faults$/);
+  });
+
+  it('a misspelt facet', async () => {
+    const { details } = problemOf(await post(json([cloudEvent({ data: { detection: { smoke: 1 } } })])));
+    expect(details).toMatch(/^data\.detection is unknown: the members of data are /);
   });
 });

@@ -88,8 +88,8 @@ describe('POST /api/events', () => {
 
   it.each<[string, unknown]>([
     [
-      'members that it does not know',
-      cloudEvent({ datacontenttype: 'application/json', subject: 's', traceparent: '00', data: { zone: 5 } }),
+      'context attributes that it does not know',
+      cloudEvent({ datacontenttype: 'application/json', subject: 's', traceparent: '00' }),
     ],
     ['no facet', cloudEvent()],
     ['empty facets', cloudEvent({ data: { detections: {}, annotations: {}, reviewed: false } })],

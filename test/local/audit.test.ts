@@ -11,7 +11,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
 import { AUDIT as AUDIT_COMMAND } from '../../infra/local/audit/options.ts';
-import { storageToAudit } from '../../infra/local/audit/storage.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { removeRunDirectory, writeRunNote } from '../../infra/local/run-directory.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
@@ -79,12 +78,6 @@ describe('npm run audit', () => {
     expect(code).toBe(0);
   });
 
-  it('prints no shards and no events for a day without events, and exits with 0', async () => {
-    const { code, report } = await audit(['--date', '2026-03-13'], settings(prefix));
-    expect(report).toContain('0 shards, 0 events');
-    expect(code).toBe(0);
-  });
-
   it('prints each difference and exits with 1 where a counter is wrong', async () => {
     const own = ownTablesPrefix();
     const client = tableOf(own);
@@ -129,12 +122,6 @@ describe('npm run audit', () => {
     expect(await service.differences(DAY)).toEqual([]);
   });
 
-  it('prints its help and exits with 0', async () => {
-    const { code, report, complaint } = await audit(['--help']);
-    expect({ code, complaint }).toEqual({ code: 0, complaint: '' });
-    expect(report).toContain('npm run audit -- --date YYYY-MM-DD');
-  });
-
   it('finds the storage of a local run by its port', async () => {
     const port = await freePort();
     await writeRunNote(port, { simulatorUrl: undefined, tables: settings(prefix) });
@@ -168,15 +155,6 @@ describe('npm run audit', () => {
     expect(refused?.complaint).toContain('the key or the role is wrong');
     expect(`${unanswered?.complaint}${refused?.complaint}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
   });
-
-  it('exits with 2 where its settings file cannot be read, and prints nothing of it', async () => {
-    const broken = join(directory, 'broken.json');
-    await writeFile(broken, '{ "Values": { "TABLES_CONNECTION_STRING": "AccountKey=c2VjcmV0" ');
-    const { code, complaint } = await audit(['--settings', broken, '--date', DATE]);
-    expect(code).toBe(2);
-    expect(complaint).toContain(`${broken} is not a settings file`);
-    expect(complaint).not.toMatch(/c2VjcmV0|\n\s+at /);
-  });
 });
 
 describe('a wrong option of the audit', () => {
@@ -194,44 +172,3 @@ describe('a wrong option of the audit', () => {
     expect(() => readArguments(AUDIT_COMMAND, args)).toThrow('npm run audit -- --date YYYY-MM-DD');
   });
 });
-
-describe('the storage to audit', () => {
-  const run = { simulatorUrl: undefined, tables: { TABLES_CONNECTION_STRING: emulator('3'), TABLES_PREFIX: 'run' } };
-  const given = (file: string): Record<string, string> => ({ TABLES_CONNECTION_STRING: emulator(file) });
-
-  it('is the one that the environment names, else the settings file, else the local run', () => {
-    expect(storageToAudit(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
-    expect(storageToAudit({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
-    expect(storageToAudit({}, {}, 7071, run)).toEqual({
-      connection: { connectionString: emulator('3') },
-      prefix: 'run',
-    });
-  });
-
-  it('is that of the local run, not the emulator that a settings file names for func start', () => {
-    const file = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
-    expect(storageToAudit({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
-    expect(storageToAudit({}, file, 7071, undefined).connection).toEqual({
-      connectionString: 'UseDevelopmentStorage=true',
-    });
-  });
-
-  it('must be named by exactly one valid setting', () => {
-    const endpoint = 'https://account.table.core.windows.net';
-    expect(storageToAudit({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
-    expect(() => storageToAudit({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
-      'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING',
-    );
-    expect(() => storageToAudit({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
-      /^TABLES_CONNECTION_STRING is not a storage connection string/,
-    );
-    expect(() => storageToAudit({}, {}, 7071, undefined)).toThrow('There is no local run on port 7071');
-    expect(() => storageToAudit({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
-      'The local run on port 7071 uses a storage that is named in its environment.',
-    );
-  });
-});
-
-function emulator(port: string): string {
-  return `AccountName=a;AccountKey=YQ==;TableEndpoint=http://127.0.0.1:${port}/a`;
-}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { localDefaults } from '../../infra/local/local-defaults.ts';
-import { mergeSettings, readSettingsFile, withoutLocalParts } from '../../infra/local/local-settings.ts';
+import { mergeSettings, readSettingsFile, unknownNames, withoutLocalParts } from '../../infra/local/local-settings.ts';
 import { readSettings } from '../../src/settings.ts';
 
 describe('settings from several sources', () => {
@@ -54,8 +54,11 @@ describe('settings from several sources', () => {
         TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true',
         CALLBACK_BASE_URL: 'http://localhost:7071',
         SERVICE_NAME: 'A',
+        // A local run has a default of its own.
+        CALL_RETRY_SECONDS: '60',
+        CALL_ATTEMPTS: '2',
       }),
-    ).toEqual({ SERVICE_NAME: 'A' });
+    ).toEqual({ SERVICE_NAME: 'A', CALL_ATTEMPTS: '2' });
     const real = { TABLES_CONNECTION_STRING: 'AccountName=a;AccountKey=aa==', CALLBACK_BASE_URL: 'https://a.example' };
     expect(withoutLocalParts(real)).toEqual(real);
   });
@@ -69,7 +72,12 @@ describe('a settings file', () => {
   afterAll(() => rm(directory, { recursive: true }));
 
   it('that is not there: an error that names the file', async () => {
-    await expect(readSettingsFile(join(directory, 'none.json'))).rejects.toThrow('none.json is not a settings file');
+    await expect(readSettingsFile(join(directory, 'none.json'))).rejects.toThrow('none.json does not exist.');
+  });
+
+  it('may have settings of the Functions host; a name that nobody knows is told', () => {
+    const host = { FUNCTIONS_WORKER_RUNTIME: 'node', AzureWebJobsStorage: '', WEBSITE_TIME_ZONE: 'UTC' };
+    expect(unknownNames({ ...host, SERVICE_NAME: 'A', DETECTION_CATEGORYS: 'fire' })).toEqual(['DETECTION_CATEGORYS']);
   });
 
   it('gives its Values', async () => {

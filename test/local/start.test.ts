@@ -2,224 +2,166 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
+import { CommandError, readArguments } from '../../infra/command-line.ts';
+import { announcement } from '../../infra/local/announcement.ts';
 import { believableDay } from '../../infra/local/demo/day.ts';
 import { freePort } from '../../infra/local/free-port.ts';
-import { isRunning } from '../../infra/local/process-table.ts';
-import { ownTablesPrefix } from '../harness/app.ts';
-import { bareEnvironment, NO_SETTINGS, npmStart, type NpmStart, npxNpmStart } from './npm-start.ts';
+import { startLocalRun } from '../../infra/local/local-run.ts';
+import { START } from '../../infra/local/start-options.ts';
+import { cloudEvent } from '../http/cloud-event.ts';
+import { bareEnvironment, NO_SETTINGS, npmStart } from './npm-start.ts';
 
 const MINUTE = 60_000;
 
-/** CallConnected as a person posts it, without a token. */
-const callbackByHand = (port: number): Promise<Response> =>
-  fetch(`http://localhost:${port}/api/CustomCallback`, {
+/** Posts JSON to a local run. */
+const post = (port: number, path: string, body: unknown): Promise<Response> =>
+  fetch(`http://localhost:${port}/api/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify([
-      {
-        specversion: '1.0',
-        id: '1',
-        source: 'by-hand',
-        type: 'Microsoft.Communication.CallConnected',
-        data: { callConnectionId: '11111111-2222-4333-8444-555555555555' },
-      },
-    ]),
+    body: JSON.stringify(body),
   });
 
-/** Those of the processes that still run after a while in which all should have ended. */
-const leftOf = async (pids: readonly number[]): Promise<readonly number[]> => {
-  const end = performance.now() + 15_000;
-  while (pids.some(isRunning) && performance.now() < end) await delay(100);
-  return pids.filter(isRunning);
-};
+/** CallConnected as a person posts it, without a token. */
+const callbackByHand = (port: number): Promise<Response> =>
+  post(port, 'CustomCallback', [
+    {
+      specversion: '1.0',
+      id: '1',
+      source: 'by-hand',
+      type: 'Microsoft.Communication.CallConnected',
+      data: { callConnectionId: '11111111-2222-4333-8444-555555555555' },
+    },
+  ]);
+
+const dayOf = async (port: number, date: string): Promise<unknown> =>
+  (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
+
+const silent = (): void => undefined;
+
+const npmRun = async (args: readonly string[]): Promise<string> =>
+  (await promisify(execFile)('npm', ['run', ...args], { timeout: 2 * MINUTE, env: bareEnvironment() })).stdout;
 
 // Windows has no process groups to send Ctrl-C to.
-describe.skipIf(process.platform === 'win32')('npm start', () => {
-  const started: NpmStart[] = [];
-  const keep = (npm: NpmStart): NpmStart => {
-    started.push(npm);
-    return npm;
-  };
-  const start = (...args: Parameters<typeof npmStart>): NpmStart => keep(npmStart(...args));
+describe.skipIf(process.platform === 'win32')('npm start', { timeout: 3 * MINUTE }, () => {
+  it('runs the whole service; the demo fills a day that the endpoints confirm; Ctrl-C leaves nothing', async () => {
+    const port = await freePort();
+    const npm = npmStart(['--port', `${port}`]);
+    await npm.untilReady();
 
-  afterEach(() => {
-    for (const npm of started.splice(0)) npm.kill();
+    const second = npmStart(['--port', `${port}`]);
+    expect(await second.exitCode).toBe(1);
+    expect(second.output()).toContain(`Port ${port} is in use.`);
+    expect(second.output()).not.toMatch(/\n\s+at /);
+
+    // Nobody set a check: anybody may post a callback, and one warning says so.
+    expect(npm.output().match(/callbacks are not verified/g)).toHaveLength(1);
+    expect((await callbackByHand(port)).status).toBe(200);
+    const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
+    await vi.waitFor(() => expect(npm.output()).toContain(refused), 10_000);
+
+    const date = '2026-03-14';
+    const demo = await npmRun(['demo', '--', '--url', `http://localhost:${port}`, '--date', date]);
+    const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
+    expect(await dayOf(port, date)).toMatchObject({ total_events: frames, active_cameras: 20 });
+    expect(demo).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
+    expect(demo).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
+    expect(demo).toContain('CallDisconnected');
+    const state = demo.slice(demo.lastIndexOf('GET /api/notifications/'));
+    const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
+    expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer no_answer');
+
+    // The audit finds the run's storage by its port, and ends with 0 only if every counter is right.
+    const audit = await npmRun(['audit', '--', '--date', date, '--port', `${port}`, '--settings', NO_SETTINGS]);
+    expect(audit).toContain(`${frames.toLocaleString('en-GB')} events`);
+
+    npm.ctrlC();
+    await npm.untilNothingIsLeft();
+    // What the last process wrote may arrive after its end.
+    await vi.waitFor(() => expect(npm.output()).toContain('Everything has stopped.'), 10_000);
   });
 
-  it(
-    'runs the whole service; the demo fills a day that the endpoints confirm; Ctrl-C leaves nothing',
-    async () => {
-      const port = await freePort();
-      const npm = start(['--port', `${port}`]);
-      await npm.untilReady();
-      const tree = npm.tree();
+  it('keeps the tables in the directory of --data; takes --lines calls at a time; SIGTERM to npm alone stops everything', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
+    onTestFinished(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+    const port = await freePort();
+    const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
+    const first = npmStart(args);
+    await first.untilReady();
+    const event = cloudEvent({ data: { ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } } });
+    expect((await post(port, 'events', event)).status).toBe(200);
+    expect(first.output()).not.toContain('callbacks are not verified');
+    expect((await callbackByHand(port)).status).toBe(401);
+    await post(port, 'test-call', ['+12065550100', '+12065551100']);
+    await vi.waitFor(() => expect(first.output()).toMatch(/\[phone\] \+1206555\d100 hears: /), 10_000);
+    expect(first.output()).toMatch(/\[phone\] \+1206555\d100: no line is free/);
+    first.signal('SIGTERM');
+    await first.untilNothingIsLeft();
 
-      const second = start(['--port', `${port}`]);
-      expect(await second.exitCode).toBe(1);
-      expect(second.output()).toContain(`Port ${port} is in use.`);
-      expect(second.output()).not.toMatch(/\n\s+at /);
+    // A crash of the process that holds all others.
+    const second = npmStart(args, {}, [process.execPath, '--import', 'tsx', 'infra/local/start.ts']);
+    await second.untilReady();
+    expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
+    second.signal('SIGKILL');
+    await second.untilNothingIsLeft();
+  });
 
-      // Nobody set a check: anybody may post a callback, and one warning says so.
-      expect(npm.output().match(/callbacks are not verified/g)).toHaveLength(1);
-      expect((await callbackByHand(port)).status).toBe(200);
-      const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
-      await vi.waitFor(() => expect(npm.output()).toContain(refused), 10_000);
-
-      const date = '2026-03-14';
-      const demo = await promisify(execFile)(
-        'npm',
-        ['run', 'demo', '--', '--url', `http://localhost:${port}`, '--date', date],
-        { timeout: 2 * MINUTE },
-      );
-      const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
-      const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
-      expect(day).toMatchObject({ total_events: frames, active_cameras: 20 });
-      expect(demo.stdout).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
-      expect(demo.stdout).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
-      expect(demo.stdout).toContain('CallDisconnected');
-      const state = demo.stdout.slice(demo.stdout.lastIndexOf('GET /api/notifications/'));
-      const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
-      expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer no_answer');
-      expect(npm.output()).toContain('[phone] ');
-
-      // The audit finds the run's storage by its port, and ends with 0 only where every counter is right.
-      const audit = await promisify(execFile)(
-        'npm',
-        ['run', 'audit', '--', '--date', date, '--port', `${port}`, '--settings', NO_SETTINGS],
-        { timeout: MINUTE, env: bareEnvironment() },
-      );
-      expect(audit.stdout).toContain(`${frames.toLocaleString('en-GB')} events`);
-
-      npm.ctrlC();
-      expect(await leftOf(tree)).toEqual([]);
-      // What the last process wrote may arrive after its end.
-      await vi.waitFor(() => expect(npm.output()).toContain('Everything has stopped.'), 10_000);
-    },
-    3 * MINUTE,
-  );
-
-  it(
-    'keeps the tables in the directory of --data; takes --lines calls at a time; SIGTERM to npm alone stops everything',
-    async () => {
-      const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
-      const port = await freePort();
-      const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
-      const first = start(args);
-      await first.untilReady();
-      const firstTree = first.tree();
-      const recorded = await fetch(`http://localhost:${port}/api/events`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/cloudevents+json' },
-        body: JSON.stringify({
-          specversion: '1.0',
-          id: '1',
-          source: '/test',
-          type: 'CameraEvent.Changed',
-          time: '2026-03-14T08:00:01Z',
-          data: { event_id: 'kept', camera_id: 'ridge-04', ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } },
-        }),
-      });
-      expect(recorded.status).toBe(200);
-
-      expect(first.output()).not.toContain('callbacks are not verified');
-      expect((await callbackByHand(port)).status).toBe(401);
-      await fetch(`http://localhost:${port}/api/test-call`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '["+12065550100", "+12065551100"]',
-      });
-      await vi.waitFor(() => expect(first.output()).toMatch(/\[phone\] \+1206555\d100 hears: /), 10_000);
-      expect(first.output()).toMatch(/\[phone\] \+1206555\d100: no line is free/);
-      first.signal('SIGTERM');
-      expect(await leftOf(firstTree)).toEqual([]);
-
-      const second = start(args);
-      await second.untilReady();
-      const secondTree = second.tree();
-      const day = await (await fetch(`http://localhost:${port}/api/analytics/day?date=2026-03-14`)).json();
-      expect(day).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
-
-      process.kill(second.pidOf('start.ts'), 'SIGKILL');
-      expect(await leftOf(secondTree)).toEqual([]);
-      await rm(dataDir, { recursive: true });
-    },
-    2 * MINUTE,
-  );
-
-  it(
-    'SIGTERM to an npx far above stops everything',
-    async () => {
-      const npx = keep(npxNpmStart(['--port', `${await freePort()}`]));
-      await npx.untilReady();
-      const tree = npx.tree();
-      npx.signal('SIGTERM');
-
-      expect(await leftOf(tree)).toEqual([]);
-    },
-    MINUTE,
-  );
-
-  it(
-    'says which part ended by itself, stops the others and fails',
-    async () => {
-      const npm = start(['--port', `${await freePort()}`]);
-      await npm.untilReady();
-      const tree = npm.tree();
-      process.kill(npm.pidOf('azurite'), 'SIGKILL');
-
-      expect(await npm.exitCode).toBe(1);
-      expect(npm.output()).toContain('Azurite ended by SIGKILL. Stopping the rest');
-      expect(await leftOf(tree)).toEqual([]);
-    },
-    MINUTE,
-  );
-
-  it.each([
-    [['--prot', '8000'], "Unknown option '--prot'"],
-    [['--port', '70000'], '70000 is not a port.'],
-    [['--port', 'http'], 'http is not a port.'],
-    [['--data', ''], '--data needs a directory.'],
-    [['--lines', '0'], '0 is not a number of lines.'],
-    [['extra'], "Unexpected argument 'extra'"],
-  ])('%j is refused with what is wrong and what there is', async (args, message) => {
-    const npm = start(args);
-
+  it('names each wrong setting once, and leaves nothing running', async () => {
+    const npm = npmStart(['--port', `${await freePort()}`], { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' });
     expect(await npm.exitCode).toBe(1);
-    expect(npm.output()).toContain(message);
-    expect(npm.output()).toContain('npm start -- [--port N] [--data DIR] [--settings FILE]');
+    expect(npm.output().match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
+    expect(npm.output().match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);
+    await npm.untilNothingIsLeft();
+  });
+});
+
+describe('a local run', () => {
+  const options = { dataDir: undefined, settingsFile: NO_SETTINGS, lines: 2, verifiesCallbacks: false };
+  it('without the phone says so, and says which part ended by itself', async () => {
+    const port = await freePort();
+    const run = await startLocalRun({ ...options, port }, { ...bareEnvironment(), PHONE: 'off' }, silent);
+    try {
+      const said = announcement(run, { ...options, port }, 1);
+      expect(said).toContain('phone   off (PHONE=off): nobody is phoned');
+      expect(said).not.toContain('test-call');
+      run.azurite?.kill();
+      expect(await run.partLost).toBe('Azurite ended by SIGKILL');
+    } finally {
+      await run.stop();
+    }
+  }, 60_000);
+
+  it('says which real services it uses', () => {
+    const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };
+    const parts = { azurite: undefined, simulator: undefined, partLost: Promise.resolve(''), kill: silent };
+    const run = { ...parts, url: 'http://localhost:7071', settings, warnings: ['Mind.'], stop: async () => undefined };
+    const said = announcement(run, { ...options, port: 7071 }, 1);
+    expect(said).toContain('tables  the storage that TABLES_ENDPOINT names');
+    expect(said).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
+    expect(said).toContain('Warning: Mind.');
   });
 
-  it('wrong settings are named, and nothing is left running', async () => {
-    const npm = start(['--port', `${await freePort()}`], { COUNTER_SHARDS: '65' });
-
-    expect(await npm.exitCode).toBe(1);
-    expect(npm.output()).toContain('COUNTER_SHARDS: must be a whole number from 1 to 64');
+  it('does not start if calls were real and nobody would hear anything', async () => {
+    const acs = { ACS_CONNECTION_STRING: 'endpoint=https://acs.invalid/;accesskey=dGVzdA==' };
+    for (const own of [acs, { ...acs, CALLBACK_BASE_URL: 'http://localhost:7071' }]) {
+      const starting = startLocalRun({ ...options, port: await freePort() }, { ...bareEnvironment(), ...own }, silent);
+      await expect(starting).rejects.toThrow(/^Calls would be real.*\n.*Set CALLBACK_BASE_URL|Set CALLBACK_BASE_URL/);
+    }
   });
+});
 
-  it(
-    'storage and ACS that a setting names are used in place of its own parts',
-    async () => {
-      const npm = start(['--port', `${await freePort()}`], {
-        TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
-        TABLES_PREFIX: ownTablesPrefix(),
-        ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
-        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
-        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
-      });
-      await npm.untilReady();
-
-      expect(npm.output()).toContain('tables  the storage that TABLES_CONNECTION_STRING names');
-      expect(npm.output()).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
-      expect(npm.output()).toContain('Set TEST_CALLBACK_BASE_URL to a public https address');
-      const tree = npm.tree();
-      npm.ctrlC();
-      expect(await leftOf(tree)).toEqual([]);
-    },
-    MINUTE,
-  );
+it.each([
+  [['--prot', '8000'], "Unknown option '--prot'"],
+  [['--port', '70000'], '70000 is not a port.'],
+  [['--port', 'http'], 'http is not a port.'],
+  [['--data', ''], '--data needs a directory.'],
+  [['--lines', '0'], '0 is not a number of lines.'],
+  [['extra'], "Unexpected argument 'extra'"],
+])('npm start -- %j is refused with what is wrong and what there is', (args, message) => {
+  expect(() => readArguments(START, args)).toThrow(CommandError);
+  expect(() => readArguments(START, args)).toThrow(message);
+  expect(() => readArguments(START, args)).toThrow('npm start -- [--port N] [--data DIR] [--settings FILE]');
 });

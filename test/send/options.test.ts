@@ -15,8 +15,7 @@ describe('what npm run send is asked for', () => {
       url: 'http://localhost:7071',
       keyFile: undefined,
       rejected: undefined,
-      state: undefined,
-      isFromStart: false,
+      checks: false,
       giveUpAfterMs: 600_000,
       batchSize: 1_000,
       requests: 4,
@@ -30,12 +29,9 @@ describe('what npm run send is asked for', () => {
     [['a', '--batch', '5001'], '--batch must be'],
     [['a', '--requests', '1e1'], '--requests must be'],
     [['a', '--give-up-after', '-1'], '--give-up-after'],
-    [['a', 'b', '--state', 's'], '--state is for one FILE only.'],
     [['a', 'b', '--rejected', 'r'], '--rejected is for one FILE only.'],
     [['a', '--rejected', 'a'], '--rejected needs a file of its own.'],
     [['a', '--rejected', ''], '--rejected needs a file of its own.'],
-    [['a', '--state='], '--state needs a file of its own.'],
-    [['a', '--rejected', 'x', '--state', 'x'], '--state needs a file of its own.'],
     [['a', '--key', 'secret'], '--key'],
   ])('%j: %s', (args, complaint) => {
     expect(() => readArguments(SEND, args)).toThrow(CommandError);

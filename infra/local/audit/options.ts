@@ -17,11 +17,6 @@ export interface AuditOptions {
   readonly yes: boolean;
 }
 
-/** An error whose message is printed without a stack. */
-export class AuditError extends Error {
-  override readonly name = 'AuditError';
-}
-
 /** The command line of `npm run audit`. */
 export const AUDIT: Command<AuditOptions> = {
   help: `npm run audit -- --date YYYY-MM-DD [--repair [--yes]] [--port N] [--settings FILE]

@@ -5,8 +5,8 @@ import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
 import { repairDay } from '../../../src/analytics/repair/repair.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import type { CounterTable } from '../../../src/analytics/rows/table.ts';
-import { AuditError } from './options.ts';
-import { reportText } from './report.ts';
+import { CommandError } from '../../command-line.ts';
+import { firstLines, reportText } from './report.ts';
 
 /** Whether the person at the terminal agrees. */
 const agrees = async (question: string): Promise<boolean> => {
@@ -23,11 +23,11 @@ const agrees = async (question: string): Promise<boolean> => {
  *
  * @param asks whether to ask before anything is written
  * @returns the exit code: 0 where every counter is right in the end, 1 where the person did not agree
- * @throws {AuditError} where nobody can be asked
+ * @throws {CommandError} where nobody can be asked
  */
 export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
   const examined = await examineDay(table, day);
-  console.log(reportText(examined.report, tableName));
+  console.log(reportText(examined.report, tableName, true));
   if (examined.report.differences.length === 0) return 0;
   const steps = new Set(
     examined.report.differences.flatMap((difference) => {
@@ -36,10 +36,14 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
       return [difference.shard === undefined ? text : `shard ${String(difference.shard).padStart(2, '0')}: ${text}`];
     }),
   );
-  console.log(`\nThe repair will\n${[...steps].map((step) => `  ${step}`).join('\n')}`);
+  console.log(
+    `\nThe repair will\n${firstLines([...steps])
+      .map((step) => `  ${step}`)
+      .join('\n')}`,
+  );
   if (asks) {
     if (!process.stdin.isTTY) {
-      throw new AuditError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
+      throw new CommandError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
     }
     if (!(await agrees('Repair? (y/N) '))) {
       console.log('Nothing was changed.');
@@ -47,6 +51,6 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
     }
   }
   const report = await repairDay(table, day, examined, { say: (line) => console.log(`  ${line}`) });
-  console.log(`\n${reportText(report, tableName)}`);
+  console.log(`\n${reportText(report, tableName, true)}`);
   return report.differences.length === 0 ? 0 : 1;
 };

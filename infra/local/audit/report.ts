@@ -5,7 +5,6 @@ import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
 import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
 import { LaterFormat } from '../../../src/analytics/rows/format.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
-import { AuditError } from './options.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');
 const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;
@@ -16,10 +15,12 @@ const shardName = (shard: number | undefined): string =>
  * The report of an audit as text.
  *
  * @param table the name of the table that was read
+ * @param isShort true: of the differences only the first
  */
 export const reportText = (
   { day, shards, events, counters, closed, differences, byShard }: AuditReport,
   table: string,
+  isShort = false,
 ): string => {
   const summary = `${day}, table ${table}: ${counted(shards, 'shard')}, ${counted(events, 'event')}, ${counted(counters, 'counter')} compared.`;
   const lines = byShard.map((report) =>
@@ -45,14 +46,21 @@ export const reportText = (
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
     '',
     ...(lines.length > 0 ? [...lines, ''] : []),
-    ...found,
+    ...(isShort ? firstLines(found) : found),
     ...(found.length > 0 ? [''] : []),
     verdict,
   ].join('\n');
 };
 
+/** What a repair prints of a list is enough to see what kind of damage there is; `npm run audit` prints all of it. */
+const MOST_LINES = 20;
+
+/** The first lines of a list, and how many more there are. */
+export const firstLines = (lines: readonly string[]): readonly string[] =>
+  lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `and ${number(lines.length - MOST_LINES)} more`];
+
 /** The errors whose message is for the operator. */
-const SAID = [AuditError, AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
+const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
 
 const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
 

@@ -9,11 +9,13 @@ export const ABOUT = {
     summary:
       'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
     description: [
-      'Errors are `application/problem+json` (RFC 9457). An unknown path or a wrong method is an empty 404. Every answer forbids sniffing,',
+      'Errors are `application/problem+json` (RFC 9457). `HEAD` answers what `GET` does, without the body. Another method of a known path',
+      'is a 405; an unknown path is an empty 404 of the Functions host. Every answer forbids sniffing,',
       'framing and plain http with the headers that are usual for that, and caching, except where it has an ETag: then it may be kept and',
       'is asked about again with `If-None-Match`.',
       'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
     ].join('\n'),
+    contact: { name: 'Whoever runs this service' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'Where this description came from.' }],

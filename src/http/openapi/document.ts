@@ -7,11 +7,13 @@ import {
 
 import { UNEXPECTED_DETAIL } from '../error-edge.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
-import { type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
+import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
 import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
-import type { Operation, Route } from '../route/route.ts';
+import { METHODS, type Operation, otherMethodDetail, type Route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
+
+const INT32_MAX = 2 ** 31 - 1;
 
 /**
  * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some
@@ -22,9 +24,10 @@ export const describeApi = (routes: readonly Route[]) =>
     { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
     {
       override: ({ jsonSchema }) => {
-        // zod states the range of safe integers for every integer: noise in a description.
-        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        // Without a format, the clients that are generated for some languages take 32 bits for a count.
+        if (jsonSchema.type === 'integer') {
+          jsonSchema.format = (jsonSchema.maximum ?? Infinity) > INT32_MAX ? 'int64' : 'int32';
+        }
       },
     },
   );
@@ -34,21 +37,22 @@ const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) {
     const item = (paths[`/api/${route.path}`] ??= {});
-    for (const method of route.methods) {
+    for (const method of METHODS) {
       const operation = route[method];
-      if (operation !== undefined) item[method.toLowerCase()] = describeOperation(operation, route.authLevel);
+      if (operation !== undefined) item[method.toLowerCase()] = describeOperation(operation, route);
     }
   }
   return paths;
 };
 
-const describeOperation = (operation: Operation, authLevel: Route['authLevel']): ZodOpenApiOperationObject => {
+const describeOperation = (operation: Operation, route: Route): ZodOpenApiOperationObject => {
+  const { authLevel } = route;
   const { operationId, tag, summary, description, body, callbackToken } = operation;
   return {
     operationId,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description: description ?? `${summary}.`,
     security: [
       ...(authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
       ...(callbackToken === undefined ? [] : [{ callbackToken: [] }]),
@@ -58,7 +62,7 @@ const describeOperation = (operation: Operation, authLevel: Route['authLevel']):
     responses: {
       ...(authLevel === 'function' && { 401: KEY_REFUSED }),
       ...describeAnswers(operation),
-      ...describeProblems({ ...derivedProblems(operation), ...operation.problems }),
+      ...describeProblems({ ...derivedProblems(operation, route), ...operation.problems }),
     },
   };
 };
@@ -74,7 +78,10 @@ const describeParameters = (operation: Operation): Pick<ZodOpenApiOperationObjec
 const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };
 
 /** What follows from the rest of the declaration. */
-const derivedProblems = ({ body }: Operation): ProblemAnswers => ({
+const derivedProblems = ({ body }: Operation, { methods, allowed }: Route): ProblemAnswers => ({
+  ...(methods.length > allowed.length && {
+    405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+  }),
   ...(body && {
     413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
     415: { description: 'The body has an encoding that is not taken.', detail: encodingDetail('br') },

@@ -59,7 +59,12 @@ export const problemMembers = {
     .array(
       z.union([
         z.strictObject({ field: z.string(), detail: z.string() }),
-        z.strictObject({ index: count.describe('Of the array in the request.'), detail: z.string() }),
+        z.strictObject({
+          index: count.describe('Of the array in the request.'),
+          event_id: z.string().optional().describe('The event that the element is about, if it can be told.'),
+          field: z.string().optional().describe('What is wrong in the element.'),
+          detail: z.string(),
+        }),
       ]),
     )
     .optional()
@@ -75,6 +80,11 @@ export const RETRY_AFTER = z.object({
     .string()
     .regex(/^\d+$/)
     .meta({ header: { id: 'Retry-After', description: 'Seconds to wait before sending the same again.' } }),
+});
+
+/** The header that says which methods a path takes. */
+export const ALLOW = z.object({
+  Allow: z.string().meta({ header: { description: 'The methods that this path takes.' } }),
 });
 
 /** What every endpoint that uses the counters may answer, see the error edge. */

@@ -25,10 +25,11 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
     else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });
     else given[name] = value;
   }
-  if (errors.length > 0) throw badRequest(errors);
-
   const parsed = schema.safeParse(given);
-  if (!parsed.success) throw badRequest(fieldErrors(parsed.error));
+  const named = new Set(errors.map((error) => ('field' in error ? error.field : '')));
+  // A parameter that is empty or repeated is not also missing.
+  const ofValues = parsed.success ? [] : fieldErrors(parsed.error).filter(({ field }) => !named.has(field));
+  if (!parsed.success || errors.length > 0) throw badRequest([...errors, ...ofValues]);
   return parsed.data;
 };
 
@@ -39,7 +40,7 @@ const unknownParameter = (schema: z.ZodObject): string => {
     : `is unknown: the parameters are ${known.join(', ')}`;
 };
 
-const fieldErrors = (error: z.ZodError): readonly ProblemError[] =>
+const fieldErrors = (error: z.ZodError): readonly { readonly field: string; readonly detail: string }[] =>
   error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
 
 /**

@@ -1,4 +1,4 @@
-import type { HttpHandler, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
+import type { HttpHandler, HttpMethod, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 import type * as z from 'zod';
 
 import { invocationLog, type Log } from '../../log.ts';
@@ -9,7 +9,7 @@ import { readJson, type RequestBody } from './body.ts';
 import { conditionalHeaders, entityTag, isKnown } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
-/** The methods that the service answers. */
+/** The methods that operations are declared for. `HEAD` follows from `GET`. */
 export type Method = 'GET' | 'POST' | 'OPTIONS';
 
 /** What an operation's handler gets, all of it parsed; undefined where the operation declares none. */
@@ -107,24 +107,58 @@ export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operat
 
 /** A declared route, ready to be registered. */
 export interface Route extends RouteDeclaration {
-  readonly methods: Method[];
+  /** What it is registered for: also the methods that it refuses, for the host alone answers an empty 404. */
+  readonly methods: HttpMethod[];
+  /** The methods that do something. */
+  readonly allowed: readonly string[];
   readonly handler: HttpHandler;
 }
 
-const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
+/** All of them, in the order of the description. */
+export const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
 
-/** Declares a route. */
-export const route = (declared: RouteDeclaration): Route => ({
-  ...declared,
-  methods: METHODS.filter((method) => declared[method] !== undefined),
-  handler: answeringErrors(async (request, context) => {
-    const method = METHODS.find((name) => name === request.method);
+/**
+ * A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path, and would not
+ * be reached. `OPTIONS` itself is left to the host unless it is declared: browsers ask it what they may do.
+ */
+const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The sentence about a method that a path does not take. */
+export const otherMethodDetail = (allowed: readonly string[]): string => `This path takes ${allowed.join(', ')}.`;
+
+/** Declares a route. `HEAD` answers what `GET` does, without the body. */
+export const route = (declared: RouteDeclaration): Route => {
+  const allowed = METHODS.flatMap((method) => {
+    if (declared[method] === undefined) return [];
+    return method === 'GET' ? ['GET', 'HEAD'] : [method];
+  });
+  const handler = answeringErrors(async (request, context) => {
+    const method = METHODS.find((name) => name === (request.method === 'HEAD' ? 'GET' : request.method));
     const operationHere = method && declared[method];
-    // The host lets through what is registered and nothing else.
-    if (operationHere === undefined) throw new Problem(404, { detail: 'There is nothing here for this method.' });
+    if (operationHere === undefined) {
+      throw new Problem(405, { detail: otherMethodDetail(allowed), headers: { allow: allowed.join(', ') } });
+    }
     return respond(operationHere, request, context);
-  }),
-});
+  });
+  return {
+    ...declared,
+    allowed,
+    methods: [
+      ...(declared.GET === undefined && declared.POST === undefined ? [] : REFUSED),
+      ...(declared.OPTIONS === undefined ? [] : ['OPTIONS' as const]),
+    ],
+    handler: async (request, context) => {
+      const answer = await handler(request, context);
+      return request.method === 'HEAD' ? withoutBody(answer) : answer;
+    },
+  };
+};
+
+const withoutBody = (answer: HttpResponseInit): HttpResponseInit => {
+  const headers = new Headers(answer.headers);
+  if (answer.jsonBody !== undefined) headers.set('content-type', 'application/json');
+  return { ...(answer.status === undefined ? {} : { status: answer.status }), headers };
+};
 
 const respond = async (
   { callbackToken, path, query, headers, body, conditional, answers, handle }: Operation,

@@ -56,6 +56,10 @@ describe('query parameters', () => {
 
   it('that are wrong are named with what the schema says', () => {
     expect(problemOf('camera_id=abcdef').init.errors).toEqual([{ field: 'camera_id', detail: 'is long' }]);
+    const all = problemOf('camera=a&date=&camera_id=abcdef').init.errors?.map(
+      (error) => 'field' in error && error.field,
+    );
+    expect(all).toEqual(['camera', 'date', 'camera_id']);
   });
 
   it.each(['code=1', 'CODE=', 'clientId=x', 'ClientID=x&clientid=y'])('of the host are ignored: %s', (query) => {

@@ -63,8 +63,19 @@ const good = {
 };
 
 describe('a declared route', () => {
-  it('is registered for the methods of its operations', () => {
-    expect(methods).toEqual(['GET', 'POST']);
+  it('is registered for every method, to refuse what it does not take; OPTIONS is left to the host', () => {
+    expect(methods).toEqual(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const { status, headers, body } = await ask(handler, '/api/example', { method: 'HEAD' });
+    expect([status, headers.get('content-type'), body]).toEqual([200, 'text/html', undefined]);
+  });
+
+  it('says to another method which ones it takes', async () => {
+    const answer = await ask(handler, '/api/example', { method: 'PATCH' });
+    expect(problemOf(answer)).toMatchObject({ status: 405, detail: 'This path takes GET, HEAD, POST.' });
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
   it('hands its handler what came in, parsed', async () => {
@@ -85,7 +96,7 @@ describe('a declared route', () => {
     ['an element of the body', '', { body: '{"names":["a",1]}' }, 400, []],
     ['the size of the body', '', { body: `"${'x'.repeat(100)}"` }, 413, []],
     ['the token, before it looks at anything else', '?step=week', { headers: {}, body: '' }, 401, []],
-    ['the method', '', { method: 'OPTIONS' }, 404, []],
+    ['the method', '', { method: 'DELETE' }, 405, []],
   ])('refuses %s before its handler sees it', async (_what, query, other, status, fields) => {
     asked.length = 0;
     const problem = problemOf(await ask(handler, `/api/example${query}`, { ...good, ...other }));

@@ -20,7 +20,7 @@ it('analytics and events require the function key, in the query or in a header; 
   ]).toEqual([200, 200]);
   expect(await status('/api/analytics', { headers: { 'x-functions-key': 'k3y' } })).toBe(200);
   expect([await status('/api/analytics', { method: 'POST' }), await status('/api/events?code=k3y')]).toEqual([
-    404, 404,
+    401, 405,
   ]);
 });
 
