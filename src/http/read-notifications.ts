@@ -44,6 +44,7 @@ export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
         id: notificationId,
       }),
       query: NO_QUERY,
+      conditional: true,
       answers: {
         200: {
           description: 'The notification as it stands.',
@@ -77,6 +78,7 @@ export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
     query: z.object({
       limit: limit.meta({ param: { description: 'How many at most, 1 to 100.', example: '20' } }),
     }),
+    conditional: true,
     answers: {
       200: {
         description: 'Each as it stands.',
