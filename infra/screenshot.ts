@@ -70,8 +70,7 @@ const SCREENSHOT: Command<ScreenshotOptions> = {
 const settled = async (page: Page): Promise<void> => {
   const end = performance.now() + PAGE_MILLISECONDS;
   const isSettled = async (): Promise<boolean> =>
-    (await page.getByText(/^Updated \d\d:\d\d:\d\d UTC/).count()) > 0 &&
-    (await page.locator('[aria-busy=true]').count()) === 0;
+    (await page.getByText(/^Updated \d+ /).count()) > 0 && (await page.locator('[aria-busy=true]').count()) === 0;
   while (!(await isSettled())) {
     if ((await page.getByLabel('Function key').count()) > 0) throw new CommandError('This service asks for a key.');
     if (performance.now() > end) throw new CommandError('The page did not get its answers in time.');
@@ -86,7 +85,7 @@ const hasSimulator = async (url: URL): Promise<boolean> =>
 
 const screenshot = async ({ url, date, out, theme, width, height }: ScreenshotOptions): Promise<void> => {
   const base = url.href.replace(/\/+$/, '');
-  const address = `${base}/api/dashboard?date=${date}`;
+  const address = `${base}/api/dashboard?date=${date}&tz=utc`;
   const isDemo = await hasSimulator(url);
   if (isDemo) await placeDemoAlerts(base);
   const browser = await launchBrowser();

@@ -59,7 +59,7 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
   if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
   else console.log('\nNo test call: this service has no ACS simulator, and the number of the demo is nobody’s.');
-  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}`);
+  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
 };
 
 await runCommand(demoCommand(Date.now()), demo);

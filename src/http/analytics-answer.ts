@@ -154,7 +154,8 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
 };
 
 /**
- * The columns of a table of counts, one for each total and for each category that any row has: their heads, and the cells of a row.
+ * The columns of a table of counts, one for each total and for each category that any row has: their heads, and whole rows from the
+ * cells that come before them.
  *
  * @param all the counts of every row
  */
@@ -163,14 +164,15 @@ export const countColumns = (all: readonly ReturnType<typeof answeredCounts>[]) 
   const heads = COUNT_FACTS.flatMap((fact) =>
     fact.endsWith('_per_category') ? categories.map((category) => `${fact}.${category}`) : [fact],
   );
-  const cellsOf = (counts: ReturnType<typeof answeredCounts>): readonly number[] =>
-    COUNT_FACTS.flatMap((fact) => {
-      const value = counts[fact];
-      return typeof value === 'number'
-        ? [value]
-        : categories.map((category) => (Object.hasOwn(value, category) ? (value[category] ?? 0) : 0));
-    });
-  return { heads, cellsOf };
+  const rowOf = (before: readonly (string | number)[], counts: ReturnType<typeof answeredCounts>) =>
+    before.concat(
+      COUNT_FACTS.flatMap((fact) => {
+        const value = counts[fact];
+        if (typeof value === 'number') return [value];
+        return categories.map((category) => (Object.hasOwn(value, category) ? (value[category] ?? 0) : 0));
+      }),
+    );
+  return { heads, rowOf };
 };
 
 const COUNT_FACTS = [

@@ -120,8 +120,8 @@ export const analyticsCameras = ({
           status: 200,
           jsonBody: { date: day, days, total_cameras: ofDays.length, cameras: listed },
           csv: () => {
-            const { heads, cellsOf } = countColumns(listed);
-            return [['camera_id', ...heads], ...listed.map((one) => [one.camera_id, ...cellsOf(one)])];
+            const { heads, rowOf } = countColumns(listed);
+            return [['camera_id', ...heads], ...listed.map((one) => rowOf([one.camera_id], one))];
           },
         };
       },

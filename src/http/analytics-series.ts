@@ -105,10 +105,10 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
             steps,
           },
           csv: () => {
-            const { heads, cellsOf } = countColumns(steps);
+            const { heads, rowOf } = countColumns(steps);
             return [
               ['ts_utc_start', 'ts_utc_end', 'active_cameras', ...heads],
-              ...steps.map((one) => [one.ts_utc_start, one.ts_utc_end, one.active_cameras, ...cellsOf(one)]),
+              ...steps.map((one) => rowOf([one.ts_utc_start, one.ts_utc_end, one.active_cameras], one)),
             ];
           },
         };

@@ -104,11 +104,9 @@ export const CONDITIONAL = {
     'Cache-Control': z
       .literal(REVALIDATED)
       .meta({ header: { id: 'Cache-Control', description: 'Keep it, and ask each time whether it has changed.' } }),
-    Vary: z
-      .string()
-      .meta({
-        header: { id: 'VaryOfAnswer', description: 'Answered in the form and the encoding that are accepted.' },
-      }),
+    Vary: z.string().meta({
+      header: { id: 'VaryOfAnswer', description: 'Answered in the form and the encoding that are accepted.' },
+    }),
   }),
   notModified: 'The caller has this answer already: what happened has not changed.',
 } as const;

@@ -12,13 +12,14 @@ const linear = (colour: string): Linear => {
   return [channel(1), channel(3), channel(5)];
 };
 
+const clipped = (value: number): number => Math.min(Math.max(value, 0), 1);
+
 /** Ottosson's OKLab, 2020. */
 const fromOklch = (lightness: number, chroma: number, hue: number): Linear => {
   const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const clipped = (value: number): number => Math.min(Math.max(value, 0), 1);
   return [
     clipped(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
     clipped(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),

@@ -160,9 +160,11 @@ describe('the UTC days of the cameras', () => {
   });
 });
 
-it('asks often for what can still grow', () => {
-  const live = (span: Span): boolean => isLive(span, NOW, california);
+const live = (span: Span): boolean => isLive(span, NOW, california);
+const titleOf = (span: Span): string => spanTitle(span, NOW, california);
+const parameters = (question: string) => Object.fromEntries(new URLSearchParams(question.split('?')[1]));
 
+it('asks often for what can still grow', () => {
   expect(
     [{ kind: 'today' } as const, { kind: 'last', hours: 1 } as const, { kind: 'day', date: '2026-11-21' } as const].map(
       live,
@@ -174,8 +176,6 @@ it('asks often for what can still grow', () => {
 });
 
 it('is told in words', () => {
-  const titleOf = (span: Span): string => spanTitle(span, NOW, california);
-
   expect(titleOf({ kind: 'today' })).toBe('Today, Saturday 21 November 2026');
   expect(titleOf({ kind: 'last', hours: 1 })).toBe('Last hour');
   expect(titleOf({ kind: 'last', hours: 24 })).toBe('Last 24 hours');
@@ -219,7 +219,6 @@ describe('the step of a series', () => {
 
 describe('what the page asks', () => {
   const period = { start: '2026-11-21T00:00:00Z', end: '2026-11-21T23:59:59.999999Z' };
-  const parameters = (question: string) => Object.fromEntries(new URLSearchParams(question.split('?')[1]));
 
   it('is about a period and a camera, without the ids that nobody looks at', () => {
     const ends = { ts_utc_start: period.start, ts_utc_end: period.end, camera_id: 'a&b' };

@@ -82,9 +82,9 @@ describe('If-None-Match', () => {
   );
 });
 
-describe('the form of an answer', () => {
-  const accepting = async (headers: Readonly<Record<string, string>>) => ask(handler, '/api/counted', { headers });
+const accepting = async (headers: Readonly<Record<string, string>>) => ask(handler, '/api/counted', { headers });
 
+describe('the form of an answer', () => {
   it.each([
     ['text/csv', true],
     ['text/csv, */*;q=0.5', true],

@@ -124,7 +124,7 @@ const DayForm = ({ view, now, actions }: FormProps) => {
     >
       <input
         type="date"
-        aria-label={times.isUtc ? 'Day (UTC)' : 'Day'}
+        aria-label={times.isUtc ? 'Day (UTC)' : 'Day (local)'}
         value={field.value}
         onKeyDown={() => (isTyping.current = true)}
         onPointerDown={() => (isTyping.current = false)}
