@@ -25,6 +25,8 @@ const pollOnce = async ({ page, figure }: Reader): Promise<void> => {
   ]);
   await page.clock.fastForward(PACE.live);
   await expect.poll(() => figure('total_events').innerText()).not.toBe(before);
+  // The round is over: the next one is timed.
+  await page.getByText(/^Updated [0-3] s ago/).waitFor();
 };
 
 const historyLength = async ({ page }: Reader): Promise<unknown> => page.evaluate('history.length');
@@ -49,6 +51,7 @@ describe('what somebody is typing', () => {
     expect([await from.inputValue(), await camera.inputValue()]).toEqual([`${TODAY} 08`, 'ridge-01']);
     expect(await page.evaluate('document.activeElement.id')).toBe('camera');
     expect(await historyLength(reader)).toBe(entries);
+    await from.press('End');
     await from.pressSequentially(':30');
     await pollOnce(reader);
     await until.fill(`${TODAY} 17:45`);

@@ -81,7 +81,7 @@ describe('live ranges', () => {
     const { page } = await stage.open();
     await page.clock.pauseAt(NOON + 60_000 + 1_000);
     const from = stage.service.asked.length;
-    await page.getByRole('link', { name: 'Last hour' }).click();
+    await page.getByRole('link', { name: 'Last 1 h' }).click();
     await page.getByRole('heading', { name: /^Last hour/ }).waitFor();
     for (const second of [10, 20, 30]) {
       await expect.poll(() => askedSince(from).length).toBe(second / 10);

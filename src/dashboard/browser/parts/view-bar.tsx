@@ -66,8 +66,8 @@ export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
             to={to({ kind: 'last', hours })}
             actions={actions}
             current={span.kind === 'last' && span.hours === hours}
-            label={hours === 1 ? 'Last hour' : `Last ${hours} hours`}
           >
+            <span class="unseen">Last </span>
             {hours} h
           </ViewLink>
         ))}
