@@ -71,26 +71,28 @@ const openAll = async (reader: Reader): Promise<void> => {
   await page.locator('.camera-ids li').first().waitFor();
 };
 
-const SCREENS = [
-  ['a small phone, or a desk at 400 %', { viewport: { width: 320, height: 640 } }],
-  ['a desk at 200 %', { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 }],
-  ['a wall', { viewport: { width: 1_920, height: 1_080 } }],
-] as const satisfies readonly (readonly [string, BrowserContextOptions])[];
+const SYSTEM_COLOURS: BrowserContextOptions = { colorScheme: 'dark', forcedColors: 'active' };
 
-describe.each([
+it.each<[string, { width: number; height: number }, BrowserContextOptions]>([
+  ['a small phone, or a desk at 400 %', { width: 320, height: 640 }, { colorScheme: 'light' }],
+  ['a small phone in the dark', { width: 320, height: 640 }, { colorScheme: 'dark' }],
+  ['a desk at 200 %', { width: 640, height: 450 }, { deviceScaleFactor: 2 }],
+  ['a wall in the dark', { width: 1_920, height: 1_080 }, { colorScheme: 'dark' }],
+  ['a desk in the colours of the system', { width: 1_280, height: 900 }, SYSTEM_COLOURS],
+])('everything can be read on %s', async (_, viewport, colours) => {
+  const reader = await open({ search: `?date=${YESTERDAY}`, browser: { viewport, ...colours } });
+  await openAll(reader);
+
+  expect(await axeViolations(reader.page)).toEqual([]);
+  expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+  await reader.leave();
+});
+
+describe.each<[string, BrowserContextOptions]>([
   ['light', { colorScheme: 'light' }],
   ['dark', { colorScheme: 'dark' }],
-  ['colours of the system', { colorScheme: 'dark', forcedColors: 'active' }],
-] as const)('in the %s', (_, colours) => {
-  it.each(SCREENS)('everything can be read on %s', async (__, screen) => {
-    const reader = await open({ search: `?date=${YESTERDAY}`, browser: { ...screen, ...colours } });
-    await openAll(reader);
-
-    expect(await axeViolations(reader.page)).toEqual([]);
-    expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(screen.viewport.width);
-    await reader.leave();
-  });
-
+  ['colours of the system', SYSTEM_COLOURS],
+])('in the %s', (_, colours) => {
   it('the question for a key can be read, that it was wrong, an empty day, a wrong address, and that nothing answers', async () => {
     const reader = await open({ key: 'wrong', search: '?date=2020-02-20&camera_id=&camera=x', browser: colours });
     const { page } = reader;

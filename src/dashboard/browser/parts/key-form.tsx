@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { canBeKey } from '../asking/kept.ts';
 import type { Actions } from './actions.ts';
@@ -7,7 +7,8 @@ import type { Actions } from './actions.ts';
 export const KeyForm = ({ refused, actions }: { readonly refused: boolean; readonly actions: Actions }) => {
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
-  useEffect(() => input.current?.focus(), [refused]);
+  // Before it is painted: whoever types at once types into it.
+  useLayoutEffect(() => input.current?.focus(), [refused]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const key = input.current?.value.trim() ?? '';

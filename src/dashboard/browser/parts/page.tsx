@@ -73,6 +73,16 @@ const Shown = ({ state, now, actions }: PageProps) => {
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const silent = useSilentCameras(panels);
   const ids = useKnownIds(panels);
+  // What is large is drawn anew only where it differs: a state changes several times a round.
+  const silentList = useMemo(
+    () => silent && <SilentCameras silent={silent} view={view} actions={actions} />,
+    [silent, view, actions],
+  );
+  const minute = now - (now % 60_000);
+  const plots = useMemo(
+    () => <Plots panel={panels.series} view={view} now={minute} actions={actions} />,
+    [panels.series, view, minute, actions],
+  );
   return (
     <>
       <ViewBar view={view} now={now} cameraIds={ids} actions={actions} />
@@ -97,11 +107,11 @@ const Shown = ({ state, now, actions }: PageProps) => {
             stopTrouble={state.stopTrouble}
             actions={actions}
           />
-          {silent === undefined ? null : <SilentCameras silent={silent} view={view} actions={actions} />}
+          {silentList}
         </div>
         <div class="body">
           <Categories panel={panels.activity} view={view} wantsIds={wantsIds} actions={actions} />
-          <Plots panel={panels.series} view={view} now={now} actions={actions} />
+          {plots}
           <Cameras
             panel={panels.cameras}
             view={view}

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 
 import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay, type Times } from '../model/times.ts';
@@ -144,6 +144,7 @@ const DayForm = ({ view, now, actions }: FormProps) => {
 
 const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => {
   const field = useField(view.cameraId ?? '');
+  const options = useMemo(() => cameraIds.map((id) => <option key={id} value={id} />), [cameraIds]);
   return (
     <form
       class="group"
@@ -165,11 +166,7 @@ const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => 
         value={field.value}
         onInput={field.onInput}
       />
-      <datalist id="cameras">
-        {cameraIds.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
+      <datalist id="cameras">{options}</datalist>
       <button type="submit" class="button">
         Show
       </button>
