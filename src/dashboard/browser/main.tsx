@@ -77,8 +77,8 @@ const actions: Actions = {
     rounds.forget();
     happened({ kind: 'key forgotten' });
   },
-  want: (what) => {
-    happened({ kind: 'wanted', what });
+  want: (wants) => {
+    happened({ kind: 'wanted', wants });
     rounds.start();
   },
   stopNotification: (id) => void rounds.stopNotification(id),

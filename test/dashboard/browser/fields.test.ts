@@ -11,8 +11,9 @@ const stage = setStandInStage((service) => {
 });
 
 /** Something has changed, and the page has asked and shown it. */
-const pollOnce = async ({ page, figure }: Reader): Promise<void> => {
-  const before = await figure('total_events').innerText();
+const pollOnce = async (reader: Reader): Promise<void> => {
+  const { page } = reader;
+  const before = await reader.figure('total_events').innerText();
   stage.service.record([
     {
       event_id: `more-${stage.service.frames.size}`,
@@ -24,7 +25,7 @@ const pollOnce = async ({ page, figure }: Reader): Promise<void> => {
     },
   ]);
   await page.clock.fastForward(PACE.live);
-  await expect.poll(() => figure('total_events').innerText()).not.toBe(before);
+  await expect.poll(() => reader.figure('total_events').innerText()).not.toBe(before);
   // The round is over: the next one is timed.
   await page.getByText(/^Updated [0-3] s ago/).waitFor();
 };

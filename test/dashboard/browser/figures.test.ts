@@ -51,10 +51,9 @@ const expectFigures = async (path: string): Promise<void> => {
     expect(await reader.figure(fact).innerText()).toBe(grouped(answer[fact]));
   }
   expect(await cellsOf(page.getByRole('table', { name: 'By category' }))).toEqual(
-    orderedCategories([answer]).map((category) => [
-      category,
-      ...CATEGORY_MAPS.map((map) => grouped(countOf(answer[map], category))),
-    ]),
+    orderedCategories([answer]).map((category) =>
+      [category].concat(CATEGORY_MAPS.map((map) => grouped(countOf(answer[map], category)))),
+    ),
   );
   expect(await periodEnds()).toEqual([answer.ts_utc_start, answer.ts_utc_end]);
   await page.locator('.ids summary').click();
@@ -195,7 +194,7 @@ describe('the cameras', () => {
       const categories = orderedCategories(answer.cameras);
       await expect
         .poll(() => cellsOf(table()))
-        .toEqual(answer.cameras.map((camera) => [camera.camera_id, ...countsOf(camera, categories).map(grouped)]));
+        .toEqual(answer.cameras.map((camera) => [camera.camera_id].concat(countsOf(camera, categories).map(grouped))));
       expect(await table().locator('th[aria-sort]').innerText()).toMatch(new RegExp(`^${head ?? 'fire'}`));
     }
     await reader.page.getByRole('button', { name: 'Show all' }).click();

@@ -200,8 +200,9 @@ describe('with the keyboard alone', () => {
 it('follows the reader’s system from light to dark and back, the plots too', async () => {
   const reader = await open({ search: `?date=${YESTERDAY}`, browser: { colorScheme: 'light' } });
   await reader.settled();
-  const bar = reader.page.locator('.bars path.apart').first();
-  const colour = async (): Promise<string> => bar.evaluate((path) => getComputedStyle(path).fill);
+  const { page } = reader;
+  const colour = async (): Promise<string> =>
+    z.string().parse(await page.evaluate("getComputedStyle(document.querySelector('.bars path.apart')).fill"));
   const light = await colour();
   await reader.page.emulateMedia({ colorScheme: 'dark' });
   await expect.poll(colour).not.toBe(light);

@@ -182,16 +182,16 @@ describe('waves', () => {
   });
 });
 
-describe('a notification in progress', () => {
-  const openRunning = async (key: string | undefined): Promise<Reader> => {
-    stage.service.key = key;
-    const reader = await open('?notification=n-3-in-progress', believableStories(), {
-      expectedErrors: /401 \(|503 \(/,
-    });
-    await reader.page.locator('.recipients').waitFor();
-    return reader;
-  };
+const openRunning = async (key: string | undefined): Promise<Reader> => {
+  stage.service.key = key;
+  const reader = await open('?notification=n-3-in-progress', believableStories(), {
+    expectedErrors: /401 \(|503 \(/,
+  });
+  await reader.page.locator('.recipients').waitFor();
+  return reader;
+};
 
+describe('a notification in progress', () => {
   it('is stopped by a button that asks first, with the key', async () => {
     const { page } = await openRunning('a-key');
     const stops = (): number => stage.service.asked.filter(({ path }) => path.endsWith('/stop')).length;

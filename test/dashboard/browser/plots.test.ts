@@ -68,13 +68,10 @@ describe('the plots', () => {
     expect((await long.boundingBox())?.width).toBeLessThan(200);
 
     const colourOf = async (category: string): Promise<string> =>
-      page
-        .locator('.categories tr')
-        .filter({ hasText: category })
-        .locator('.swatch')
-        .evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+      (await page.locator('.categories tr').filter({ hasText: category }).locator('.swatch').getAttribute('style')) ??
+      '';
     const before = await colourOf('kind-7');
-    expect(before).toBe(categoryColour('kind-7').light);
+    expect(before).toContain(categoryColour('kind-7').light);
     await page.goto(
       `${stage.service.url}/api/dashboard?ts_utc_start=${YESTERDAY}T07:00:00Z&ts_utc_end=${YESTERDAY}T07:59:59Z&tz=utc`,
     );
@@ -187,14 +184,15 @@ describe('the plots', () => {
 
 describe('silent cameras', () => {
   it('are those of the last 24 hours that sent nothing for 15 minutes: counted and listed, asked for once a minute', async () => {
-    const { page, figure } = await stage.open('?tz=utc');
+    const reader = await stage.open('?tz=utc');
+    const { page } = reader;
     const table = page.getByRole('table', { name: 'Silent cameras' });
     await table.waitFor();
     const silent = (await cellsOf(table)).map(([id]) => id);
 
     expect(silent).toEqual(expect.arrayContaining(['silent-1', 'silent-2']));
     expect(silent.filter((id) => id === 'sending' || id === 'new')).toEqual([]);
-    expect(await figure('silent_cameras').innerText()).toBe(String(silent.length));
+    expect(await reader.figure('silent_cameras').innerText()).toBe(String(silent.length));
     await page.clock.pauseAt(NOON + 61_000);
     const withIds = (from: number) =>
       stage.service.asked

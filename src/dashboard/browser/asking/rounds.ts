@@ -1,13 +1,9 @@
 import {
   type Activity,
   activitySchema,
-  type Cameras,
   camerasSchema,
-  type Notification,
   notificationSchema,
-  type Notifications,
   notificationsSchema,
-  type Series,
   seriesSchema,
 } from '../model/answers.ts';
 import { orderOf, type PageEvent, type PageState, type Panel, panelAbout, type Panels } from '../model/page-state.ts';
@@ -36,15 +32,7 @@ interface Feed<Answer> {
   readonly show: (panel: Panel<Answer>) => void;
 }
 
-interface Feeds {
-  readonly activity: Feed<Activity>;
-  readonly series: Feed<Series>;
-  readonly cameras: Feed<Cameras>;
-  readonly notifications: Feed<Notifications>;
-  readonly story: Feed<Notification>;
-  readonly recent: Feed<Activity>;
-  readonly before: Feed<Activity>;
-}
+type Feeds = { readonly [Name in keyof Panels]: Panels[Name] extends Panel<infer Answer> ? Feed<Answer> : never };
 
 /**
  * Asks the service about everything that the page shows, round after round. One round at a time: a new one ends the one before,
@@ -63,31 +51,20 @@ export class Rounds {
     this.#connection = connection;
     const panels = (): Panels => page.state().panels;
     const show = (changed: Partial<Panels>): void => page.happened({ kind: 'panels changed', panels: changed });
+    const feed = <Name extends keyof Panels, Answer>(name: Name, endpoint: Endpoint<Answer>) => ({
+      endpoint,
+      shown: () => panels()[name],
+      show: (panel: Panels[Name]) => show({ [name]: panel }),
+    });
     const activities = new Endpoint(connection, activitySchema);
     this.#feeds = {
-      activity: { endpoint: activities, shown: () => panels().activity, show: (activity) => show({ activity }) },
-      series: {
-        endpoint: new Endpoint(connection, seriesSchema),
-        shown: () => panels().series,
-        show: (series) => show({ series }),
-      },
-      cameras: {
-        endpoint: new Endpoint(connection, camerasSchema),
-        shown: () => panels().cameras,
-        show: (cameras) => show({ cameras }),
-      },
-      notifications: {
-        endpoint: new Endpoint(connection, notificationsSchema),
-        shown: () => panels().notifications,
-        show: (notifications) => show({ notifications }),
-      },
-      story: {
-        endpoint: new Endpoint(connection, notificationSchema),
-        shown: () => panels().story,
-        show: (story) => show({ story }),
-      },
-      recent: { endpoint: activities, shown: () => panels().recent, show: (recent) => show({ recent }) },
-      before: { endpoint: activities, shown: () => panels().before, show: (before) => show({ before }) },
+      activity: feed('activity', activities),
+      series: feed('series', new Endpoint(connection, seriesSchema)),
+      cameras: feed('cameras', new Endpoint(connection, camerasSchema)),
+      notifications: feed('notifications', new Endpoint(connection, notificationsSchema)),
+      story: feed('story', new Endpoint(connection, notificationSchema)),
+      recent: feed('recent', activities),
+      before: feed('before', activities),
     };
   }
 
@@ -140,7 +117,7 @@ export class Rounds {
 
   async #round(signal: AbortSignal): Promise<RoundOutcome> {
     const state = this.#page.state();
-    const { view, times, limits, wantsIds } = state;
+    const { view, times, wants } = state;
     const { activity, series, cameras, notifications, story, recent, before } = this.#feeds;
     const now = Date.now();
     const period = periodOf(view.span, now, times);
@@ -149,7 +126,7 @@ export class Rounds {
     const withoutIds = activityQuestion(period, view.cameraId, { withIds: false });
     const figures = askFor(
       activity,
-      activityQuestion(period, view.cameraId, { withIds: wantsIds }),
+      activityQuestion(period, view.cameraId, { withIds: wants.ids }),
       signal,
       moving ?? withoutIds,
     );
@@ -164,10 +141,10 @@ export class Rounds {
     const replies = await Promise.all([
       figures,
       askFor(series, seriesQuestion(period, view.cameraId), signal, moving),
-      askFor(cameras, camerasQuestion(utcDaysOf(period, now), orderOf(state), limits.cameras), signal),
+      askFor(cameras, camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), signal),
       this.#isPhoneOff
         ? NOTHING_ASKED
-        : askFor(notifications, notificationsQuestion(limits.notifications), signal, 'newest'),
+        : askFor(notifications, notificationsQuestion(wants.notifications), signal, 'newest'),
       view.notification === undefined ? NOTHING_ASKED : askFor(story, storyQuestion(view.notification), signal),
       idsOf(recent, 'recent'),
       idsOf(before, 'before'),

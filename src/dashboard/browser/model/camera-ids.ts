@@ -4,35 +4,23 @@ export const silentCameras = (before: readonly string[], recent: readonly string
   return before.filter((id) => !sending.has(id));
 };
 
-/** How many signs have to be put in, taken out or changed to make one text of another. */
-const distance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let index = 0; index < one.length; index += 1) {
-    const next = [index + 1];
-    for (let at = 0; at < other.length; at += 1) {
-      const changed = (row[at] ?? 0) + (one[index] === other[at] ? 0 : 1);
-      next.push(Math.min(changed, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
-};
+/** Every two signs of a text that stand side by side. */
+const pairsOf = (text: string): ReadonlySet<string> =>
+  new Set(Array.from({ length: Math.max(text.length - 1, 0) }, (_, index) => text.slice(index, index + 2)));
 
-/** How many ids are offered. */
-const MOST_OFFERED = 5;
-
-/** The ids that are most like what somebody wrote, the nearest first: those that contain it, and those with a few signs changed. */
+/** The ids that are most like what somebody wrote, the nearest first: those that contain it, or share most pairs of signs with it. */
 export const nearestIds = (wanted: string, ids: readonly string[]): readonly string[] => {
   const text = wanted.toLowerCase();
-  const farthest = Math.max(2, text.length / 2);
-  const farOf = (id: string): number => {
-    if (id.includes(text)) return 0;
-    return Math.abs(id.length - text.length) > farthest ? Infinity : distance(text, id);
+  const pairs = pairsOf(text);
+  const likenessOf = (id: string): number => {
+    if (id.includes(text)) return 1;
+    const other = pairsOf(id);
+    return [...pairs].filter((pair) => other.has(pair)).length / Math.max(pairs.size, other.size, 1);
   };
   return ids
-    .map((id) => ({ id, far: farOf(id.toLowerCase()) }))
-    .filter(({ far }) => far <= farthest)
-    .sort((a, b) => a.far - b.far || (a.id < b.id ? -1 : 1))
-    .slice(0, MOST_OFFERED)
+    .map((id) => ({ id, likeness: likenessOf(id.toLowerCase()) }))
+    .filter(({ likeness }) => likeness >= 0.4)
+    .sort((a, b) => b.likeness - a.likeness || (a.id < b.id ? -1 : 1))
+    .slice(0, 5)
     .map(({ id }) => id);
 };

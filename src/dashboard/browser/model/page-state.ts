@@ -29,6 +29,13 @@ export interface Panels {
   readonly before: Panel<Activity>;
 }
 
+/** How many cameras and notifications are asked for, and whether somebody looks at the ids of the active cameras. */
+export interface Wants {
+  readonly cameras: number;
+  readonly notifications: number;
+  readonly ids: boolean;
+}
+
 /** Everything that the page shows is worked out from this. */
 export interface PageState {
   readonly view: View;
@@ -39,10 +46,7 @@ export interface PageState {
   readonly panels: Panels;
   readonly refresh: Refresh;
   readonly keyHeld: boolean;
-  /** How many cameras and notifications are asked for. */
-  readonly limits: { readonly cameras: number; readonly notifications: number };
-  /** Whether somebody looks at the ids of the active cameras. */
-  readonly wantsIds: boolean;
+  readonly wants: Wants;
   /** Why the notification that is open could not be stopped. */
   readonly stopTrouble: Trouble | undefined;
 }
@@ -60,7 +64,7 @@ export type PageEvent =
     }
   | { readonly kind: 'key given' }
   | { readonly kind: 'key forgotten' }
-  | { readonly kind: 'wanted'; readonly what: 'all cameras' | 'more notifications' | 'ids' | 'no ids' }
+  | { readonly kind: 'wanted'; readonly wants: Partial<Wants> }
   | { readonly kind: 'stop failed'; readonly trouble: Trouble };
 
 /** How many are listed at first, and at most: the service's own limits. */
@@ -89,8 +93,7 @@ export const firstState = (view: View, addressProblems: readonly string[], keyHe
   panels: NO_PANELS,
   refresh: { phase: 'asking' },
   keyHeld,
-  limits: LIMITS.first,
-  wantsIds: false,
+  wants: { ...LIMITS.first, ids: false },
   stopTrouble: undefined,
 });
 
@@ -122,23 +125,14 @@ export const afterEvent = (state: PageState, event: PageEvent): PageState => {
       // Whoever forgets the key leaves: what it showed goes too.
       return { ...state, keyHeld: false, panels: NO_PANELS, refresh: { phase: 'locked', refused: false } };
     case 'wanted':
-      return wanting(state, event.what);
+      return { ...state, wants: { ...state.wants, ...event.wants } };
     case 'stop failed':
       return { ...state, stopTrouble: event.trouble };
   }
 };
 
-const wanting = (state: PageState, what: (PageEvent & { kind: 'wanted' })['what']): PageState => {
-  switch (what) {
-    case 'all cameras':
-      return { ...state, limits: { ...state.limits, cameras: LIMITS.most.cameras } };
-    case 'more notifications':
-      return { ...state, limits: { ...state.limits, notifications: LIMITS.most.notifications } };
-    case 'ids':
-    case 'no ids':
-      return { ...state, wantsIds: what === 'ids' };
-  }
-};
+/** Whether a part of the page waits for its first answer. */
+export const isBusy = ({ answer, trouble }: Panel<unknown>): boolean => answer === undefined && trouble === undefined;
 
 /** A panel that is about to be asked about a subject: another subject's answer leaves it; what is known about this one is shown. */
 export const panelAbout = <Answer>(

@@ -1,4 +1,4 @@
-import type { PageEvent } from '../model/page-state.ts';
+import type { Wants } from '../model/page-state.ts';
 import type { View } from '../model/view.ts';
 
 /** What a person can do on the page. */
@@ -10,6 +10,6 @@ export interface Actions {
   readonly refreshNow: () => void;
   readonly giveKey: (key: string) => void;
   readonly forgetKey: () => void;
-  readonly want: (what: (PageEvent & { kind: 'wanted' })['what']) => void;
+  readonly want: (wants: Partial<Wants>) => void;
   readonly stopNotification: (id: string) => void;
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 
 import type { CameraCounts, Cameras as CameraList } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
-import { LIMITS, type Panel } from '../model/page-state.ts';
+import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
 import type { UtcDays } from '../model/spans.ts';
 import type { View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
@@ -29,8 +29,9 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The cameras of some UTC days, in the order of the column whose head was clicked last. A click on one shows it alone, a second one all. */
-export const Cameras = ({ panel: { answer, trouble }, view, order, days, limit, actions }: CamerasProps) => {
+export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasProps) => {
   const [filter, setFilter] = useState('');
+  const { answer } = panel;
   const cameras = answer?.cameras ?? [];
   const shown = cameras.filter(({ camera_id: id }) => id.toLowerCase().includes(filter.trim().toLowerCase()));
   const most = cameras[0] === undefined ? 0 : orderCount(cameras[0], order);
@@ -69,10 +70,10 @@ export const Cameras = ({ panel: { answer, trouble }, view, order, days, limit, 
   ];
   const isCut = answer !== undefined && answer.total_cameras > cameras.length;
   const wantAll = (): void => {
-    if (isCut && limit < LIMITS.most.cameras) actions.want('all cameras');
+    if (isCut && limit < LIMITS.most.cameras) actions.want({ cameras: LIMITS.most.cameras });
   };
   return (
-    <section class="card" aria-labelledby="cameras-title" aria-busy={answer === undefined && trouble === undefined}>
+    <section class="card" aria-labelledby="cameras-title" aria-busy={isBusy(panel)}>
       <div class="head">
         <h2 id="cameras-title">
           Cameras <span class="of">{days.text}</span>

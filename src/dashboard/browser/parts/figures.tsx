@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Activity } from '../model/answers.ts';
 import { nearestIds } from '../model/camera-ids.ts';
 import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
-import type { Panel } from '../model/page-state.ts';
+import { isBusy, type Panel } from '../model/page-state.ts';
 import type { View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
 import { type Column, DataTable } from './data-table.tsx';
@@ -22,8 +22,8 @@ export interface FiguresProps {
 }
 
 /** The ten facts of what is shown, and how many cameras are silent now. */
-export const Figures = ({ panel: { answer, trouble }, silent, knownIds, view, actions }: FiguresProps) => (
-  <section class="figures" aria-label="Figures" aria-busy={answer === undefined && trouble === undefined}>
+export const Figures = ({ panel, panel: { answer }, silent, knownIds, view, actions }: FiguresProps) => (
+  <section class="figures" aria-label="Figures" aria-busy={isBusy(panel)}>
     <dl class="tiles">
       <Tile name="Camera frames" fact="total_events" count={answer?.total_events} />
       <Tile name="Active cameras" fact="active_cameras" count={answer?.active_cameras} />
@@ -110,14 +110,14 @@ const COLUMNS: readonly Column<CategoryRow>[] = [
 
 /** The counts of every category, and which cameras were active. */
 export const Categories = ({
-  panel: { answer, trouble },
+  panel,
   view,
   wantsIds,
   actions,
 }: Omit<FiguresProps, 'silent' | 'knownIds'> & { readonly wantsIds: boolean }) => {
-  const isBusy = answer === undefined && trouble === undefined;
+  const { answer } = panel;
   return (
-    <section class="card" aria-labelledby="categories-title" aria-busy={isBusy}>
+    <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
       <h2 id="categories-title">By category</h2>
       <DataTable
         title="By category"
@@ -162,7 +162,7 @@ const ActiveIds = ({
       class="ids"
       open={wantsIds}
       onToggle={({ currentTarget: { open } }) => {
-        if (open !== wantsIds) actions.want(open ? 'ids' : 'no ids');
+        if (open !== wantsIds) actions.want({ ids: open });
       }}
     >
       <summary>{count === 1 ? 'The active camera' : `The ${numbers.count(count)} active cameras`}</summary>

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 
 import { alertTypeText, markOf, recipientsText, unreachedOf, wavesOf, wordingOf } from '../model/alerts.ts';
 import type { Attempt, Notification, Notifications as NotificationList, Recipient } from '../model/answers.ts';
-import { LIMITS, type Panel } from '../model/page-state.ts';
+import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
 import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
 import type { View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
@@ -47,7 +47,8 @@ export const AttentionStrip = ({
 );
 
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ panel: { answer, trouble }, limit, ...rest }: NotificationsProps) => {
+export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => {
+  const { answer, trouble } = panel;
   const { story, view, actions } = rest;
   const [onlyUnreached, setOnlyUnreached] = useState(false);
   const all = answer?.notifications ?? [];
@@ -58,14 +59,10 @@ export const Notifications = ({ panel: { answer, trouble }, limit, ...rest }: No
   const shown = isListed || story.answer === undefined ? listed : [story.answer, ...listed];
   const off = trouble !== undefined && isPhoneOff(trouble);
   const wantMore = (): void => {
-    if (limit < LIMITS.most.notifications) actions.want('more notifications');
+    if (limit < LIMITS.most.notifications) actions.want({ notifications: LIMITS.most.notifications });
   };
   return (
-    <section
-      class="card"
-      aria-labelledby="notifications-title"
-      aria-busy={answer === undefined && trouble === undefined}
-    >
+    <section class="card" aria-labelledby="notifications-title" aria-busy={isBusy(panel)}>
       <div class="head">
         <h2 id="notifications-title">Recent notifications</h2>
         {off ? null : (
@@ -124,7 +121,7 @@ const Item = ({ notification, isOpen, story, view, keyHeld, stopTrouble, actions
         </span>
       </button>
       {!isOpen ? null : (
-        <div class="story" aria-busy={story.answer === undefined && story.trouble === undefined}>
+        <div class="story" aria-busy={isBusy(story)}>
           {story.answer === undefined ? (
             <p class="note">{story.trouble === undefined ? 'Asking the service…' : troubleText(story.trouble)}</p>
           ) : (

@@ -69,7 +69,7 @@ export const Page = ({ state, now, actions }: PageProps) => {
 };
 
 const Shown = ({ state, now, actions }: PageProps) => {
-  const { view, panels, limits, times, wantsIds } = state;
+  const { view, panels, wants, times } = state;
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const silent = useSilentCameras(panels);
   const ids = useKnownIds(panels);
@@ -102,7 +102,7 @@ const Shown = ({ state, now, actions }: PageProps) => {
             panel={panels.notifications}
             story={panels.story}
             view={view}
-            limit={limits.notifications}
+            limit={wants.notifications}
             keyHeld={state.keyHeld}
             stopTrouble={state.stopTrouble}
             actions={actions}
@@ -110,14 +110,14 @@ const Shown = ({ state, now, actions }: PageProps) => {
           {silentList}
         </div>
         <div class="body">
-          <Categories panel={panels.activity} view={view} wantsIds={wantsIds} actions={actions} />
+          <Categories panel={panels.activity} view={view} wantsIds={wants.ids} actions={actions} />
           {plots}
           <Cameras
             panel={panels.cameras}
             view={view}
             order={orderOf(state)}
             days={days}
-            limit={limits.cameras}
+            limit={wants.cameras}
             actions={actions}
           />
         </div>

@@ -2,7 +2,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Series } from '../model/answers.ts';
 import { CATEGORY_MAPS, cssColour, MAP_NAMES } from '../model/categories.ts';
-import type { Panel } from '../model/page-state.ts';
+import { isBusy, type Panel } from '../model/page-state.ts';
 import {
   countMarks,
   drawnSteps,
@@ -34,7 +34,7 @@ export interface PlotsProps {
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = ({ panel: { answer, trouble }, view, now, actions }: PlotsProps) => {
+export const Plots = ({ panel, panel: { answer }, view, now, actions }: PlotsProps) => {
   const [pointed, setPointed] = useState<number>();
   const [isolated, setIsolated] = useState<string>();
   const showPart = (first: number, last: number): void => {
@@ -43,7 +43,7 @@ export const Plots = ({ panel: { answer, trouble }, view, now, actions }: PlotsP
     if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
   };
   return (
-    <section aria-labelledby="plots-title" aria-busy={answer === undefined && trouble === undefined}>
+    <section aria-labelledby="plots-title" aria-busy={isBusy(panel)}>
       <h2 id="plots-title" class="unseen">
         Over time
       </h2>
