@@ -2,7 +2,8 @@ import { render } from 'preact';
 
 import { keepClock, keptClock, SessionKey } from './asking/kept.ts';
 import { Rounds } from './asking/rounds.ts';
-import { afterEvent, firstState, needsAttention, type PageEvent } from './model/page-state.ts';
+import { attentionOf } from './model/alerts.ts';
+import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
 import { apiBase } from './model/questions.ts';
 import { spanTitle } from './model/spans.ts';
 import { readView, type View, viewSearch, withoutKey } from './model/view.ts';
@@ -34,7 +35,7 @@ let state = firstState(firstView, asked.problems, key.get() !== undefined);
 const draw = (): void => {
   const now = Date.now();
   const { view, times } = state;
-  const attention = needsAttention(state, now).length;
+  const attention = attentionOf(state.panels.notifications.answer, now).length;
   const parts = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'].filter(
     (part) => part !== undefined,
   );

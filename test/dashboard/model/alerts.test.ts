@@ -49,8 +49,11 @@ describe('the mark of a notification', () => {
     ];
     const at = Date.parse(missed.created_at);
 
-    expect(attentionOf([running, missed, heard, stopped], at + 86_399_000)).toEqual([running, missed]);
-    expect(attentionOf([running, missed, heard, stopped], at + 86_401_000)).toEqual([running]);
+    expect(attentionOf({ notifications: [running, missed, heard, stopped] }, at + 86_399_000)).toEqual([
+      running,
+      missed,
+    ]);
+    expect(attentionOf({ notifications: [running, missed, heard, stopped] }, at + 86_401_000)).toEqual([running]);
   });
 });
 

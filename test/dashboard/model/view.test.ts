@@ -68,7 +68,6 @@ describe('the address of a view', () => {
     ['?ts_utc_start=2026-11-21T00:00:00Z', /both ts_utc_start and ts_utc_end/],
     ['?ts_utc_start=yesterday&ts_utc_end=today', /must be times/],
     ['?last=2h', /1h, 6h, 24h/],
-    ['?window=fixed', /sliding/],
   ])('tells that %s is wrong, and shows today', (search, problem) => {
     const { view, problems } = readView(search);
 
@@ -94,13 +93,6 @@ describe('the address of a view', () => {
     expect(readView('?date=2026-11-21&last=1h').problems).toEqual([
       'The address names more than one time: the day is shown.',
     ]);
-  });
-
-  it('understands the name that the last 24 hours once had', () => {
-    expect(readView('?window=sliding')).toEqual({
-      view: { ...FIRST_VIEW, span: { kind: 'last', hours: 24 } },
-      problems: [],
-    });
   });
 
   it('tells that an empty camera means all cameras', () => {

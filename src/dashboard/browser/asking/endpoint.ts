@@ -40,7 +40,6 @@ export class Endpoint<Answer> {
     return this.#known.get(question);
   }
 
-  /** Forgets every answer. */
   forget(): void {
     this.#known.clear();
   }

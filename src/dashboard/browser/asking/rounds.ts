@@ -34,10 +34,7 @@ interface Feed<Answer> {
 
 type Feeds = { readonly [Name in keyof Panels]: Panels[Name] extends Panel<infer Answer> ? Feed<Answer> : never };
 
-/**
- * Asks the service about everything that the page shows, round after round. One round at a time: a new one ends the one before,
- * whose answers nobody sees any more.
- */
+/** Asks the service about everything that the page shows, one round at a time: a new one ends the one before. */
 export class Rounds {
   readonly #page: RoundsPage;
   readonly #connection: Connection;
@@ -121,7 +118,7 @@ export class Rounds {
     const { activity, series, cameras, notifications, story, recent, before } = this.#feeds;
     const now = Date.now();
     const period = periodOf(view.span, now, times);
-    // What is shown is about the last hour, wherever that begins: its figures stay until the new ones are there.
+    // The last hour is one subject, wherever it begins: its figures stay until the new ones are there.
     const moving = view.span.kind === 'last' ? `last ${view.span.hours}, camera ${view.cameraId ?? ''}` : undefined;
     const withoutIds = activityQuestion(period, view.cameraId, { withIds: false });
     const figures = askFor(
@@ -152,7 +149,7 @@ export class Rounds {
     return outcomeOf(replies.filter((reply) => !this.#saysPhoneOff(reply, replies[3])));
   }
 
-  /** Whether the service says that it has no phone: that is no failure, and does not pass by itself. It takes a new start of the service. */
+  /** Whether the service says that it has no phone: no failure, and nothing that passes by itself. */
   #saysPhoneOff(reply: Reply<unknown>, ofNotifications: Reply<unknown>): boolean {
     if (reply !== ofNotifications || reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return false;
     this.#isPhoneOff = true;

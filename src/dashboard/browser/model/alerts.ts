@@ -1,4 +1,4 @@
-import type { Notification, Recipient } from './answers.ts';
+import type { Notification, Notifications, Recipient } from './answers.ts';
 
 /** How a status or an outcome is shown: a word, and a tone that says the same. */
 export interface Wording {
@@ -68,8 +68,8 @@ export const markOf = (notification: Pick<Notification, 'status' | 'recipients'>
 const DAY = 86_400_000;
 
 /** The notifications that somebody has to know of: those that run, and those of the last day that did not reach somebody. */
-export const attentionOf = (notifications: readonly Notification[], now: number): readonly Notification[] =>
-  notifications.filter(
+export const attentionOf = (list: Notifications | undefined, now: number): readonly Notification[] =>
+  (list?.notifications ?? []).filter(
     (each) => each.status === 'in_progress' || (unreachedOf(each) > 0 && Date.parse(each.created_at) > now - DAY),
   );
 

@@ -1,4 +1,3 @@
-import { attentionOf } from './alerts.ts';
 import type { Activity, Cameras, Notification, Notifications, Series } from './answers.ts';
 import { afterRound, isPhoneOff, type Refresh, type RoundOutcome, type Trouble } from './refresh.ts';
 import { isLive } from './spans.ts';
@@ -134,7 +133,7 @@ export const afterEvent = (state: PageState, event: PageEvent): PageState => {
 /** Whether a part of the page waits for its first answer. */
 export const isBusy = ({ answer, trouble }: Panel<unknown>): boolean => answer === undefined && trouble === undefined;
 
-/** A panel that is about to be asked about a subject: another subject's answer leaves it; what is known about this one is shown. */
+/** A panel that is asked about a subject: another subject's answer leaves it; what is known about this one is shown. */
 export const panelAbout = <Answer>(
   panel: Panel<Answer>,
   subject: string,
@@ -157,7 +156,3 @@ export const refusalsOf = ({ notifications, ...panels }: Panels): readonly (Trou
   const refused = asked.flatMap(({ trouble }) => (trouble?.kind === 'refused' ? [trouble] : []));
   return [...new Map(refused.map((trouble) => [trouble.detail, trouble])).values()];
 };
-
-/** The notifications that somebody has to know of now. */
-export const needsAttention = ({ panels }: Pick<PageState, 'panels'>, now: number): readonly Notification[] =>
-  attentionOf(panels.notifications.answer?.notifications ?? [], now);

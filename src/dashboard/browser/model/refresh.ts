@@ -20,13 +20,13 @@ export type RoundOutcome =
   | { readonly kind: 'failed'; readonly trouble: Trouble }
   | { readonly kind: 'unauthorized'; readonly keySent: boolean };
 
-/** When the service last answered a whole round, and from when on that is long ago. Times in milliseconds since 1970. */
+/** When the service last answered a whole round, and from when on that is old. Milliseconds since 1970. */
 export interface LastAnswer {
   readonly at: number;
   readonly lateFrom: number;
 }
 
-/** Whether what is shown is current, and when the service is asked again. `last` is undefined where it never answered. */
+/** Whether what is shown is current, and when the service is asked again; without `last` it never answered. */
 export type Refresh = { readonly last?: LastAnswer | undefined } & (
   | { readonly phase: 'asking' }
   | { readonly phase: 'current'; readonly nextAt: number }

@@ -27,7 +27,7 @@ const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => (
   end: endText(times.startOfDay(afterLast)),
 });
 
-/** Both ends of a span. Those of a live range move once a minute: in between, what has not changed is answered with a 304. */
+/** Both ends of a span. Those of a live range move once a minute: in between, answers may be a 304. */
 export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
   if (span.kind === 'range') return span;
   if (span.kind === 'last') {
@@ -38,7 +38,7 @@ export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
   return daysOf(day, shiftDay(day, 1), times);
 };
 
-/** The whole days that a period consists of, by the clock that is shown; undefined where it consists of none. */
+/** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
 export const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string; last: string } | undefined => {
   const [first, afterLast] = [times.dayOf(Date.parse(start)), times.dayOf(over(end))];
   const whole = daysOf(first, afterLast, times);
@@ -140,10 +140,10 @@ export const spanTitle = (span: Span, now: number, times: Times): string => {
   return days.first === days.last ? longDay(days.first) : `${longDay(days.first)} – ${longDay(days.last)}`;
 };
 
-/** The end of the period in which cameras count as silent, and the time in which they were active before. */
+/** Whoever sent nothing in `recent`, and something in `before`, is silent. */
 export const silencePeriods = (now: number): { readonly recent: PeriodEnds; readonly before: PeriodEnds } => {
   const minute = now - (now % 60_000);
-  // Moves only every 15 minutes, and is asked for as rarely: whoever fell silent had sent its last frame before it.
+  // Moves only every 15 minutes, and is asked for as rarely: whoever is silent sent its last frame before it.
   const quarter = now - (now % (15 * 60_000));
   return {
     recent: { start: startText(minute - 15 * 60_000), end: endText(minute) },

@@ -30,7 +30,7 @@ export const shiftDay = (day: string, days: number): string => utcDayOf(Date.par
 export const daysBetween = (first: string, last: string): number =>
   Math.round((Date.parse(`${last}T00:00:00Z`) - Date.parse(`${first}T00:00:00Z`)) / DAY_MS);
 
-/** Whole seconds since 1970 (in milliseconds) → the time as the address has it. */
+/** Milliseconds since 1970, of a whole second → as the address has it. */
 export const startText = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 
 /** The last microsecond before a whole second, as the address has it. */
@@ -80,13 +80,7 @@ class ZoneClock {
     return parts.find(({ type }) => type === 'timeZoneName')?.value ?? this.zone;
   }
 
-  /**
-   * When the clocks of the zone show a time: twice in the hour that autumn repeats, and where spring left it out, as if the clocks had not
-   * been changed yet.
-   *
-   * @param text as {@link wall} writes it
-   * @returns milliseconds since 1970
-   */
+  /** When the clocks show a time, as {@link wall} writes it: twice in the hour that autumn repeats; one that spring leaves out, as before the change. */
   instants(text: string): { readonly first: number; readonly last: number } {
     const wanted = asUtc(text);
     const [before = wanted, after = wanted] = [wanted - DAY_MS, wanted + DAY_MS].map(
@@ -115,7 +109,7 @@ export const shortDay = (day: string): string =>
 /** `2026-11-21` → `Saturday 21 November 2026` */
 export const longDay = (day: string): string => LONG_DAY.format(Date.parse(`${day}T00:00:00Z`)).replace(',', '');
 
-/** Times as one of two clocks shows them, the reader's own or UTC; the other one is in the titles. */
+/** Times as the reader's own clock shows them or as UTC; the other one is for titles. */
 export class Times {
   readonly #shown: ZoneClock;
   readonly #other: ZoneClock | undefined;
@@ -123,7 +117,6 @@ export class Times {
   readonly readerZone: string;
   readonly isUtc: boolean;
 
-  /** @param zone an IANA time zone: the reader's own */
   constructor(of: ClockOf, zone = readerZone()) {
     this.readerZone = isUtcName(zone) ? 'UTC' : zone;
     this.isUtc = of === 'utc' || this.readerZone === 'UTC';
@@ -163,7 +156,7 @@ export class Times {
     return this.#shown.name(milliseconds);
   }
 
-  /** `2026-11-21 04:00:02`, as the fields of a range have it. */
+  /** `2026-11-21 04:00:02` */
   wall(milliseconds: number): string {
     return this.#shown.wall(milliseconds);
   }
@@ -173,17 +166,12 @@ export class Times {
     return this.wall(milliseconds).slice(0, 10);
   }
 
-  /** When a day begins. The next one's begin is its end: days of 23 and of 25 hours are days too. */
+  /** When a day begins: it ends with the next one's begin, and may have 23 or 25 hours. */
   startOfDay(day: string): number {
     return this.#shown.instants(`${day} 00:00:00`).first;
   }
 
-  /**
-   * What somebody wrote into a field: `2026-11-21 08:00`, with or without seconds or a `T`, or a day alone.
-   *
-   * @param end which end of a range it is: the last second is included wholly, and so is a day without a time
-   * @returns the time as the address has it; undefined where it is none
-   */
+  /** What somebody wrote into a field (`2026-11-21 08:00`, with seconds, or a day alone), as the address has it; an end is included wholly. */
   typed(text: string, end: 'from' | 'until'): string | undefined {
     const form = /^(\d{4}-\d{2}-\d{2})(?:[T ]+(\d{1,2}:[0-5]\d)(:[0-5]\d)?)?$/i;
     const [, day = '', minute, seconds] = form.exec(text.trim()) ?? [];

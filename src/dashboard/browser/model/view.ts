@@ -45,17 +45,14 @@ export interface ReadView {
   readonly problems: readonly string[];
 }
 
-/**
- * A time as the address and the questions carry it, to the microsecond: `2026-11-21T08:00:00Z`. Understands what the service
- * understands; undefined where the text is not a time.
- */
+/** A time as the address and the questions carry it: `2026-11-21T08:00:00Z`. Understands what the service does; undefined where it is none. */
 export const addressTime = (text: string): string | undefined => {
   // A + that was not escaped arrives as a space.
   const instant = parseInstant(text.trim().replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
   return instant === undefined ? undefined : formatInstant(instant).replace('+00:00', 'Z');
 };
 
-const KNOWN = new Set('date ts_utc_start ts_utc_end last camera_id order_by notification tz window'.split(' '));
+const KNOWN = new Set('date ts_utc_start ts_utc_end last camera_id order_by notification tz'.split(' '));
 
 /**
  * The view that an address asks for. Everything that is wrong with it is told, never taken for another view in silence.
@@ -109,22 +106,14 @@ const readSpan = (parameters: URLSearchParams, problems: string[]): Span => {
     if (hours !== undefined) asked.push({ kind: 'last', hours });
     else problems.push(`last must be ${LIVE_HOURS.map((each) => `${each}h`).join(', ')}.`);
   }
-  // The name that the last 24 hours once had: bookmarks go on to work.
-  if (parameters.get('window') === 'sliding') asked.push({ kind: 'last', hours: 24 });
-  else if (parameters.has('window')) problems.push('window must be sliding.');
   const [span] = asked;
-  const isGiven = [date, last, from, to, parameters.get('window')].some((value) => value !== null);
+  const isGiven = [date, last, from, to].some((value) => value !== null);
   if (span === undefined && isGiven) problems.push('Today is shown.');
   if (asked.length > 1) problems.push(`The address names more than one time: the ${span?.kind ?? ''} is shown.`);
   return span ?? FIRST_VIEW.span;
 };
 
-/**
- * The query of a view's address: empty for {@link FIRST_VIEW}, else with its question mark. {@link readView} reads the same view from it.
- *
- * @example viewSearch({ ...FIRST_VIEW, span: { kind: 'day', date: '2026-11-21' }, cameraId: 'ridge-04' })
- * // '?date=2026-11-21&camera_id=ridge-04'
- */
+/** The query of a view's address, `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. {@link readView} reads it. */
 export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: View): string => {
   const parameters = new URLSearchParams();
   if (span.kind === 'day') parameters.set('date', span.date);

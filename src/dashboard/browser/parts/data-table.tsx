@@ -17,7 +17,7 @@ export interface Column<Row> {
 
 /** What a table needs. */
 export interface DataTableProps<Row> {
-  /** What the table is, for whoever does not see it, and for the name of the file. */
+  /** Also the name of the file. */
   readonly title: string;
   readonly class?: string;
   /** The first one heads its row. */

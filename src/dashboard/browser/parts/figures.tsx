@@ -108,13 +108,12 @@ const COLUMNS: readonly Column<CategoryRow>[] = [
   })),
 ];
 
+interface CategoriesProps extends Omit<FiguresProps, 'silent' | 'knownIds'> {
+  readonly wantsIds: boolean;
+}
+
 /** The counts of every category, and which cameras were active. */
-export const Categories = ({
-  panel,
-  view,
-  wantsIds,
-  actions,
-}: Omit<FiguresProps, 'silent' | 'knownIds'> & { readonly wantsIds: boolean }) => {
+export const Categories = ({ panel, view, wantsIds, actions }: CategoriesProps) => {
   const { answer } = panel;
   return (
     <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
@@ -142,20 +141,13 @@ export const Categories = ({
   );
 };
 
-interface ActiveIdsProps {
-  readonly answer: Activity;
-  readonly view: View;
-  readonly wantsIds: boolean;
-  readonly actions: Actions;
-}
-
 /** The ids of the active cameras: over a thousand perhaps, so they are asked for only where somebody looks at them. */
 const ActiveIds = ({
   answer: { active_cameras: count, active_camera_ids: ids },
   view,
   wantsIds,
   actions,
-}: ActiveIdsProps) => {
+}: Pick<CategoriesProps, 'view' | 'wantsIds' | 'actions'> & { readonly answer: Activity }) => {
   if (count === 0) return <p class="note">No camera sent a frame in this time.</p>;
   return (
     <details

@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks';
 
+import { attentionOf } from '../model/alerts.ts';
 import { silentCameras } from '../model/camera-ids.ts';
-import { needsAttention, orderOf, type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
+import { orderOf, type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
 import { troubleText } from '../model/refresh.ts';
 import { periodOf, spanTitle, utcDaysOf } from '../model/spans.ts';
 import type { Actions } from './actions.ts';
@@ -43,7 +44,7 @@ export const Page = ({ state, now, actions }: PageProps) => {
         ) : null}
       </header>
       <main>
-        <AttentionStrip of={needsAttention(state, now)} view={state.view} actions={actions} />
+        <AttentionStrip of={attentionOf(panels.notifications.answer, now)} view={state.view} actions={actions} />
         <FailureBanner
           refresh={refresh}
           shownAt={panels.activity.answer === undefined ? undefined : panels.activity.at}
@@ -91,7 +92,7 @@ const Shown = ({ state, now, actions }: PageProps) => {
         {view.cameraId === undefined ? null : (
           <>
             {' · '}
-            <bdi class="camera">{view.cameraId}</bdi>
+            <bdi>{view.cameraId}</bdi>
           </>
         )}
       </h2>

@@ -72,12 +72,13 @@ interface PlotProps {
   readonly fact: PlottedFact;
   readonly series: Series | undefined;
   readonly now: number;
-  /** The step under the pointer, or that was tapped; in all plots the same. */
+  /** The begin of the step under the pointer, or that was tapped; in all plots the same. */
   readonly pointed: number | undefined;
-  readonly onPoint: (step: number | undefined) => void;
+  readonly onPoint: (start: number | undefined) => void;
   /** The category that is shown alone. */
   readonly isolated: string | undefined;
   readonly onIsolate: (label: string) => void;
+  /** A part of it was marked: its first and its last step. */
   readonly onPart: (first: number, last: number) => void;
 }
 
@@ -88,10 +89,11 @@ const wholeOf = ({ values }: PlotLine, fact: PlottedFact): string =>
   fact === 'active_cameras' ? `at most ${numbers.count(Math.max(0, ...values))}` : numbers.count(sum(values));
 
 /** One fact over time: a plot, what its colours mean, and the same numbers as a table. */
-const Plot = ({ title, fact, series, now, pointed, onPoint, isolated, onIsolate, onPart }: PlotProps) => {
+const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
+  const { title, pointed } = drawing;
   const times = useTimes();
   const data = useMemo(() => series && plotData(series, fact), [series, fact]);
-  const start = pointed === undefined ? undefined : data?.starts[pointed];
+  const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
   const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
   const lines = alone.length === 0 ? (data?.drawn ?? []) : alone;
   const isPlain = fact === 'total_events' || fact === 'active_cameras';
@@ -100,19 +102,16 @@ const Plot = ({ title, fact, series, now, pointed, onPoint, isolated, onIsolate,
       <figcaption>
         <h3>{title}</h3>
         <p class="pointed" aria-hidden="true">
-          {data === undefined ? null : start === undefined ? (
+          {data === undefined ? null : pointed === undefined || index < 0 ? (
             `per ${data.step === 'day' ? 'UTC day' : data.step}`
           ) : (
-            <TimeWords of={times.step(start, data.step)} />
+            <TimeWords of={times.step(pointed, data.step)} />
           )}
         </p>
       </figcaption>
       <ul class="legend">
         {data?.drawn.map((line) => {
-          const value =
-            start === undefined || pointed === undefined
-              ? wholeOf(line, fact)
-              : numbers.count(line.values[pointed] ?? 0);
+          const value = index < 0 ? wholeOf(line, fact) : numbers.count(line.values[index] ?? 0);
           const words = (
             <>
               <Swatch colour={line.colour} /> <Name>{line.label}</Name> <b>{value}</b>
@@ -131,26 +130,16 @@ const Plot = ({ title, fact, series, now, pointed, onPoint, isolated, onIsolate,
           );
         })}
       </ul>
-      {data === undefined ? (
-        <div class="canvas" />
-      ) : (
-        <Drawing
-          title={title}
-          data={data}
-          lines={lines}
-          now={now}
-          pointed={pointed}
-          onPoint={onPoint}
-          onPart={onPart}
-        />
-      )}
+      {data === undefined ? <div class="canvas" /> : <Drawing data={data} lines={lines} index={index} {...drawing} />}
       {data === undefined ? null : <PlotTable title={title} data={data} />}
     </figure>
   );
 };
 
-interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'pointed' | 'onPoint' | 'onPart'> {
+interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'onPoint' | 'onPart'> {
   readonly data: PlotData;
+  /** Of the step that is pointed at; -1: none is. */
+  readonly index: number;
   /** What of it is drawn. */
   readonly lines: readonly PlotLine[];
 }
@@ -159,29 +148,19 @@ interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'pointed' | 'on
 const MOST_APART = 62;
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
-const Drawing = ({ title, data, lines, now, pointed, onPoint, onPart }: DrawingProps) => {
+const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingProps) => {
   const times = useTimes();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
   const peak = peakOf(lines);
   const marks = countMarks(peak?.count ?? 0);
   const top = marks.at(-1) ?? 1;
-  const paths = useMemo(
-    () => pathsOf(lines, drawn, top),
-    [JSON.stringify(lines.map(({ label }) => label)), data, drawn, top],
-  );
   const bottom = useMemo(() => timeMarks(data, times), [data, times]);
   const [marked, setMarked] = useState<{ readonly from: number; readonly to: number }>();
   const pressed = useRef<number | undefined>(undefined);
-  const stepAt = ({
-    clientX,
-    currentTarget,
-  }: {
-    readonly clientX: number;
-    readonly currentTarget: Element;
-  }): number => {
-    const { left, width } = currentTarget.getBoundingClientRect();
-    return Math.min(Math.max(Math.floor(((clientX - left) / width) * count), 0), count - 1);
+  const stepAt = (event: PointerEvent & { readonly currentTarget: Element }): number => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    return Math.min(Math.max(Math.floor(((event.clientX - left) / width) * count), 0), count - 1);
   };
   const end = (): void => {
     pressed.current = undefined;
@@ -211,13 +190,13 @@ const Drawing = ({ title, data, lines, now, pointed, onPoint, onPart }: DrawingP
         onPointerMove={(event) => {
           if (count === 0) return;
           const step = stepAt(event);
-          onPoint(step);
+          onPoint(data.starts[step]);
           const from = pressed.current;
           if (from !== undefined) setMarked(step === from && marked === undefined ? undefined : { from, to: step });
         }}
         onPointerUp={(event) => {
           if (part !== undefined) onPart(part.first, part.last);
-          else if (pressed.current !== undefined) onPoint(stepAt(event));
+          else if (pressed.current !== undefined) onPoint(data.starts[stepAt(event)]);
           end();
         }}
         onPointerCancel={end}
@@ -228,8 +207,8 @@ const Drawing = ({ title, data, lines, now, pointed, onPoint, onPart }: DrawingP
       >
         <svg viewBox={`0 0 ${Math.max(count, 1)} ${top}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="grid" d={marks.map((mark) => `M0 ${top - mark}H${count}`).join('')} />
-          {pointed === undefined ? null : <rect class="pointer" x={pointed} y="0" width="1" height={top} />}
-          {paths.map(({ label, colour, d }) => (
+          {index < 0 ? null : <rect class="pointer" x={index} y="0" width="1" height={top} />}
+          {pathsOf(lines, drawn, top).map(({ label, colour, d }) => (
             <path key={label} class={count > MOST_APART ? '' : 'apart'} style={{ fill: cssColour(colour) }} d={d} />
           ))}
           {part === undefined ? null : (
@@ -239,8 +218,8 @@ const Drawing = ({ title, data, lines, now, pointed, onPoint, onPart }: DrawingP
         {peak === undefined ? <p class="empty">Nothing in this time.</p> : null}
       </div>
       <div class="marks" aria-hidden="true">
-        {bottom.map(({ index, text }) => (
-          <span key={index} style={{ left: `${(index / count) * 100}%` }}>
+        {bottom.map(({ index: at, text }) => (
+          <span key={at} style={{ left: `${(at / count) * 100}%` }}>
             {text}
           </span>
         ))}

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
@@ -17,10 +18,7 @@ export interface ViewBarProps {
   readonly actions: Actions;
 }
 
-/**
- * The text of a field: what the view says, until somebody types. From then on it is theirs, whatever comes from the service, until the
- * view says something else.
- */
+/** The text of a field: what the view says, until somebody types. Then it is theirs, until the view says something else. */
 const useField = (shown: string, subject = shown) => {
   const [draft, setDraft] = useState<{ readonly subject: string; readonly text: string }>();
   return {
@@ -187,7 +185,6 @@ const RangeForm = ({ view, now, actions }: FormProps) => {
   const from = useField(times.wall(Date.parse(start)), subject);
   const until = useField(times.wall(Date.parse(end)), subject);
   const [problem, setProblem] = useState<string>();
-  const zone = times.isUtc ? 'UTC' : 'local';
   return (
     <details class="range">
       <summary class="button">Range…</summary>
@@ -207,22 +204,19 @@ const RangeForm = ({ view, now, actions }: FormProps) => {
           actions.show({ ...view, span: { kind: 'range', start: first, end: last } });
         }}
       >
-        <label for="from">From ({zone})</label>
-        <input
-          id="from"
-          autocomplete="off"
-          value={from.value}
-          onInput={from.onInput}
-          aria-describedby="range-problem"
-        />
-        <label for="until">to ({zone})</label>
-        <input
-          id="until"
-          autocomplete="off"
-          value={until.value}
-          onInput={until.onInput}
-          aria-describedby="range-problem"
-        />
+        {(
+          [
+            ['from', 'From', from],
+            ['until', 'to', until],
+          ] as const
+        ).map(([id, words, { value, onInput }]) => (
+          <Fragment key={id}>
+            <label for={id}>
+              {words} ({times.isUtc ? 'UTC' : 'local'})
+            </label>
+            <input id={id} autocomplete="off" value={value} onInput={onInput} aria-describedby="range-problem" />
+          </Fragment>
+        ))}
         <button type="submit" class="button">
           Show range
         </button>
