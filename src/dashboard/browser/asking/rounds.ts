@@ -53,15 +53,15 @@ export class Rounds {
       shown: () => panels()[name],
       show: (panel: Panels[Name]) => show({ [name]: panel }),
     });
-    const activities = new Endpoint(connection, activitySchema);
+    const silence = new Endpoint(connection, activitySchema);
     this.#feeds = {
-      activity: feed('activity', activities),
+      activity: feed('activity', new Endpoint(connection, activitySchema)),
       series: feed('series', new Endpoint(connection, seriesSchema)),
       cameras: feed('cameras', new Endpoint(connection, camerasSchema)),
       notifications: feed('notifications', new Endpoint(connection, notificationsSchema)),
       story: feed('story', new Endpoint(connection, notificationSchema)),
-      recent: feed('recent', activities),
-      before: feed('before', activities),
+      recent: feed('recent', silence),
+      before: feed('before', silence),
     };
   }
 

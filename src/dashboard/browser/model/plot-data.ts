@@ -69,11 +69,7 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact): PlotData =
   return { starts, step, drawn: [...columns.filter(({ label }) => !rare.has(label)), together], columns };
 };
 
-/**
- * How many steps are drawn: what has not begun is not 0 but nothing. A step ahead of time that has counts is drawn all the same.
- *
- * @param now milliseconds since 1970
- */
+/** How many steps are drawn: what has not begun is not 0 but nothing, unless it has counts. */
 export const drawnSteps = ({ starts, columns }: PlotData, now: number): number => {
   let drawn = starts.length;
   const isEmpty = (step: number): boolean => columns.every(({ values }) => (values[step] ?? 0) === 0);

@@ -84,7 +84,7 @@ const retryDelay = (trouble: Trouble, failures: number, chance: number): number 
 
 /**
  * Whether the service places no phone calls, by its answer about notifications: a 503 that says why and names no time to ask again, or
- * a 404, which is no endpoint at all. A 503 without a reason is not the service's own: something before it cannot reach it now.
+ * a 404. A 503 without a reason is not the service's own.
  */
 export const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly status: number }> =>
   (trouble.kind === 'unavailable' &&

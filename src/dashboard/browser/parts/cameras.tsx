@@ -28,7 +28,7 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
   ['annotated_total_events', 'Annotated'],
 ]);
 
-/** The cameras of some UTC days, in the order of the column whose head was clicked last. A click on one shows it alone, a second one all. */
+/** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
 export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasProps) => {
   const [filter, setFilter] = useState('');
   const { answer } = panel;

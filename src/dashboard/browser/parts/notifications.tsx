@@ -22,7 +22,7 @@ export interface NotificationsProps {
   readonly actions: Actions;
 }
 
-/** What runs, or did not reach somebody, in one line each under the head of the page: nobody has to scroll to see it. */
+/** What runs, or did not reach somebody, under the head of the page: nobody has to scroll to see it. */
 export const AttentionStrip = ({
   of,
   view,
@@ -35,7 +35,7 @@ export const AttentionStrip = ({
   <div class={of.length === 0 ? 'attention none' : 'attention'} role="status" aria-label="Alerts that need attention">
     {of.slice(0, 3).map((each) => (
       <p key={each.notification_id}>
-        <ViewLink to={{ ...view, notification: each.notification_id }} actions={actions} class="alert">
+        <ViewLink to={{ ...view, notification: each.notification_id }} actions={actions} class="id">
           <Mark of={markOf(each)} /> <b>{alertTypeText(each.alert_type)}</b>{' '}
           {each.reference === undefined ? null : <bdi>{each.reference}</bdi>}
         </ViewLink>{' '}
@@ -268,7 +268,6 @@ const Reason = ({ reason, status }: { readonly reason: string | undefined; reado
     <span class="reason"> {reason}</span>
   );
 
-/** A time of the day: the day is said where the story begins. */
 const Clock = ({ at }: { readonly at: string }) => <TimeWords of={useTimes().clock(Date.parse(at))} at={at} />;
 
 const UNDER_WAY = { text: 'Under way', tone: 'pending' } as const;

@@ -84,7 +84,7 @@ interface PlotProps {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** What a line's number says where no step is pointed at: all of it; of cameras the most, because the same ones are in many steps. */
+/** All of a line; of cameras the most, because the same ones are in many steps. */
 const wholeOf = ({ values }: PlotLine, fact: PlottedFact): string =>
   fact === 'active_cameras' ? `at most ${numbers.count(Math.max(0, ...values))}` : numbers.count(sum(values));
 
@@ -207,13 +207,11 @@ const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingPro
       >
         <svg viewBox={`0 0 ${Math.max(count, 1)} ${top}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="grid" d={marks.map((mark) => `M0 ${top - mark}H${count}`).join('')} />
-          {index < 0 ? null : <rect class="pointer" x={index} y="0" width="1" height={top} />}
+          {index < 0 ? null : <rect x={index} y="0" width="1" height={top} />}
           {pathsOf(lines, drawn, top).map(({ label, colour, d }) => (
             <path key={label} class={count > MOST_APART ? '' : 'apart'} style={{ fill: cssColour(colour) }} d={d} />
           ))}
-          {part === undefined ? null : (
-            <rect class="marked" x={part.first} y="0" width={part.last - part.first + 1} height={top} />
-          )}
+          {part === undefined ? null : <rect x={part.first} y="0" width={part.last - part.first + 1} height={top} />}
         </svg>
         {peak === undefined ? <p class="empty">Nothing in this time.</p> : null}
       </div>

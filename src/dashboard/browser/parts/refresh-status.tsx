@@ -4,7 +4,7 @@ import { type Refresh, troubleText } from '../model/refresh.ts';
 import type { Actions } from './actions.ts';
 import { TimeWords, useTimes } from './words.tsx';
 
-/** The time now, every second, for what tells how long ago something was: nothing else is drawn anew for it. */
+/** The time now, every second: nothing else is drawn anew for it. */
 const useSeconds = (): number => {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
