@@ -71,8 +71,7 @@ const settled = async (page: Page, what: string): Promise<void> => {
   console.log(`Waiting for ${what} …`);
   const end = performance.now() + PAGE_MILLISECONDS;
   const isSettled = async (): Promise<boolean> =>
-    (await page.getByText(/^Updated \d\d:\d\d:\d\d UTC/).count()) > 0 &&
-    (await page.locator('[aria-busy=true]').count()) === 0;
+    (await page.getByText(/^Updated \d+ /).count()) > 0 && (await page.locator('[aria-busy=true]').count()) === 0;
   while (!(await isSettled())) {
     if ((await page.getByLabel('Function key').count()) > 0) throw new CommandError('This service asks for a key.');
     if (performance.now() > end) {
@@ -89,7 +88,7 @@ const hasSimulator = async (url: URL): Promise<boolean> =>
 
 const screenshot = async ({ url, date, out, theme, width, height }: ScreenshotOptions): Promise<void> => {
   const base = url.href.replace(/\/+$/, '');
-  const address = `${base}/api/dashboard?date=${date}`;
+  const address = `${base}/api/dashboard?date=${date}&tz=utc`;
   const isDemo = await hasSimulator(url);
   if (isDemo) await placeDemoAlerts(base);
   const browser = await launchBrowser();

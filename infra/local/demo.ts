@@ -67,7 +67,7 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
     console.log(
       '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
     );
-  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}`);
+  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
 };
 
 await runCommand(demoCommand(Date.now()), demo);

@@ -35,6 +35,17 @@ export const date = z
   .optional()
   .meta({ param: { description: 'A UTC day that exists; today where none is given.', example: '2026-11-21' } });
 
+/** The query parameter `active_camera_ids`. */
+export const activeCameraIds = z
+  .enum(['true', 'false'], 'must be true or false')
+  .default('true')
+  .meta({
+    param: {
+      description: '`false` leaves `active_camera_ids` out of the answer: there may be over a thousand.',
+      example: 'false',
+    },
+  });
+
 const countsPerCategory = z.record(z.string(), count);
 
 /** A time in an answer. */
@@ -68,7 +79,10 @@ const activitySchema = z
   .strictObject({
     ...periodMembers,
     active_cameras: activeCameras,
-    active_camera_ids: z.array(z.string()).describe('Those cameras, sorted.'),
+    active_camera_ids: z
+      .array(z.string())
+      .optional()
+      .describe('Those cameras, sorted; left out where that is asked for.'),
     ...countMembers,
   })
   .meta({ id: 'Analytics' });
@@ -140,11 +154,47 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
 };
 
 /**
+ * The columns of a table of counts, one for each total and for each category that any row has: their heads, and whole rows from the
+ * cells that come before them.
+ *
+ * @param all the counts of every row
+ */
+export const countColumns = (all: readonly ReturnType<typeof answeredCounts>[]) => {
+  const categories = [...new Set(all.flatMap((counts) => Object.keys(counts.counts_per_category)))].sort();
+  const heads = COUNT_FACTS.flatMap((fact) =>
+    fact.endsWith('_per_category') ? categories.map((category) => `${fact}.${category}`) : [fact],
+  );
+  const rowOf = (before: readonly (string | number)[], counts: ReturnType<typeof answeredCounts>) =>
+    before.concat(
+      COUNT_FACTS.flatMap((fact) => {
+        const value = counts[fact];
+        if (typeof value === 'number') return [value];
+        return categories.map((category) => (Object.hasOwn(value, category) ? (value[category] ?? 0) : 0));
+      }),
+    );
+  return { heads, rowOf };
+};
+
+const COUNT_FACTS = [
+  'total_events',
+  'reviewed_total_events',
+  'annotated_total_events',
+  'counts_per_category',
+  'reviewed_counts_per_category',
+  'annotated_counts_per_category',
+] as const;
+
+/**
  * What happened in a period, as the endpoints about one period answer it.
  *
  * @param always categories that are present with 0 where nothing happened
+ * @param withIds whether the ids of the active cameras are answered
  */
-export const activityAnswer = (period: Period, { tally, activeCameras: ids }: Activity, always: readonly string[]) => {
+export const activityAnswer = (
+  period: Period,
+  { tally, activeCameras: ids }: Activity,
+  { always, withIds }: { readonly always: readonly string[]; readonly withIds: boolean },
+) => {
   const { total_events, ...counts } = answeredCounts(tally, always);
   return {
     status: 200 as const,
@@ -152,7 +202,7 @@ export const activityAnswer = (period: Period, { tally, activeCameras: ids }: Ac
       ...answeredPeriod(period),
       total_events,
       active_cameras: ids.length,
-      active_camera_ids: ids,
+      ...(withIds && { active_camera_ids: ids }),
       ...counts,
     },
   };

@@ -7,6 +7,7 @@ import type { CameraActivity, CamerasReader } from '../analytics/read/cameras.ts
 import {
   type AnalyticsDependencies,
   answeredCounts,
+  countColumns,
   countMembers,
   date,
   DATE_FORM,
@@ -31,8 +32,18 @@ const orderOf = (text: string): CameraOrder => {
   }
 };
 
+const MAX_DAYS = 31;
+
 const query = z.object({
-  date,
+  date: date.meta({
+    param: {
+      description: 'A UTC day that exists, the last one of `days`; today where none is given.',
+      example: '2026-11-21',
+    },
+  }),
+  days: wholeNumber(1, MAX_DAYS, 1).meta({
+    param: { description: `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, example: 7 },
+  }),
   order_by: z
     .string()
     .regex(CATEGORY_FORM, 'must be total_events, reviewed_total_events, annotated_total_events or a category')
@@ -54,8 +65,9 @@ const query = z.object({
 
 const camerasSchema = z
   .strictObject({
-    date: z.string().meta({ format: 'date' }).describe('The UTC day.'),
-    total_cameras: z.int().min(0).describe('How many cameras sent events on this day.'),
+    date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
+    days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
+    total_cameras: z.int().min(0).describe('How many cameras sent events on these days.'),
     cameras: z
       .array(z.strictObject({ camera_id: z.string(), ...countMembers }).meta({ id: 'AnalyticsOfCamera' }))
       .max(MAX_LIMIT)
@@ -63,7 +75,7 @@ const camerasSchema = z
   })
   .meta({ id: 'AnalyticsCameras' });
 
-/** `GET /api/analytics/cameras`: the cameras of a UTC day, the busiest first. */
+/** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
 export const analyticsCameras = ({
   cameras,
   now,
@@ -76,7 +88,7 @@ export const analyticsCameras = ({
     GET: operation({
       operationId: 'getAnalyticsOfCameras',
       tag: 'analytics',
-      summary: 'The busiest cameras of a UTC day',
+      summary: 'The busiest cameras of UTC days',
       query,
       conditional: true,
       answers: {
@@ -84,21 +96,29 @@ export const analyticsCameras = ({
           description: 'What each of them did. Every configured category is present for every camera.',
           schema: camerasSchema,
           examples: {
-            day: { date: '2026-11-21', total_cameras: 1, cameras: [{ camera_id: 'ridge-04', ...EXAMPLE_COUNTS }] },
+            day: {
+              date: '2026-11-21',
+              days: 1,
+              total_cameras: 1,
+              cameras: [{ camera_id: 'ridge-04', ...EXAMPLE_COUNTS }],
+            },
           },
+          csv: 'camera_id,total_events\r\nridge-04,2\r\n',
         },
       },
       problems: queryProblems('date', DATE_FORM),
-      handle: async ({ query: { date: asked, order_by, limit } }) => {
+      handle: async ({ query: { date: asked, days, order_by, limit } }) => {
         const day = asked ?? dayOf(now());
-        const ofDay = await cameras.ofDay(day);
-        mustBeKnown(orderOf(order_by), ofDay, categories);
+        const order = orderOf(order_by);
+        const ofDays = await cameras.ofDays(day, days);
+        mustBeKnown(order, ofDays, categories);
+        const listed = busiest(ofDays, order, limit).map((one) => cameraAnswer(one, categories));
         return {
           status: 200,
-          jsonBody: {
-            date: day,
-            total_cameras: ofDay.length,
-            cameras: busiest(ofDay, orderOf(order_by), limit).map((camera) => cameraAnswer(camera, categories)),
+          jsonBody: { date: day, days, total_cameras: ofDays.length, cameras: listed },
+          csv: () => {
+            const { heads, rowOf } = countColumns(listed);
+            return [['camera_id', ...heads], ...listed.map((one) => rowOf([one.camera_id], one))];
           },
         };
       },

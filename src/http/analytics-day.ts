@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { dayOf, endOfDay, startOfDay } from '../analytics/model/day.ts';
 import {
   ACTIVITY_ANSWERS,
+  activeCameraIds,
   activityAnswer,
   type AnalyticsDependencies,
   cameraId,
@@ -12,7 +13,7 @@ import {
 } from './analytics-answer.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const query = z.object({ date, camera_id: cameraId });
+const query = z.object({ date, camera_id: cameraId, active_camera_ids: activeCameraIds });
 
 /** `GET /api/analytics/day`: what happened on a UTC day, today where none is given. */
 export const analyticsDay = ({ reader, now, categories }: AnalyticsDependencies): Route =>
@@ -28,10 +29,13 @@ export const analyticsDay = ({ reader, now, categories }: AnalyticsDependencies)
       conditional: true,
       answers: ACTIVITY_ANSWERS,
       problems: queryProblems('date', DATE_FORM),
-      handle: async ({ query: { date: asked, camera_id } }) => {
+      handle: async ({ query: { date: asked, camera_id, active_camera_ids } }) => {
         const day = asked ?? dayOf(now());
         const period = { start: startOfDay(day), end: endOfDay(day) };
-        return activityAnswer(period, await reader.activity(period, camera_id), categories);
+        return activityAnswer(period, await reader.activity(period, camera_id), {
+          always: categories,
+          withIds: active_camera_ids === 'true',
+        });
       },
     }),
   });

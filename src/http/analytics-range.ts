@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import {
   ACTIVITY_ANSWERS,
+  activeCameraIds,
   activityAnswer,
   type AnalyticsDependencies,
   cameraId,
@@ -10,7 +11,7 @@ import {
 import { periodOf, RANGE_RULES, rangeParameters } from './range-parameters.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const query = z.object({ ...rangeParameters, camera_id: cameraId });
+const query = z.object({ ...rangeParameters, camera_id: cameraId, active_camera_ids: activeCameraIds });
 
 /**
  * `GET /api/analytics`: what happened in a period, both ends included; without ends, in the window that ends now.
@@ -31,9 +32,12 @@ export const analyticsRange = ({ reader, now, categories }: AnalyticsDependencie
       conditional: true,
       answers: ACTIVITY_ANSWERS,
       problems: queryProblems('ts_utc_end', 'is missing: give both ends or neither'),
-      handle: async ({ query: { camera_id, ...range } }) => {
+      handle: async ({ query: { camera_id, active_camera_ids, ...range } }) => {
         const period = periodOf(range, now(), windowSeconds);
-        return activityAnswer(period, await reader.activity(period, camera_id), categories);
+        return activityAnswer(period, await reader.activity(period, camera_id), {
+          always: categories,
+          withIds: active_camera_ids === 'true',
+        });
       },
     }),
   });

@@ -8,6 +8,7 @@ import {
   answeredCounts,
   answeredPeriod,
   cameraId,
+  countColumns,
   countMembers,
   EXAMPLE_COUNTS,
   periodMembers,
@@ -86,6 +87,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
               ],
             },
           },
+          csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
         },
       },
       problems: queryProblems('step', tooManySteps(44_640)),
@@ -93,14 +95,21 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
         const period = periodOf(range, now(), windowSeconds);
         const count = countSteps(period, step);
         if (count > MAX_STEPS) throw badRequest([{ field: 'step', detail: tooManySteps(count) }]);
-        const steps = await reader.series(period, step, camera_id);
+        const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
         return {
           status: 200,
           jsonBody: {
             ...answeredPeriod(period),
             step,
             ...(camera_id !== undefined && { camera_id }),
-            steps: steps.map((ofStep) => stepAnswer(ofStep, categories)),
+            steps,
+          },
+          csv: () => {
+            const { heads, rowOf } = countColumns(steps);
+            return [
+              ['ts_utc_start', 'ts_utc_end', 'active_cameras', ...heads],
+              ...steps.map((one) => rowOf([one.ts_utc_start, one.ts_utc_end, one.active_cameras], one)),
+            ];
           },
         };
       },

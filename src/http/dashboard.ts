@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { DashboardPage } from '../dashboard/page-file.ts';
-import { isKnown } from './route/conditional.ts';
+import { acceptsGzip, gzippedTag, isKnown } from './route/conditional.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const header = (id: string, description: string) => z.string().meta({ header: { id, description } });
@@ -67,9 +67,8 @@ export interface PageRequest {
 
 /** The answer with the page, compressed where the caller takes that, or with the news that the caller has it already. */
 export const pageAnswer = (page: DashboardPage, { acceptEncoding, ifNoneMatch }: PageRequest) => {
-  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(acceptEncoding ?? '');
-  // Another encoding is another representation: a strong tag tells them apart.
-  const tag = isZipped ? page.etag.replace(/"$/, '-gzip"') : page.etag;
+  const isZipped = acceptsGzip(acceptEncoding);
+  const tag = isZipped ? gzippedTag(page.etag) : page.etag;
   const headers = {
     'Content-Security-Policy': page.contentSecurityPolicy,
     'Cache-Control': 'no-cache' as const,

@@ -45,6 +45,7 @@ export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
         id: notificationId,
       }),
       query: NO_QUERY,
+      conditional: true,
       answers: {
         200: {
           description: 'The notification as it stands.',
@@ -73,6 +74,7 @@ export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
         param: { description: 'How many at most, 1 to 100; 20 if it is not given.', example: 20 },
       }),
     }),
+    conditional: true,
     answers: {
       200: {
         description: 'Each as it stands.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { MAX_EVENTS_BYTES } from '../../src/http/record-events.ts';
+import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { readSettings, settingSchemas } from '../../src/settings.ts';
 import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
 

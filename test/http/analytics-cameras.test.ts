@@ -33,6 +33,7 @@ const now = () => instantFrom(START + 5n);
 
 const camerasSchema = z.strictObject({
   date: z.string(),
+  days: z.number(),
   total_cameras: z.number(),
   cameras: z.array(z.strictObject({ camera_id: z.string(), ...COUNTS })),
 });
@@ -117,8 +118,42 @@ describe.each([1, 4])('the cameras of a day with %i shards', (shards) => {
     expect([total_cameras, listed]).toEqual([6, all.cameras.slice(0, 2)]);
   });
 
+  it('of several days are those of all of them, counted together', async () => {
+    const { date, days, total_cameras, cameras: listed } = await list('date=2026-11-22&days=3&order_by=smoke');
+    expect([date, days, total_cameras]).toEqual(['2026-11-22', 3, 7]);
+    const elsewhere = listed.find(({ camera_id }) => camera_id === 'elsewhere');
+    expect(elsewhere?.total_events).toBe(2);
+    const ofDay = await list('date=2026-11-21&order_by=smoke');
+    expect(listed.filter((camera) => camera !== elsewhere)).toEqual(ofDay.cameras);
+  });
+
+  it('are those of the days that the calendar has', async () => {
+    expect((await list('date=0001-01-02&days=31')).total_cameras).toBe(0);
+  });
+
+  it('are a table for whoever prefers one, with harmless cells', async () => {
+    await recorded;
+    const { cameras: listed } = await list('limit=2');
+    const { status, headers, body } = await ask(handler, '/api/analytics/cameras?limit=2', {
+      headers: { accept: 'text/csv, application/json;q=0.5' },
+    });
+    const [heads, ...rows] = z.string().parse(body).trimEnd().split('\r\n');
+
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+    expect(heads?.split(',').slice(0, 5)).toEqual([
+      'camera_id',
+      'total_events',
+      'reviewed_total_events',
+      'annotated_total_events',
+      'counts_per_category.fire',
+    ]);
+    expect(rows.map((row) => row.split(',').slice(0, 2))).toEqual(
+      listed.map(({ camera_id, total_events }) => [camera_id, String(total_events)]),
+    );
+  });
+
   it('of a day without events are none; of no date, those of today', async () => {
-    expect(await list('date=2020-02-20')).toEqual({ date: '2020-02-20', total_cameras: 0, cameras: [] });
+    expect(await list('date=2020-02-20')).toEqual({ date: '2020-02-20', days: 1, total_cameras: 0, cameras: [] });
     expect((await list('')).date).toBe('2026-11-21');
   });
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 
 import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
 import { analyticsDay } from '../../src/http/analytics-day.ts';
 import { analyticsRange } from '../../src/http/analytics-range.ts';
+import { analyticsSeries } from '../../src/http/analytics-series.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage } from '../analytics/oracle.ts';
 import { ask } from './asking.ts';
@@ -67,6 +69,38 @@ describe('the answer about a period', () => {
       annotated_total_events: 1,
       annotated_counts_per_category: { constructor: 0, fire: 3, fog: 1, smoke: 0, structure: 0 },
     });
+  });
+
+  it('leaves out the ids of the cameras where that is asked for, and nothing else', async () => {
+    await storage.process().record([frame('one', '2026-11-17T12:00:00Z'), frame('two', '2026-11-17T12:00:00Z')]);
+    const ends = 'ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z';
+    const [ofDay, ofRange] = ['/day?date=2026-11-17', `?${ends}`];
+    for (const [handler, query] of [
+      [day, ofDay],
+      [range, ofRange],
+    ] as const) {
+      const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
+      const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
+      expect(whole).toEqual({ ...z.record(z.string(), z.unknown()).parse(body), active_camera_ids: ['one', 'two'] });
+    }
+  });
+
+  it('step by step is a table for whoever prefers one', async () => {
+    await storage.process().record([frame('=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } })]);
+    const { body } = await ask(
+      analyticsSeries(dependencies, 7_200).handler,
+      '/api/analytics/series?ts_utc_start=2026-11-16T11:30:00Z&ts_utc_end=2026-11-16T12:59:59.999999Z&camera_id=%3Done',
+      { headers: { accept: 'text/csv' } },
+    );
+    const [heads, ...rows] = z.string().parse(body).split('\r\n');
+
+    expect(heads).toMatch(/^ts_utc_start,ts_utc_end,active_cameras,total_events,reviewed_total_events,/);
+    expect(heads).toContain(',counts_per_category.fire,counts_per_category.fog,');
+    expect(rows.map((row) => row.split(',').slice(0, 6))).toEqual([
+      ['2026-11-16T11:30:00+00:00', '2026-11-16T11:59:59.999999+00:00', '0', '0', '0', '0'],
+      ['2026-11-16T12:00:00+00:00', '2026-11-16T12:59:59.999999+00:00', '1', '1', '0', '0'],
+      [''],
+    ]);
   });
 
   it('of a camera has that camera alone, or none', async () => {

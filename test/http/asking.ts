@@ -1,3 +1,5 @@
+import { gunzipSync } from 'node:zlib';
+
 import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler, type LogHandler } from '@azure/functions';
 import { z } from 'zod';
 
@@ -5,6 +7,7 @@ import { z } from 'zod';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
+  /** Text where it is not JSON. */
   readonly body: unknown;
 }
 
@@ -35,8 +38,14 @@ export const ask = async (
   const logHandler: LogHandler = (_level, ...said) => said.forEach((line) => onLog(JSON.parse(String(line))));
   const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler }));
   const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = (response.headers.get('content-encoding') === 'gzip' ? gunzipSync(bytes) : bytes).toString('utf8');
+  const isJson = response.headers.get('content-type')?.includes('json') ?? true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : isJson ? JSON.parse(text) : text,
+  };
 };
 
 const problemSchema = z.object({

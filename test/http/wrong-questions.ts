@@ -78,6 +78,7 @@ export const WRONG_RANGES: readonly WrongQuery[] = [
   ['camera for camera_id', 'camera=ridge-04', ['camera']],
   ['camera_id in other letters', 'Camera_Id=ridge-04', ['Camera_Id']],
   ['camera_ids', 'camera_ids=a', ['camera_ids']],
+  ['ids that are neither wanted nor not', 'active_camera_ids=no', ['active_camera_ids']],
   ['a parameter of the other endpoint', 'date=2026-11-21', ['date']],
   ['an unknown parameter beside good ones', `${START}&${END}&limit=5`, ['limit']],
   ['an unknown parameter that is empty', 'limit=', ['limit']],
@@ -174,5 +175,6 @@ export const WRONG_CAMERA_LISTS: readonly WrongQuery[] = [
     (limit): WrongQuery => [`the limit ${limit}`, `limit=${limit}`, ['limit']],
   ),
   ['two limits', 'limit=1&limit=2', ['limit']],
+  ...['0', '-1', '32', '1.5', '07', 'all'].map((days): WrongQuery => [`${days} days`, `days=${days}`, ['days']]),
   ['everything wrong at once', 'date=x&order_by=%00&limit=0', ['date', 'order_by', 'limit']],
 ];

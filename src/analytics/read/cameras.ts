@@ -1,6 +1,7 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 
-import type { Day } from '../model/day.ts';
+import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { isInstant } from '../model/instant.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
 import { decodingRow } from '../rows/damaged-row.ts';
@@ -12,7 +13,7 @@ import { readStripes } from '../rows/stripe-reads.ts';
 import type { CounterTable } from '../rows/table.ts';
 import { PARALLEL_READS } from './reader.ts';
 
-/** What one camera did on a day. */
+/** What one camera did on a day, or on several. */
 export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: Tally;
@@ -20,7 +21,7 @@ export interface CameraActivity {
 
 const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
 
-/** Answers what each camera did on a day. */
+/** Answers what each camera did on days. */
 export class CamerasReader {
   readonly #table: CounterTable;
   readonly #shards: DayShards;
@@ -30,10 +31,29 @@ export class CamerasReader {
     this.#shards = shards;
   }
 
-  /** What each camera that sent events on a day did, in no order. @throws {StorageTrouble | DamagedRow} */
-  async ofDay(day: Day): Promise<readonly CameraActivity[]> {
-    const shards = (await this.#shards.find(day)) ?? 0;
+  /**
+   * What each camera that sent events on the days that end with one did, over all of them, in no order. However many days, no more than
+   * {@link PARALLEL_READS} are read at a time.
+   *
+   * @param days 1: that day alone
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async ofDays(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const read = pLimit(PARALLEL_READS);
+    // The calendar begins with the year 1.
+    const starts = Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day);
+    const ofEach = await Promise.all(starts.filter(isInstant).map(async (start) => this.#ofDay(dayOf(start), read)));
+    return Array.from(
+      Map.groupBy(ofEach.flat(), ({ cameraId }) => cameraId),
+      ([cameraId, activities]) => ({
+        cameraId,
+        tally: sumOf(activities.map(({ tally }) => tally)),
+      }),
+    );
+  }
+
+  async #ofDay(day: Day, read: LimitFunction): Promise<readonly CameraActivity[]> {
+    const shards = (await read(async () => this.#shards.find(day))) ?? 0;
     const ofShards = await Promise.all(
       Array.from({ length: shards }, async (_, shard) => read(async () => this.#ofShard(shardPartition(day, shard)))),
     );

@@ -1,16 +1,14 @@
-// oxlint-disable-next-line import/no-unassigned-import -- it has to run before uPlot loads
-import './valid-language.ts';
-
 import { render } from 'preact';
 
+import { keepClock, keptClock, SessionKey } from './asking/kept.ts';
 import { Rounds } from './asking/rounds.ts';
-import { SessionKey } from './asking/session-key.ts';
+import { attentionOf } from './model/alerts.ts';
 import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
 import { apiBase } from './model/questions.ts';
+import { spanTitle } from './model/spans.ts';
 import { readView, type View, viewSearch, withoutKey } from './model/view.ts';
 import type { Actions } from './parts/actions.ts';
 import { Page } from './parts/page.tsx';
-import { viewTitle } from './parts/view-title.ts';
 
 /*
  * The page: address and answers become a state, the state becomes what is shown, what a person does becomes an event, and an event
@@ -20,16 +18,29 @@ import { viewTitle } from './parts/view-title.ts';
 const root = document.querySelector('#page');
 if (root === null) throw new TypeError('the document has no #page');
 
+const replaceSearch = (search: string): void => history.replaceState(null, '', `${location.pathname}${search}`);
+
 const search = withoutKey(location.search);
-if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}`);
+if (search !== location.search) replaceSearch(search);
+const asked = readView(search);
+// An address that names no clock is shown as this browser shows times; from then on the address says so.
+const isClockGiven = new URLSearchParams(search).has('tz');
+const firstView: View = { ...asked.view, clock: isClockGiven ? asked.view.clock : keptClock() };
+if (firstView.clock !== asked.view.clock) replaceSearch(`${search}${search === '' ? '?' : '&'}tz=${firstView.clock}`);
+keepClock(firstView.clock);
 
 const key = new SessionKey();
-const atFirst = readView(search);
-let state = firstState(atFirst.view, atFirst.problems, key.get() !== undefined);
+let state = firstState(firstView, asked.problems, key.get() !== undefined);
 
 const draw = (): void => {
   const now = Date.now();
-  document.title = `${state.view.cameraId === undefined ? '' : `${state.view.cameraId} · `}${viewTitle(state.view, now)} · Camera activity`;
+  const { view, times } = state;
+  const attention = attentionOf(state.panels.notifications.answer, now).length;
+  const parts = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'].filter(
+    (part) => part !== undefined,
+  );
+  const title = `${attention === 0 ? '' : `(${attention}) `}${parts.join(' · ')}`;
+  if (document.title !== title) document.title = title;
   render(<Page state={state} now={now} actions={actions} />, root);
 };
 
@@ -42,6 +53,7 @@ const happened = (event: PageEvent): void => {
 const rounds = new Rounds({ base: apiBase(location.pathname), key: () => key.get() }, { state: () => state, happened });
 
 const turnTo = (view: View, addressProblems: readonly string[]): void => {
+  keepClock(view.clock);
   happened({ kind: 'view changed', view, addressProblems });
   if (state.refresh.phase !== 'locked') rounds.start();
 };
@@ -66,14 +78,11 @@ const actions: Actions = {
     rounds.forget();
     happened({ kind: 'key forgotten' });
   },
-  showMoreCameras: () => {
-    happened({ kind: 'more cameras wanted' });
+  want: (wants) => {
+    happened({ kind: 'wanted', wants });
     rounds.start();
   },
-  openNotification: (id) => {
-    happened({ kind: 'notification opened', id });
-    rounds.start();
-  },
+  stopNotification: (id) => void rounds.stopNotification(id),
 };
 
 window.addEventListener('popstate', () => {

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   createDocument,
   type ZodOpenApiOperationObject,
@@ -103,10 +104,22 @@ const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiRespons
   };
 };
 
-const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
+const describeAnswer = ({
+  description,
+  headers,
+  schema,
+  mediaType = 'application/json',
+  csv,
+  examples = {},
+}: Answer) => ({
   description,
   ...(headers && { headers }),
-  ...(schema && { content: { [mediaType]: describeContent({ schema, examples }) } }),
+  ...(schema && {
+    content: {
+      [mediaType]: describeContent({ schema, examples }),
+      ...(csv !== undefined && { 'text/csv': describeContent({ schema: z.string(), examples: { table: csv } }) }),
+    },
+  }),
 });
 
 const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =>

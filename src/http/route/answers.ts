@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import type { CsvRows } from '../../csv.ts';
 import type { ProblemInit, ProblemStatus } from '../problem.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface Answer {
   readonly headers?: z.ZodObject;
   readonly schema?: z.ZodType;
   readonly mediaType?: string;
+  /** An example of the table that a caller gets who prefers `text/csv`; undefined: there is no such table. */
+  readonly csv?: string;
   /** Examples of the body, by name. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
@@ -21,7 +24,9 @@ export type Answers = Readonly<Record<number, Answer>>;
 
 /** What a handler may give, by its operation's answers: a declared status, with the body and the headers declared for it. */
 export type Given<Of extends Answers> = {
-  [Status in keyof Of]: { readonly status: Status } & GivenBody<Of[Status]> & GivenHeaders<Of[Status]>;
+  [Status in keyof Of]: { readonly status: Status } & GivenBody<Of[Status]> &
+    GivenHeaders<Of[Status]> &
+    (Of[Status] extends { csv: string } ? { readonly csv: () => CsvRows } : unknown);
 }[keyof Of];
 
 type GivenBody<Of> = Of extends { mediaType: string }

@@ -1,12 +1,13 @@
 import type { HttpHandler, HttpMethod, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 import type * as z from 'zod';
 
+import type { CsvRows } from '../../csv.ts';
 import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import type { Answers, Given, ProblemAnswers } from './answers.ts';
 import { readJson, type RequestBody } from './body.ts';
-import { conditionalHeaders, entityTag, isKnown } from './conditional.ts';
+import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
 /** The methods that operations are declared for. `HEAD` follows from `GET`. */
@@ -31,6 +32,8 @@ export interface Reply {
   /** The body as text or bytes; its media type is the declared one. */
   readonly body?: string | Uint8Array;
   readonly jsonBody?: unknown;
+  /** Of a conditional answer: the same as a table, for a caller who prefers that. */
+  readonly csv?: () => CsvRows;
 }
 
 /** One operation: a method on a path. */
@@ -175,7 +178,7 @@ const respond = async (
     log,
   });
   if (conditional === true && reply.status === 200) {
-    return conditionalAnswer(reply.jsonBody, request.headers.get('if-none-match'));
+    return conditionalAnswer(reply, request);
   }
   const mediaType = answers[reply.status]?.mediaType;
   return {
@@ -187,11 +190,4 @@ const respond = async (
       ),
     },
   };
-};
-
-const conditionalAnswer = (json: unknown, ifNoneMatch: string | null): HttpResponseInit => {
-  const body = JSON.stringify(json);
-  const tag = entityTag(body);
-  if (isKnown(ifNoneMatch, tag)) return { status: 304, headers: conditionalHeaders(tag) };
-  return { status: 200, headers: { 'content-type': 'application/json', ...conditionalHeaders(tag) }, body };
 };

@@ -33,7 +33,7 @@ describe('the cameras of a day', () => {
     const storage = new CountingStorage();
     await storage.process(shards).record(messages);
     const table = new NamingTable(() => storage.client());
-    const cameras = await new CamerasReader(table, new DayShards(table, 1)).ofDay(DATE);
+    const cameras = await new CamerasReader(table, new DayShards(table, 1)).ofDays(DATE, 1);
 
     expect(cameras.map(({ cameraId, tally }) => `${cameraId}: ${tally.events}`).toSorted()).toEqual(
       ['6', '6', '6', '6', '6', '5', '5'].map((events, index) => `ridge-${index}: ${events}`),
@@ -48,6 +48,6 @@ describe('the cameras of a day', () => {
     await storage.process().record(messages);
     await damage(storage, `${DATE}_00`, 'camera|ridge-3', { day: 5 });
 
-    expect(await damagedRowOf(storage.process().cameras.ofDay(DATE))).toEqual([`${DATE}_00`, 'camera|ridge-3']);
+    expect(await damagedRowOf(storage.process().cameras.ofDays(DATE, 1))).toEqual([`${DATE}_00`, 'camera|ridge-3']);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
-import { activitySchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
+import { activitySchema } from '../../../src/dashboard/browser/model/answers.ts';
 import { grouped, openPage, type Reader } from './reader.ts';
 import { openWithKey, setBrowserStage } from './stage.ts';
 import { startTarget, TODAY, YESTERDAY } from './target.ts';
@@ -22,18 +22,18 @@ const shown = (): Promise<string> => reader.page.locator('#shown').innerText();
 
 describe('the address', () => {
   it('says what is shown, and shows it to whoever opens it', async () => {
-    await open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
+    await open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
     const { page } = reader;
 
     expect(await page.getByLabel('Day (UTC)').inputValue()).toBe(YESTERDAY);
     expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe('bear-creek');
-    expect(await page.getByLabel('Order by').inputValue()).toBe('smoke');
+    expect(await page.locator('th[aria-sort]').innerText()).toMatch(/^smoke/);
     expect(await reader.figure('active_cameras').innerText()).toBe('1');
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke`);
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
   });
 
   it('leads back and forward through what was shown', async () => {
-    await open('');
+    await open('?tz=utc');
     const { page } = reader;
     const today = await reader.figure('total_events').innerText();
     await page.getByRole('link', { name: 'Earlier day' }).click();
@@ -41,17 +41,17 @@ describe('the address', () => {
     const yesterday = grouped(total_events);
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
     await page.getByRole('button', { name: 'Show all' }).click();
-    await page.getByRole('link', { name: 'hawk-hill' }).first().click();
+    await page.locator('.cameras').getByRole('link', { name: 'hawk-hill' }).click();
     await expect.poll(() => reader.figure('active_cameras').innerText()).toBe('1');
     const alone = await reader.figure('total_events').innerText();
 
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=hawk-hill`);
+    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=hawk-hill&tz=utc`);
     await page.goBack();
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
-    expect(search()).toBe(`?date=${YESTERDAY}`);
+    expect(search()).toBe(`?date=${YESTERDAY}&tz=utc`);
     await page.goBack();
     await expect.poll(() => reader.figure('total_events').innerText()).toBe(today);
-    expect(search()).toBe('');
+    expect(search()).toBe('?tz=utc');
     expect(await shown()).toMatch(/^Today, /);
     await page.goForward();
     await page.goForward();
@@ -66,13 +66,20 @@ describe('the address', () => {
     expect(address).toBe(`/api/dashboard?date=${YESTERDAY}&camera_id=hawk-hill`);
   });
 
-  it('that asks for a day that does not exist is told, and today is shown', async () => {
-    await open('?date=2026-02-30');
+  it('that is wrong is told, everything once, and today is shown', async () => {
+    await open('?date=2026-02-30&camera=a&last=2h');
 
-    expect(await reader.page.getByRole('alert').allInnerTexts()).toEqual([
-      'date must be a day that exists, such as 2026-11-21. Today is shown.',
+    const [told = '', ...others] = (await reader.page.getByRole('alert').allInnerTexts()).filter((text) => text !== '');
+    expect([told.split(/\n+/), others]).toEqual([
+      [
+        'camera is no parameter of this page.',
+        'date must be a day that exists, such as 2026-11-21.',
+        'last must be 1h, 6h, 24h.',
+        'Today is shown.',
+      ],
+      [],
     ]);
-    expect(await reader.page.getByLabel('Day (UTC)').inputValue()).toBe(TODAY);
+    expect(await reader.page.getByLabel('Day (local)').inputValue()).toBe(TODAY);
   });
 
   it('never keeps a key', async () => {
@@ -86,18 +93,17 @@ describe('the address', () => {
 });
 
 describe('a range that the service does not take', () => {
-  it('is shown with the service’s own reason', async () => {
+  it('is shown with the service’s own reason, once', async () => {
     reader = await openPage(stage.browser, {
       url: stage.target.url,
       key: stage.target.key,
       search: '?ts_utc_start=2020-01-01T00:00:00Z&ts_utc_end=2026-01-01T00:00:00Z',
       expectedErrors: /40[01] \(/,
     });
-    await reader.page
-      .getByText(/did not accept this question \(400\)\. .*366/)
-      .first()
-      .waitFor();
+    await reader.page.getByText(/did not accept this question \(400\)\. .*366/).waitFor();
+    await reader.settled();
 
+    expect(await reader.page.getByText(/366/).count()).toBe(1);
     expect(await reader.figure('total_events').innerText()).toBe('–');
   });
 });

@@ -26,7 +26,7 @@ describe('ids that are markup, very long, or written from right to left', () => 
       const { page } = reader;
       await page.goto(`${stage.target.url}/api/dashboard`);
       await page
-        .getByRole('table', { name: /^Busiest/ })
+        .getByRole('table', { name: /^Cameras/ })
         .locator('bdi')
         .getByText(id, { exact: true })
         .click();

@@ -13,6 +13,8 @@ describe('the key', () => {
     await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
 
     expect(await page.evaluate('document.activeElement.id')).toBe('key');
+    // For password managers.
+    expect(await page.getByLabel('Function key').getAttribute('autocomplete')).toBe('current-password');
     expect(await page.getByRole('navigation').count()).toBe(0);
     expect(await reader.figure('total_events').count()).toBe(0);
     await reader.leave();
@@ -37,6 +39,7 @@ describe('the key', () => {
     await reader.settled();
 
     expect(await page.getByLabel('Function key').count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('shown');
     await reader.leave();
   });
 

@@ -37,7 +37,7 @@ describe('npm run screenshot', () => {
     const args = ['--url', service.url, '--date', YESTERDAY, '--out', out, '--theme', 'dark', '--width', '900'];
     const { stdout } = await screenshot(...args, '--height', '700');
 
-    expect(stdout).toBe(`${service.url}/api/dashboard?date=${YESTERDAY}\n${out}\n`);
+    expect(stdout).toBe(`${service.url}/api/dashboard?date=${YESTERDAY}&tz=utc\n${out}\n`);
     expect(sizeOf(await readFile(out))).toEqual([900, 700]);
   });
 

@@ -1,13 +1,30 @@
 /** Linear red, green, blue, 0 to 1. */
 type Linear = readonly [number, number, number];
 
-/** `#rrggbb` → linear light. */
+/** `#rrggbb` or `oklch(l c h)` → linear light; what a screen cannot show is clipped. */
 const linear = (colour: string): Linear => {
+  const [, lightness, chroma, hue] = /^oklch\((\S+) (\S+) (\S+)\)$/.exec(colour) ?? [];
+  if (lightness !== undefined) return fromOklch(Number(lightness), Number(chroma), (Number(hue) * Math.PI) / 180);
   const channel = (from: number): number => {
     const value = Number.parseInt(colour.slice(from, from + 2), 16) / 255;
     return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   };
   return [channel(1), channel(3), channel(5)];
+};
+
+const clipped = (value: number): number => Math.min(Math.max(value, 0), 1);
+
+/** Ottosson's OKLab, 2020. */
+const fromOklch = (lightness: number, chroma: number, hue: number): Linear => {
+  const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    clipped(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+    clipped(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+    clipped(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
+  ];
 };
 
 /** How the three dichromacies see: matrices of Machado, Oliveira and Fernandes (2009), severity 1. */

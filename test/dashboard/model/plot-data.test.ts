@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Series, SeriesStepCounts } from '../../../src/dashboard/browser/model/answers.ts';
-import { barLayout } from '../../../src/dashboard/browser/model/bar-layout.ts';
-import { categoryColours, SHARED_COLOUR } from '../../../src/dashboard/browser/model/category-colours.ts';
-import { CATEGORY_MAPS, countOf, orderedCategories } from '../../../src/dashboard/browser/model/category-rows.ts';
-import { drawnSteps, peakOf, plotData } from '../../../src/dashboard/browser/model/plot-data.ts';
+import { CATEGORY_MAPS, orderedCategories } from '../../../src/dashboard/browser/model/categories.ts';
+import { countMarks, drawnSteps, peakOf, plotData, timeMarks } from '../../../src/dashboard/browser/model/plot-data.ts';
+import { Times } from '../../../src/dashboard/browser/model/times.ts';
 
 const START = Date.parse('2026-11-21T00:00:00Z');
 
@@ -40,13 +39,14 @@ const seriesOf: fc.Arbitrary<Series> = categories.chain((names) => {
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 describe('a plot', () => {
-  it('shows every count of the series, in at most eight lines', () => {
+  it('draws every count of the series, in at most eight colours, and has every category in its table', () => {
     fc.assert(
       fc.property(seriesOf, fc.constantFrom(...CATEGORY_MAPS), (series, fact) => {
-        const { lines, starts } = plotData(series, fact);
+        const { drawn: lines, columns, starts } = plotData(series, fact);
 
         expect(lines.length).toBeLessThanOrEqual(8);
-        expect(starts).toEqual(series.steps.map((_, index) => START / 1_000 + index * 3_600));
+        expect(starts).toEqual(series.steps.map((_, index) => START + index * 3_600_000));
+        expect(columns.map(({ label }) => label)).toEqual(orderedCategories(series.steps));
         series.steps.forEach((step, index) => {
           expect(sum(lines.map(({ values }) => values[index] ?? Number.NaN))).toBe(sum(Object.values(step[fact])));
         });
@@ -54,38 +54,58 @@ describe('a plot', () => {
     );
   });
 
-  it('gives a category the same colour for every fact, and no colour twice', () => {
+  it('draws the same categories for every fact', () => {
     fc.assert(
       fc.property(seriesOf, (series) => {
         const [detections, reviews, annotations] = CATEGORY_MAPS.map((fact) =>
-          plotData(series, fact).lines.map(({ label, colour }) => [label, colour]),
+          plotData(series, fact).drawn.map(({ label, colour }) => [label, colour]),
         );
 
         expect(reviews).toEqual(detections);
         expect(annotations).toEqual(detections);
-        expect(new Set(detections?.map(([, colour]) => colour)).size).toBe(detections?.length);
       }),
     );
   });
 
-  it('has one line of frames', () => {
+  it('has one line of frames, and one of cameras', () => {
     fc.assert(
       fc.property(seriesOf, (series) => {
-        expect(plotData(series, 'total_events').lines.map(({ values }) => values)).toEqual([
-          series.steps.map((step) => step.total_events),
-        ]);
+        for (const fact of ['total_events', 'active_cameras'] as const) {
+          expect(plotData(series, fact).drawn.map(({ values }) => values)).toEqual([
+            series.steps.map((step) => step[fact]),
+          ]);
+        }
       }),
     );
   });
 
-  it('finds its highest count', () => {
+  it('finds its highest bar, and has marks up to it', () => {
     fc.assert(
       fc.property(seriesOf, (series) => {
-        const data = plotData(series, 'counts_per_category');
-        const most = Math.max(0, ...data.lines.flatMap(({ values }) => values));
+        const { drawn } = plotData(series, 'counts_per_category');
+        const most = Math.max(0, ...series.steps.map((step) => sum(Object.values(step.counts_per_category))));
+        const marks = countMarks(most);
 
-        expect(peakOf(data)?.count ?? 0).toBe(most);
+        expect(peakOf(drawn)?.count ?? 0).toBe(most);
+        expect(marks.at(-1)).toBeGreaterThanOrEqual(most);
+        expect(marks.at(-2)).toBeLessThan(Math.max(most, 4));
+        expect(marks.length).toBeLessThanOrEqual(6);
+        expect(marks.every(Number.isInteger)).toBe(true);
       }),
+    );
+  });
+
+  it.each([
+    ['hour', 24, ['21 Nov', '04:00', '08:00', '12:00', '16:00', '20:00']],
+    ['minute', 60, ['21 Nov', '00:10', '00:20', '00:30', '00:40', '00:50']],
+    ['hour', 168, ['21 Nov', '22 Nov', '23 Nov', '24 Nov', '25 Nov', '26 Nov', '27 Nov']],
+  ] as const)('by %s, with %i steps, has round times of the reader’s clock beneath it', (step, count, marks) => {
+    const midnight = Date.parse('2026-11-21T08:00:00Z');
+    const length = { minute: 60_000, hour: 3_600_000 }[step];
+    const starts = Array.from({ length: count }, (_, index) => midnight + index * length);
+
+    expect(timeMarks({ starts, step }, new Times('local', 'America/Los_Angeles')).map(({ text }) => text)).toEqual(
+      marks,
     );
   });
 
@@ -94,7 +114,7 @@ describe('a plot', () => {
     if (step === undefined) throw new Error('no step');
     const series: Series = { step: 'hour', steps: [{ ...step, ts_utc_start: '2026-11-21T08:17:00+00:00' }] };
 
-    expect(plotData(series, 'total_events').starts).toEqual([Date.parse('2026-11-21T08:00:00Z') / 1_000]);
+    expect(plotData(series, 'total_events').starts).toEqual([Date.parse('2026-11-21T08:00:00Z')]);
   });
 
   it('draws nothing for hours that have not begun, unless they have counts', () => {
@@ -121,50 +141,4 @@ describe('a plot', () => {
     expect(drawnSteps(plotData(hours([3, 0, 1, 0]), 'total_events'), now)).toBe(3);
     expect(drawnSteps(plotData(hours([3, 0]), 'total_events'), START + 9 * 3_600_000)).toBe(2);
   });
-});
-
-describe('categories', () => {
-  it('are fire, smoke, structure, then the others by name', () => {
-    const counts = { reviewed_counts_per_category: {}, annotated_counts_per_category: { bear: 1 } };
-
-    expect(
-      orderedCategories([{ ...counts, counts_per_category: { zebra: 1, structure: 0, smoke: 1, fire: 0 } }]),
-    ).toEqual(['fire', 'smoke', 'structure', 'bear', 'zebra']);
-  });
-
-  it('are counted 0 where they are not there, whatever they are called', () => {
-    expect(countOf({ fire: 3 }, 'fire')).toBe(3);
-    expect(countOf({}, 'constructor')).toBe(0);
-  });
-
-  it('keep a colour alone where they are frequent; the rarest share one', () => {
-    const counts_per_category = {
-      fire: 0,
-      ...Object.fromEntries('abcdefgh'.split('').map((name, index) => [name, index])),
-    };
-    const colours = categoryColours([
-      { counts_per_category, reviewed_counts_per_category: {}, annotated_counts_per_category: {} },
-    ]);
-
-    expect(colours.get('fire')).toBe(0);
-    expect([...colours].filter(([, colour]) => colour === SHARED_COLOUR).map(([name]) => name)).toEqual([
-      'a',
-      'b',
-      'c',
-      'd',
-    ]);
-  });
-});
-
-it('lays the bars of a step side by side inside the step', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 }), fc.constantFrom(60, 3_600, 86_400), (lines, step) => {
-      const bars = Array.from({ length: lines }, (_, line) => barLayout(line, lines, step));
-
-      expect(bars[0]?.offset).toBeGreaterThan(0);
-      const ends = bars.map(({ offset, width }) => offset + width);
-      bars.slice(1).forEach(({ offset }, index) => expect(offset).toBeCloseTo(ends[index] ?? Number.NaN, 6));
-      expect(ends.at(-1)).toBeLessThan(step);
-    }),
-  );
 });

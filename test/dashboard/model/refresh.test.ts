@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 
 import {
   afterRound,
-  answeredAtOf,
   isPhoneOff,
   PACE,
   type Refresh,
@@ -31,7 +30,7 @@ describe('refreshing', () => {
   it('is often for what can grow, rare for what is past', () => {
     expect(afterRound(AT_FIRST, { kind: 'answered' }, when)).toEqual({
       phase: 'current',
-      answeredAt: NOW,
+      last: { at: NOW, lateFrom: NOW + 3 * PACE.live },
       nextAt: NOW + PACE.live,
     });
     expect(afterRound(AT_FIRST, { kind: 'answered' }, { ...when, live: false })).toMatchObject({
@@ -48,7 +47,7 @@ describe('refreshing', () => {
           refresh = afterRound(refresh, each, { ...when, now: NOW + index });
           if (each.kind === 'answered') answeredAt = NOW + index;
 
-          expect(answeredAtOf(refresh)).toBe(answeredAt);
+          expect(refresh.last?.at).toBe(answeredAt);
         });
       }),
     );
@@ -88,11 +87,20 @@ describe('refreshing', () => {
     ).toMatchObject({ nextAt: NOW + 30_000 });
   });
 
+  it('does not wait longer because somebody asked in between', () => {
+    const waiting = [1, 2, 3, 4].reduce<Refresh>((before) => afterRound(before, UNREACHABLE, when), AT_FIRST);
+    const asked = afterRound(waiting, UNREACHABLE, { ...when, now: NOW + 3_000, byHand: true });
+
+    expect(waiting).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
+    expect(asked).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
+    expect(afterRound(asked, UNREACHABLE, { ...when, now: NOW + 16_000 })).toMatchObject({ failures: 5 });
+  });
+
   it('asks nothing while it has no key, and knows whether one was refused', () => {
     expect(afterRound(AT_FIRST, { kind: 'unauthorized', keySent: false }, when)).toEqual({
       phase: 'locked',
       refused: false,
-      answeredAt: undefined,
+      last: undefined,
     });
     expect(afterRound(AT_FIRST, { kind: 'unauthorized', keySent: true }, when)).toMatchObject({ refused: true });
   });

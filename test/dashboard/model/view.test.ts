@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addressTime,
   FIRST_VIEW,
+  LIVE_HOURS,
   readView,
   type Span,
   viewSearch,
@@ -16,7 +17,7 @@ const date = fc
 
 const span: fc.Arbitrary<Span> = fc.oneof(
   fc.constant<Span>({ kind: 'today' }),
-  fc.constant<Span>({ kind: 'window' }),
+  fc.constantFrom<Span>(...LIVE_HOURS.map((hours) => ({ kind: 'last' as const, hours }))),
   date.map((each): Span => ({ kind: 'day', date: each.slice(0, 10) })),
   fc
     .tuple(date, date)
@@ -24,15 +25,23 @@ const span: fc.Arbitrary<Span> = fc.oneof(
 );
 
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 128 });
+const option = fc.option(text, { nil: undefined });
 
 describe('the address of a view', () => {
   it('is read as the same view, whatever the camera is called', () => {
     fc.assert(
-      fc.property(span, fc.option(text, { nil: undefined }), text, (each, cameraId, orderBy) => {
-        const view = { span: each, cameraId, orderBy };
+      fc.property(
+        span,
+        option,
+        text,
+        option,
+        fc.constantFrom('local', 'utc'),
+        (each, cameraId, orderBy, notification, clock) => {
+          const view = { span: each, cameraId, orderBy, notification, clock };
 
-        expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
-      }),
+          expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
+        },
+      ),
     );
   });
 
@@ -58,12 +67,32 @@ describe('the address of a view', () => {
     ['?date=21.11.2026', /day that exists/],
     ['?ts_utc_start=2026-11-21T00:00:00Z', /both ts_utc_start and ts_utc_end/],
     ['?ts_utc_start=yesterday&ts_utc_end=today', /must be times/],
+    ['?last=2h', /1h, 6h, 24h/],
   ])('tells that %s is wrong, and shows today', (search, problem) => {
     const { view, problems } = readView(search);
 
     expect(view).toEqual(FIRST_VIEW);
-    expect(problems).toEqual([expect.stringMatching(problem)]);
-    expect(problems[0]).toMatch(/Today is shown/);
+    expect(problems).toEqual([expect.stringMatching(problem), 'Today is shown.']);
+  });
+
+  it('tells everything that is wrong, once each', () => {
+    const { view, problems } = readView(
+      '?date=x&last=9h&camera=a&camera=b&tz=mars&order_by=&camera_id=one&camera_id=two',
+    );
+
+    expect(view).toEqual({ ...FIRST_VIEW, cameraId: 'one' });
+    expect(problems).toEqual([
+      'camera is no parameter of this page.',
+      'camera_id is given more than once: the first one counts.',
+      'date must be a day that exists, such as 2026-11-21.',
+      'last must be 1h, 6h, 24h.',
+      'Today is shown.',
+      'tz must be utc or local: times are local.',
+      'order_by is empty: the cameras are ordered by fire.',
+    ]);
+    expect(readView('?date=2026-11-21&last=1h').problems).toEqual([
+      'The address names more than one time: the day is shown.',
+    ]);
   });
 
   it('tells that an empty camera means all cameras', () => {

@@ -148,14 +148,16 @@ export class StandIn {
   async #answer(request: IncomingMessage, url: URL): Promise<Answer> {
     const { pathname, searchParams: query } = url;
     if (pathname === '/api/events' && request.method === 'POST') return this.#recordBody(request);
-    if (pathname.startsWith('/api/notifications')) return this.#answerNotifications(pathname, query);
+    if (pathname.startsWith('/api/notifications')) {
+      return this.#answerNotifications(pathname, query, request.method);
+    }
     if (this.broken !== undefined) return this.broken;
     switch (pathname) {
       case '/api/analytics':
-        return this.#activity(...this.#ends(query), query.get('camera_id'));
+        return this.#activity(this.#ends(query), query);
       case '/api/analytics/day': {
         const date = query.get('date') ?? new Date().toISOString().slice(0, 10);
-        return this.#activity(`${date}T00:00:00Z`, `${date}T23:59:59.999999Z`, query.get('camera_id'));
+        return this.#activity([`${date}T00:00:00Z`, `${date}T23:59:59.999999Z`], query);
       }
       case '/api/analytics/series':
         return this.#series(query);
@@ -190,11 +192,11 @@ export class StandIn {
     );
   }
 
-  #activity(start: string, end: string, camera: string | null): Answer {
+  #activity([start, end]: readonly [string, string], query: URLSearchParams): Answer {
     if (Date.parse(end) - Date.parse(start) > 366 * STEPS.day) {
       return problem(400, 'The range is longer than 366 days.');
     }
-    const frames = this.#between(start, end, camera);
+    const frames = this.#between(start, end, query.get('camera_id'));
     const ids = camerasOf(frames);
     return {
       status: 200,
@@ -202,7 +204,7 @@ export class StandIn {
         ts_utc_start: answered(start),
         ts_utc_end: answered(end),
         active_cameras: ids.length,
-        active_camera_ids: ids,
+        ...(query.get('active_camera_ids') !== 'false' && { active_camera_ids: ids }),
         ...countsOf(frames),
       },
     };
@@ -235,8 +237,10 @@ export class StandIn {
     const date = query.get('date') ?? new Date().toISOString().slice(0, 10);
     const order = query.get('order_by') ?? 'total_events';
     const limit = Number(query.get('limit') ?? 50);
+    const days = Number(query.get('days') ?? 1);
+    const first = new Date(Date.parse(date) - (days - 1) * STEPS.day).toISOString().slice(0, 10);
     const byCamera = Map.groupBy(
-      this.#between(`${date}T00:00:00Z`, `${date}T23:59:59.999Z`, null),
+      this.#between(`${first}T00:00:00Z`, `${date}T23:59:59.999Z`, null),
       ({ camera_id: id }) => id,
     );
     const cameras = Array.from(byCamera, ([id, frames]) => Object.assign(countsOf(frames), { camera_id: id }));
@@ -247,16 +251,33 @@ export class StandIn {
       return camera.counts_per_category[order] ?? 0;
     };
     cameras.sort((a, b) => rank(b) - rank(a) || (a.camera_id < b.camera_id ? -1 : 1));
-    return { status: 200, json: { date, total_cameras: cameras.length, cameras: cameras.slice(0, limit) } };
+    return { status: 200, json: { date, days, total_cameras: cameras.length, cameras: cameras.slice(0, limit) } };
   }
 
-  #answerNotifications(pathname: string, query: URLSearchParams): Answer {
+  #answerNotifications(pathname: string, query: URLSearchParams, method: string | undefined): Answer {
     if (!this.phone) return problem(503, 'The phone is off (PHONE=off).');
     if (pathname === '/api/notifications') {
       return { status: 200, json: { notifications: this.notifications.slice(0, Number(query.get('limit') ?? 20)) } };
     }
-    const id = decodeURIComponent(pathname.slice('/api/notifications/'.length));
+    const [asked = '', action] = pathname.slice('/api/notifications/'.length).split('/');
+    const id = decodeURIComponent(asked);
+    if (action === 'stop' && method === 'POST') this.#stop(id);
     const found = this.notifications.find((notification) => notification.notification_id === id);
     return found === undefined ? problem(404, 'No such notification.') : { status: 200, json: found };
+  }
+
+  /** Who waits or rings is stopped; who is being spoken to hears it to the end. */
+  #stop(id: string): void {
+    this.notifications = this.notifications.map((each) =>
+      each.notification_id !== id || each.status !== 'in_progress'
+        ? each
+        : {
+            ...each,
+            status: 'stopped',
+            recipients: each.recipients.map(({ next_attempt_at: _next, ...recipient }) =>
+              ['waiting', 'ringing'].includes(recipient.status) ? { ...recipient, status: 'stopped' } : recipient,
+            ),
+          },
+    );
   }
 }

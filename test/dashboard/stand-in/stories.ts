@@ -3,6 +3,40 @@ import type { Notification } from '../../../src/dashboard/browser/model/answers.
 const at = (secondsAgo: number): string =>
   new Date(Date.now() - secondsAgo * 1_000).toISOString().replace(/\.\d+Z$/, '+00:00');
 
+/** A story of three waves: the first did not answer, the second confirmed, the third was stopped. */
+export const waveStory = (): Notification => ({
+  notification_id: 'n-4-waves',
+  alert_type: 'ReportOfFire',
+  reference: 'ridge-04 https://example.org/camera/ridge-04',
+  created_at: at(600),
+  status: 'completed',
+  recipients: [
+    {
+      recipient: '+1206•••••10',
+      wave: 1,
+      status: 'not_reached',
+      attempts: [
+        {
+          call_connection_id: 'call-41',
+          placed_at: at(598),
+          ended_at: at(538),
+          outcome: 'no_answer',
+          code: 480,
+          sub_code: 0,
+        },
+        { call_connection_id: 'call-42', placed_at: at(478), ended_at: at(440), outcome: 'unconfirmed' },
+      ],
+    },
+    {
+      recipient: '+1206•••••11',
+      wave: 2,
+      status: 'confirmed',
+      attempts: [{ call_connection_id: 'call-43', placed_at: at(478), ended_at: at(430), outcome: 'confirmed' }],
+    },
+    { recipient: '+1206•••••12', wave: 3, status: 'stopped', attempts: [] },
+  ],
+});
+
 /** One notification of each kind: completed, in progress, and one that would do harm if its texts were markup. */
 export const believableStories = (): readonly Notification[] => [
   {

@@ -7,6 +7,8 @@ import { operation, route } from '../../../src/http/route/route.ts';
 import { ask } from '../asking.ts';
 
 let count = 1;
+let filler: string | undefined;
+const countSchema = z.strictObject({ count: z.number(), filler: z.string().optional() });
 
 const { handler } = route({
   name: 'Counted',
@@ -18,10 +20,10 @@ const { handler } = route({
     summary: 'A count',
     query: 'any',
     conditional: true,
-    answers: { 200: { description: 'The count.', schema: z.strictObject({ count: z.number() }) } },
+    answers: { 200: { description: 'The count.', schema: countSchema, csv: 'count\r\n1\r\n' } },
     handle: () => {
       if (count < 0) throw new Problem(503, { detail: 'Not now.' });
-      return { status: 200, jsonBody: { count } };
+      return { status: 200, jsonBody: { count, filler }, csv: () => [['count'], [count]] };
     },
   }),
 });
@@ -78,4 +80,41 @@ describe('If-None-Match', () => {
       expect(isKnown(value, '"a"')).toBe(false);
     },
   );
+});
+
+const accepting = async (headers: Readonly<Record<string, string>>) => ask(handler, '/api/counted', { headers });
+
+describe('the form of an answer', () => {
+  it.each([
+    ['text/csv', true],
+    ['text/csv, */*;q=0.5', true],
+    ['application/json;q=0.9, text/csv', true],
+    ['text/csv, application/json', true],
+    ['application/json, text/csv', false],
+    ['text/csv;q=0', false],
+    ['text/html, */*', false],
+    ['*/*', false],
+  ])('for %s is CSV: %s', async (accept, isCsv) => {
+    count = 1;
+    const { headers, body } = await accepting({ accept });
+    expect([headers.get('content-type'), body]).toEqual(
+      isCsv ? ['text/csv; charset=utf-8', 'count\r\n1\r\n'] : ['application/json', { count: 1 }],
+    );
+    expect(headers.get('vary')).toBe('Accept, Accept-Encoding');
+  });
+
+  it('has a tag of its own, also where it is compressed', async () => {
+    filler = 'x'.repeat(2_000);
+    const plain = await accepting({});
+    const zipped = await accepting({ 'accept-encoding': 'gzip, br' });
+    const table = await accepting({ accept: 'text/csv' });
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.body).toEqual(plain.body);
+    const tags = [plain, zipped, table].map(({ headers }) => headers.get('etag') ?? '');
+    expect(new Set(tags).size).toBe(3);
+    const again = { 'accept-encoding': 'gzip', 'if-none-match': tags[1] ?? '' };
+    expect((await accepting(again)).status).toBe(304);
+    filler = undefined;
+    expect((await accepting({ 'accept-encoding': 'gzip' })).headers.get('content-encoding')).toBeNull();
+  });
 });

@@ -1,8 +1,8 @@
 import type * as z from 'zod/mini';
 
+import { problemSchema } from '../model/answers.ts';
 import type { Question } from '../model/questions.ts';
 import type { Trouble } from '../model/refresh.ts';
-import { problemSchema } from './answer-schemas.ts';
 
 /** What came of a question. */
 export type Reply<Answer> =
@@ -28,7 +28,7 @@ const MOST_KNOWN = 24;
 export class Endpoint<Answer> {
   readonly #connection: Connection;
   readonly #schema: z.ZodMiniType<Answer>;
-  readonly #known = new Map<Question, { readonly etag: string | undefined; readonly answer: Answer }>();
+  readonly #known = new Map<Question, Known<Answer>>();
 
   constructor(connection: Connection, schema: z.ZodMiniType<Answer>) {
     this.#connection = connection;
@@ -36,46 +36,49 @@ export class Endpoint<Answer> {
   }
 
   /** The last answer to a question, without asking. */
-  known(question: Question): Answer | undefined {
-    return this.#known.get(question)?.answer;
+  known(question: Question): Pick<Known<Answer>, 'answer' | 'at'> | undefined {
+    return this.#known.get(question);
   }
 
-  /** Forgets every answer. */
   forget(): void {
     this.#known.clear();
   }
 
   /**
-   * Asks. An answer that has not changed is the same object as before.
+   * Asks, or with `POST` demands. An answer that has not changed is the same object as before.
    *
    * @param signal ends the question; then the answer is 'unreachable', for nobody to see
    */
-  async ask(question: Question, signal: AbortSignal): Promise<Reply<Answer>> {
+  async ask(question: Question, signal: AbortSignal, method: 'GET' | 'POST' = 'GET'): Promise<Reply<Answer>> {
     const key = this.#connection.key();
     const known = this.#known.get(question);
     const response = await send(
       `${this.#connection.base}${question}`,
       {
-        accept: 'application/json',
-        ...(key === undefined ? {} : { 'x-functions-key': key }),
-        ...(known?.etag === undefined ? {} : { 'if-none-match': known.etag }),
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(key === undefined ? {} : { 'x-functions-key': key }),
+          ...(known?.etag === undefined ? {} : { 'if-none-match': known.etag }),
+        },
       },
       AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
     );
     if (response === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
+    const at = Date.now();
     if (response.status === 304 && known !== undefined) {
-      this.#remember(question, known);
+      this.#remember(question, { ...known, at });
       return { kind: 'answer', answer: known.answer };
     }
     if (response.status === 401) return { kind: 'unauthorized', keySent: key !== undefined };
     if (response.status !== 200) return { kind: 'trouble', trouble: troubleOf(response) };
     const answer = this.#schema.safeParse(response.body);
     if (!answer.success) return { kind: 'trouble', trouble: { kind: 'unreadable' } };
-    this.#remember(question, { etag: response.etag, answer: answer.data });
+    if (method === 'GET') this.#remember(question, { etag: response.etag, answer: answer.data, at });
     return { kind: 'answer', answer: answer.data };
   }
 
-  #remember(question: Question, entry: { readonly etag: string | undefined; readonly answer: Answer }): void {
+  #remember(question: Question, entry: Known<Answer>): void {
     // A map keeps the order of insertion: the first one is the one that was used least lately.
     this.#known.delete(question);
     this.#known.set(question, entry);
@@ -84,6 +87,13 @@ export class Endpoint<Answer> {
       this.#known.delete(oldest);
     }
   }
+}
+
+interface Known<Answer> {
+  readonly etag: string | undefined;
+  readonly answer: Answer;
+  /** When it was given or found unchanged, milliseconds since 1970. */
+  readonly at: number;
 }
 
 interface Received {
@@ -97,12 +107,12 @@ interface Received {
 /** Undefined where no whole answer came. */
 const send = async (
   url: string,
-  headers: Readonly<Record<string, string>>,
+  init: Pick<RequestInit, 'method' | 'headers'>,
   signal: AbortSignal,
 ): Promise<Received | undefined> => {
   try {
     // The page keeps the answers and their tags itself: the browser's own cache must not stand in between.
-    const response = await fetch(url, { headers, signal, cache: 'no-store', redirect: 'error' });
+    const response = await fetch(url, { ...init, signal, cache: 'no-store', redirect: 'error' });
     return {
       status: response.status,
       etag: response.headers.get('etag') ?? undefined,

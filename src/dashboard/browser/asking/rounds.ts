@@ -1,23 +1,23 @@
-import type { Activity, Cameras, Notification, Notifications, Series } from '../model/answers.ts';
-import type { PageEvent, PageState, Panels } from '../model/page-state.ts';
 import {
-  activityQuestion,
-  camerasQuestion,
-  notificationsQuestion,
-  periodOf,
-  seriesQuestion,
-  storyQuestion,
-} from '../model/questions.ts';
-import { isPhoneOff, type RoundOutcome } from '../model/refresh.ts';
-import {
+  type Activity,
   activitySchema,
   camerasSchema,
   notificationSchema,
   notificationsSchema,
   seriesSchema,
-} from './answer-schemas.ts';
+} from '../model/answers.ts';
+import { orderOf, type PageEvent, type PageState, type Panel, panelAbout, type Panels } from '../model/page-state.ts';
+import {
+  activityQuestion,
+  camerasQuestion,
+  notificationsQuestion,
+  type Question,
+  seriesQuestion,
+  storyQuestion,
+} from '../model/questions.ts';
+import { isPhoneOff, type RoundOutcome } from '../model/refresh.ts';
+import { periodOf, silencePeriods, utcDaysOf } from '../model/spans.ts';
 import { type Connection, Endpoint, type Reply } from './endpoint.ts';
-import { askFor, type Feed, turnTo } from './feed.ts';
 
 /** What the rounds need of the page. */
 export interface RoundsPage {
@@ -25,18 +25,16 @@ export interface RoundsPage {
   readonly happened: (event: PageEvent) => void;
 }
 
-interface Feeds {
-  readonly activity: Feed<Activity>;
-  readonly series: Feed<Series>;
-  readonly cameras: Feed<Cameras>;
-  readonly notifications: Feed<Notifications>;
-  readonly story: Feed<Notification>;
+/** One panel and the endpoint that fills it. */
+interface Feed<Answer> {
+  readonly endpoint: Endpoint<Answer>;
+  readonly shown: () => Panel<Answer>;
+  readonly show: (panel: Panel<Answer>) => void;
 }
 
-/**
- * Asks the service about everything that the page shows, round after round. One round at a time: a new one ends the one before,
- * whose answers nobody sees any more.
- */
+type Feeds = { readonly [Name in keyof Panels]: Panels[Name] extends Panel<infer Answer> ? Feed<Answer> : never };
+
+/** Asks the service about everything that the page shows, one round at a time: a new one ends the one before. */
 export class Rounds {
   readonly #page: RoundsPage;
   readonly #connection: Connection;
@@ -50,41 +48,29 @@ export class Rounds {
     this.#connection = connection;
     const panels = (): Panels => page.state().panels;
     const show = (changed: Partial<Panels>): void => page.happened({ kind: 'panels changed', panels: changed });
+    const feed = <Name extends keyof Panels, Answer>(name: Name, endpoint: Endpoint<Answer>) => ({
+      endpoint,
+      shown: () => panels()[name],
+      show: (panel: Panels[Name]) => show({ [name]: panel }),
+    });
+    const silence = new Endpoint(connection, activitySchema);
     this.#feeds = {
-      activity: {
-        endpoint: new Endpoint(connection, activitySchema),
-        shown: () => panels().activity,
-        show: (activity) => show({ activity }),
-      },
-      series: {
-        endpoint: new Endpoint(connection, seriesSchema),
-        shown: () => panels().series,
-        show: (series) => show({ series }),
-      },
-      cameras: {
-        endpoint: new Endpoint(connection, camerasSchema),
-        shown: () => panels().cameras,
-        show: (cameras) => show({ cameras }),
-      },
-      notifications: {
-        endpoint: new Endpoint(connection, notificationsSchema),
-        shown: () => panels().notifications,
-        show: (notifications) => show({ notifications }),
-      },
-      story: {
-        endpoint: new Endpoint(connection, notificationSchema),
-        shown: () => panels().story,
-        show: (story) => show({ story }),
-      },
+      activity: feed('activity', new Endpoint(connection, activitySchema)),
+      series: feed('series', new Endpoint(connection, seriesSchema)),
+      cameras: feed('cameras', new Endpoint(connection, camerasSchema)),
+      notifications: feed('notifications', new Endpoint(connection, notificationsSchema)),
+      story: feed('story', new Endpoint(connection, notificationSchema)),
+      recent: feed('recent', silence),
+      before: feed('before', silence),
     };
   }
 
-  /** Asks at once, and from then on by itself. */
-  start(): void {
+  /** Asks at once, and from then on by itself. @param byHand somebody asked for it */
+  start(byHand = true): void {
     this.pause();
     const round = new AbortController();
     this.#current = round;
-    void this.#ask(round.signal);
+    void this.#ask(round.signal, byHand);
   }
 
   /** Asks nothing more until {@link start}. */
@@ -104,68 +90,113 @@ export class Rounds {
     this.#isPhoneOff = false;
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  /** Stops a notification: nobody more is phoned. Then asks how everything stands. */
+  async stopNotification(id: string): Promise<void> {
+    const { story } = this.#feeds;
+    const reply = await story.endpoint.ask(`${storyQuestion(id)}/stop`, new AbortController().signal, 'POST');
+    if (reply.kind === 'trouble') this.#page.happened({ kind: 'stop failed', trouble: reply.trouble });
+    if (reply.kind === 'answer' && this.#page.state().view.notification === id) {
+      story.show({ subject: storyQuestion(id), answer: reply.answer, at: Date.now(), trouble: undefined });
+    }
+    this.start();
+  }
+
+  async #ask(signal: AbortSignal, byHand: boolean): Promise<void> {
     const outcome = await this.#round(signal);
     if (signal.aborted) return;
     const now = Date.now();
-    this.#page.happened({ kind: 'round ended', outcome, now, chance: Math.random() });
+    this.#page.happened({ kind: 'round ended', outcome, now, chance: Math.random(), byHand });
     const { refresh } = this.#page.state();
     if (refresh.phase === 'current' || refresh.phase === 'failing') {
-      this.#timer = setTimeout(() => this.start(), refresh.nextAt - now);
+      this.#timer = setTimeout(() => this.start(false), refresh.nextAt - now);
     }
   }
 
   async #round(signal: AbortSignal): Promise<RoundOutcome> {
-    const { view, cameraLimit } = this.#page.state();
+    const state = this.#page.state();
+    const { view, times, wants } = state;
+    const { activity, series, cameras, notifications, story, recent, before } = this.#feeds;
     const now = Date.now();
-    const activity = askFor(this.#feeds.activity, activityQuestion(view, now), signal);
-    // Without a key, one question finds out whether there has to be one: five refusals tell no more than one.
+    const period = periodOf(view.span, now, times);
+    // The last hour is one subject, wherever it begins: its figures stay until the new ones are there.
+    const moving = view.span.kind === 'last' ? `last ${view.span.hours}, camera ${view.cameraId ?? ''}` : undefined;
+    const withoutIds = activityQuestion(period, view.cameraId, { withIds: false });
+    const figures = askFor(
+      activity,
+      activityQuestion(period, view.cameraId, { withIds: wants.ids }),
+      signal,
+      moving ?? withoutIds,
+    );
+    // Without a key, one question finds out whether there has to be one: many refusals tell no more than one.
     if (this.#connection.key() === undefined) {
-      const first = await activity;
+      const first = await figures;
       if (first.kind === 'unauthorized') return first;
     }
+    const silence = silencePeriods(now);
+    const idsOf = async (feed: Feed<Activity>, of: keyof typeof silence): Promise<Reply<unknown>> =>
+      askOnce(feed, activityQuestion(silence[of], undefined, { withIds: true }), signal, of);
     const replies = await Promise.all([
-      activity,
-      this.#series(activity, now, signal),
-      askFor(this.#feeds.cameras, camerasQuestion(view, cameraLimit, now), signal),
-      this.#notifications(signal),
-      this.#story(signal),
+      figures,
+      askFor(series, seriesQuestion(period, view.cameraId), signal, moving),
+      askFor(cameras, camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), signal),
+      this.#isPhoneOff
+        ? NOTHING_ASKED
+        : askFor(notifications, notificationsQuestion(wants.notifications), signal, 'newest'),
+      view.notification === undefined ? NOTHING_ASKED : askFor(story, storyQuestion(view.notification), signal),
+      idsOf(recent, 'recent'),
+      idsOf(before, 'before'),
     ]);
-    return outcomeOf(replies);
+    return outcomeOf(replies.filter((reply) => !this.#saysPhoneOff(reply, replies[3])));
   }
 
-  async #series(activity: Promise<Reply<Activity>>, now: number, signal: AbortSignal): Promise<Reply<unknown>> {
-    const { view } = this.#page.state();
-    const period = periodOf(view, now);
-    const feed = this.#feeds.series;
-    if (period !== undefined) return askFor(feed, seriesQuestion(period, view.cameraId), signal);
-    // The sliding window's ends move: what is shown is about the window, whatever its ends are.
-    const subject = `sliding window, camera ${view.cameraId ?? ''}`;
-    turnTo(feed, subject, undefined);
-    const reply = await activity;
-    if (reply.kind !== 'answer' || signal.aborted) return reply;
-    const { ts_utc_start: start, ts_utc_end: end } = reply.answer;
-    return askFor(feed, seriesQuestion({ start, end }, view.cameraId), signal, subject);
-  }
-
-  async #notifications(signal: AbortSignal): Promise<Reply<unknown>> {
-    if (this.#isPhoneOff) return NOTHING_ASKED;
-    const reply = await askFor(this.#feeds.notifications, notificationsQuestion(), signal);
-    if (reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return reply;
-    // The panel says so, and nothing is wrong with the rest. That does not pass by itself: it takes a new start of the service.
+  /** Whether the service says that it has no phone: no failure, and nothing that passes by itself. */
+  #saysPhoneOff(reply: Reply<unknown>, ofNotifications: Reply<unknown>): boolean {
+    if (reply !== ofNotifications || reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return false;
     this.#isPhoneOff = true;
-    return NOTHING_ASKED;
-  }
-
-  async #story(signal: AbortSignal): Promise<Reply<unknown>> {
-    const { openNotification } = this.#page.state();
-    if (openNotification === undefined) return NOTHING_ASKED;
-    return askFor(this.#feeds.story, storyQuestion(openNotification), signal);
+    return true;
   }
 }
 
 /** What was not asked cannot have failed. */
 const NOTHING_ASKED: Reply<undefined> = { kind: 'answer', answer: undefined };
+
+/**
+ * Asks and shows what comes; an answer to a question that was ended meanwhile is not shown.
+ *
+ * @param subject what the panel is about, where that is not the question itself
+ */
+const askFor = async <Answer>(
+  feed: Feed<Answer>,
+  question: Question,
+  signal: AbortSignal,
+  subject: string = question,
+): Promise<Reply<Answer>> => {
+  const shown = feed.shown();
+  const panel = panelAbout(shown, subject, feed.endpoint.known(question));
+  if (panel !== shown) feed.show(panel);
+  const reply = await feed.endpoint.ask(question, signal);
+  if (signal.aborted) return reply;
+  const before = feed.shown();
+  if (reply.kind === 'trouble') feed.show({ ...before, subject, trouble: reply.trouble });
+  // What has not changed is not shown again: nothing flickers.
+  if (reply.kind === 'answer' && (reply.answer !== before.answer || before.trouble !== undefined)) {
+    feed.show({ subject, answer: reply.answer, at: Date.now(), trouble: undefined });
+  }
+  return reply;
+};
+
+/** The same, unless the question has been answered before: its period is over. */
+const askOnce = async (
+  feed: Feed<Activity>,
+  question: Question,
+  signal: AbortSignal,
+  subject: string,
+): Promise<Reply<unknown>> => {
+  const known = feed.endpoint.known(question);
+  if (known === undefined) return askFor(feed, question, signal, subject);
+  if (feed.shown().answer !== known.answer) feed.show({ subject, ...known, trouble: undefined });
+  return NOTHING_ASKED;
+};
 
 /** How a round went: a missing key says more than a failure, a failure more than an answer. What is refused was answered. */
 const outcomeOf = (replies: readonly Reply<unknown>[]): RoundOutcome => {

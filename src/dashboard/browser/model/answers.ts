@@ -1,81 +1,86 @@
-/** What the endpoints answer, as far as the page shows it. */
+import * as z from 'zod/mini';
+
+// Without it, zod tries to compile functions from text, which the page's Content-Security-Policy forbids and reports.
+z.config({ jitless: true });
+
+/*
+ * What the endpoints answer, as far as the page needs it. Members that a newer service adds are left out, not refused.
+ */
+
+const perCategory = z.record(z.string(), z.number());
+
+const counts = {
+  total_events: z.number(),
+  counts_per_category: perCategory,
+  reviewed_total_events: z.number(),
+  reviewed_counts_per_category: perCategory,
+  annotated_total_events: z.number(),
+  annotated_counts_per_category: perCategory,
+};
+
+const period = { ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number() };
+
+/** `GET /api/analytics`: the ten facts; the ids only where they were asked for. */
+export const activitySchema = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
+
+/** `GET /api/analytics/series` */
+export const seriesSchema = z.object({
+  step: z.enum(['minute', 'hour', 'day']),
+  steps: z.array(z.object({ ...period, ...counts })),
+});
+
+/** `GET /api/analytics/cameras` */
+export const camerasSchema = z.object({
+  date: z.string(),
+  days: z.prefault(z.number(), 1),
+  total_cameras: z.number(),
+  cameras: z.array(z.object({ camera_id: z.string(), ...counts })),
+});
+
+const attempt = z.object({
+  call_connection_id: z.optional(z.string()),
+  placed_at: z.optional(z.string()),
+  ended_at: z.optional(z.string()),
+  outcome: z.optional(z.string()),
+  code: z.optional(z.number()),
+  sub_code: z.optional(z.number()),
+  reason: z.optional(z.string()),
+});
+
+const recipient = z.object({
+  recipient: z.string(),
+  status: z.string(),
+  wave: z.optional(z.number()),
+  reason: z.optional(z.string()),
+  attempts: z.prefault(z.array(attempt), []),
+  next_attempt_at: z.optional(z.string()),
+});
+
+/** `GET /api/notifications/{id}`, and one of a list. */
+export const notificationSchema = z.object({
+  notification_id: z.string(),
+  alert_type: z.string(),
+  reference: z.optional(z.string()),
+  created_at: z.string(),
+  status: z.string(),
+  recipients: z.prefault(z.array(recipient), []),
+});
+
+/** `GET /api/notifications` */
+export const notificationsSchema = z.object({ notifications: z.array(notificationSchema) });
+
+/** An error's body (RFC 9457), as far as it is shown. */
+export const problemSchema = z.object({ detail: z.string() });
 
 /** Counts by category. */
 export type CountsPerCategory = Readonly<Record<string, number>>;
-
-/** The counts that a period, a step of a series and a camera of a day have. */
-export interface Counts {
-  readonly total_events: number;
-  readonly counts_per_category: CountsPerCategory;
-  readonly reviewed_total_events: number;
-  readonly reviewed_counts_per_category: CountsPerCategory;
-  readonly annotated_total_events: number;
-  readonly annotated_counts_per_category: CountsPerCategory;
-}
-
-/** `GET /api/analytics` and `GET /api/analytics/day`: the ten facts. */
-export interface Activity extends Counts {
-  readonly ts_utc_start: string;
-  readonly ts_utc_end: string;
-  readonly active_cameras: number;
-  readonly active_camera_ids: readonly string[];
-}
-
-/** One step of a series. */
-export interface SeriesStepCounts extends Counts {
-  readonly ts_utc_start: string;
-  readonly ts_utc_end: string;
-  readonly active_cameras: number;
-}
-
-/** `GET /api/analytics/series`. */
-export interface Series {
-  readonly step: 'minute' | 'hour' | 'day';
-  readonly steps: readonly SeriesStepCounts[];
-}
-
-/** One camera of a day. */
-export interface CameraCounts extends Counts {
-  readonly camera_id: string;
-}
-
-/** `GET /api/analytics/cameras`. */
-export interface Cameras {
-  readonly date: string;
-  readonly total_cameras: number;
-  readonly cameras: readonly CameraCounts[];
-}
-
-/** One call to a recipient. What is not known is left out. */
-export interface Attempt {
-  readonly call_connection_id?: string | undefined;
-  readonly placed_at?: string | undefined;
-  readonly ended_at?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly code?: number | undefined;
-  readonly sub_code?: number | undefined;
-  readonly reason?: string | undefined;
-}
-
+export type Activity = z.infer<typeof activitySchema>;
+export type Series = z.infer<typeof seriesSchema>;
+export type SeriesStepCounts = Series['steps'][number];
+export type Cameras = z.infer<typeof camerasSchema>;
+export type CameraCounts = Cameras['cameras'][number];
+export type Attempt = z.infer<typeof attempt>;
 /** One person of a notification; the number is masked. */
-export interface Recipient {
-  readonly recipient: string;
-  readonly status: string;
-  readonly reason?: string | undefined;
-  readonly attempts: readonly Attempt[];
-  readonly next_attempt_at?: string | undefined;
-}
-
-/** `GET /api/notifications/{id}`. */
-export interface Notification {
-  readonly notification_id: string;
-  readonly alert_type: string;
-  readonly created_at: string;
-  readonly status: string;
-  readonly recipients: readonly Recipient[];
-}
-
-/** `GET /api/notifications`. */
-export interface Notifications {
-  readonly notifications: readonly Notification[];
-}
+export type Recipient = z.infer<typeof recipient>;
+export type Notification = z.infer<typeof notificationSchema>;
+export type Notifications = z.infer<typeof notificationsSchema>;

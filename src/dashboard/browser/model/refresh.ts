@@ -20,54 +20,56 @@ export type RoundOutcome =
   | { readonly kind: 'failed'; readonly trouble: Trouble }
   | { readonly kind: 'unauthorized'; readonly keySent: boolean };
 
-/** Whether what is shown is current, and when the service is asked again. Times in milliseconds since 1970. */
-export type Refresh =
+/** When the service last answered a whole round, and from when on that is old. Milliseconds since 1970. */
+export interface LastAnswer {
+  readonly at: number;
+  readonly lateFrom: number;
+}
+
+/** Whether what is shown is current, and when the service is asked again; without `last` it never answered. */
+export type Refresh = { readonly last?: LastAnswer | undefined } & (
   | { readonly phase: 'asking' }
-  | { readonly phase: 'current'; readonly answeredAt: number; readonly nextAt: number }
-  | {
-      readonly phase: 'failing';
-      readonly trouble: Trouble;
-      /** Failed rounds, one after the other. */
-      readonly failures: number;
-      readonly nextAt: number;
-      /** When the service last answered; undefined where it never did. */
-      readonly answeredAt: number | undefined;
-    }
+  | { readonly phase: 'current'; readonly nextAt: number }
+  /** `failures`: rounds that failed by themselves, one after the other. */
+  | { readonly phase: 'failing'; readonly trouble: Trouble; readonly failures: number; readonly nextAt: number }
   /** Asks nothing until there is a key. `refused`: there was one, and the service did not take it. */
-  | { readonly phase: 'locked'; readonly refused: boolean; readonly answeredAt: number | undefined };
+  | { readonly phase: 'locked'; readonly refused: boolean }
+);
 
-/** How often the service is asked, in milliseconds. */
-export const PACE = { live: 10_000, past: 60_000, firstRetry: 2_000, slowestRetry: 60_000 } as const;
-
-/** When the service last answered a whole round; undefined where it never did. */
-export const answeredAtOf = (refresh: Refresh): number | undefined =>
-  refresh.phase === 'asking' ? undefined : refresh.answeredAt;
+/** How often the service is asked, in milliseconds; and after how many missed rounds an answer is old. */
+export const PACE = { live: 10_000, past: 60_000, firstRetry: 2_000, slowestRetry: 60_000, missedRounds: 3 } as const;
 
 /**
  * What a round's outcome means for what is shown.
  *
  * @param live whether what is shown can still grow
  * @param chance 0 to 1: many pages must not ask a returning service all at once
+ * @param byHand somebody asked for this round: that it failed too must not lengthen the wait for the next one
  */
 export const afterRound = (
-  before: Refresh,
+  { last, ...before }: Refresh,
   outcome: RoundOutcome,
-  { now, live, chance }: { readonly now: number; readonly live: boolean; readonly chance: number },
+  {
+    now,
+    live,
+    chance,
+    byHand = false,
+  }: { readonly now: number; readonly live: boolean; readonly chance: number; readonly byHand?: boolean },
 ): Refresh => {
   switch (outcome.kind) {
-    case 'answered':
-      return { phase: 'current', answeredAt: now, nextAt: now + (live ? PACE.live : PACE.past) };
+    case 'answered': {
+      const pace = live ? PACE.live : PACE.past;
+      return { phase: 'current', last: { at: now, lateFrom: now + PACE.missedRounds * pace }, nextAt: now + pace };
+    }
     case 'unauthorized':
-      return { phase: 'locked', refused: outcome.keySent, answeredAt: answeredAtOf(before) };
+      return { phase: 'locked', refused: outcome.keySent, last };
     case 'failed': {
-      const failures = before.phase === 'failing' ? before.failures + 1 : 1;
-      return {
-        phase: 'failing',
-        trouble: outcome.trouble,
-        failures,
-        nextAt: now + retryDelay(outcome.trouble, failures, chance),
-        answeredAt: answeredAtOf(before),
-      };
+      const { trouble } = outcome;
+      const waiting = before.phase === 'failing' ? before : undefined;
+      const failures = (waiting?.failures ?? 0) + (byHand && waiting !== undefined ? 0 : 1);
+      const nextAt = now + retryDelay(trouble, failures, chance);
+      const keeps = byHand && waiting !== undefined && waiting.nextAt > now;
+      return { phase: 'failing', trouble, failures, nextAt: keeps ? Math.min(nextAt, waiting.nextAt) : nextAt, last };
     }
   }
 };
@@ -82,7 +84,7 @@ const retryDelay = (trouble: Trouble, failures: number, chance: number): number 
 
 /**
  * Whether the service places no phone calls, by its answer about notifications: a 503 that says why and names no time to ask again, or
- * a 404, which is no endpoint at all. A 503 without a reason is not the service's own: something before it cannot reach it now.
+ * a 404. A 503 without a reason is not the service's own.
  */
 export const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly status: number }> =>
   (trouble.kind === 'unavailable' &&

@@ -1,3 +1,4 @@
+import type { Wants } from '../model/page-state.ts';
 import type { View } from '../model/view.ts';
 
 /** What a person can do on the page. */
@@ -9,7 +10,6 @@ export interface Actions {
   readonly refreshNow: () => void;
   readonly giveKey: (key: string) => void;
   readonly forgetKey: () => void;
-  readonly showMoreCameras: () => void;
-  /** Opens a notification; undefined closes the one that is open. */
-  readonly openNotification: (id: string | undefined) => void;
+  readonly want: (wants: Partial<Wants>) => void;
+  readonly stopNotification: (id: string) => void;
 }

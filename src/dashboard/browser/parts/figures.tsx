@@ -1,150 +1,199 @@
-import { useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 
 import type { Activity } from '../model/answers.ts';
-import { categoryColours, SHARED_COLOUR } from '../model/category-colours.ts';
-import { categoryRows } from '../model/category-rows.ts';
-import type { Panel } from '../model/page-state.ts';
-import { colourOf, type Theme } from '../model/palette.ts';
+import { nearestIds } from '../model/camera-ids.ts';
+import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
+import { isBusy, type Panel } from '../model/page-state.ts';
 import type { View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
-import { Swatch } from './swatch.tsx';
-import { numbers } from './texts.ts';
-import { Time } from './time.tsx';
-import { TroubleNote } from './trouble-note.tsx';
-import { ViewLink } from './view-link.tsx';
+import { type Column, DataTable } from './data-table.tsx';
+import { CameraLinks, ViewLink } from './view-link.tsx';
+import { Name, numbers, Swatch, Time } from './words.tsx';
 
 /** What the figures need. */
 export interface FiguresProps {
   readonly panel: Panel<Activity>;
+  /** The cameras that were active before and send nothing now; undefined where that is not known yet. */
+  readonly silent: readonly string[] | undefined;
+  /** Every camera that the page knows of; empty where it knows none yet. */
+  readonly knownIds: readonly string[];
   readonly view: View;
-  readonly theme: Theme;
   readonly actions: Actions;
 }
 
-/** The ten facts of what is shown. */
-export const Figures = ({ panel: { answer, trouble }, view, theme, actions }: FiguresProps) => (
-  <section class="figures" aria-label="Figures" aria-busy={answer === undefined && trouble === undefined}>
-    <TroubleNote trouble={trouble} />
+/** The ten facts of what is shown, and how many cameras are silent now. */
+export const Figures = ({ panel, panel: { answer }, silent, knownIds, view, actions }: FiguresProps) => (
+  <section class="figures" aria-label="Figures" aria-busy={isBusy(panel)}>
     <dl class="tiles">
       <Tile name="Camera frames" fact="total_events" count={answer?.total_events} />
       <Tile name="Active cameras" fact="active_cameras" count={answer?.active_cameras} />
       <Tile
-        name="Reviewed"
-        fact="reviewed_total_events"
-        count={answer?.reviewed_total_events}
-        whole={answer?.total_events}
+        name="Silent now"
+        fact="silent_cameras"
+        count={silent?.length}
+        note="active in the last 24 h, nothing for 15 min"
+        isBad={silent !== undefined && silent.length > 0}
       />
       <Tile
-        name="Annotated"
-        fact="annotated_total_events"
-        count={answer?.annotated_total_events}
-        whole={answer?.total_events}
+        name="Reviewed frames"
+        fact="reviewed_total_events"
+        count={answer?.reviewed_total_events}
+        note={answer && shareText(answer.reviewed_total_events, answer.total_events)}
       />
+      <Tile name="Annotated frames" fact="annotated_total_events" count={answer?.annotated_total_events} />
     </dl>
-    <div class="card">
-      <div class="scroll" role="region" aria-label="By category, table" tabIndex={0}>
-        <CategoryTable answer={answer} theme={theme} />
-      </div>
-      {answer === undefined ? null : (
-        <>
-          <p class="note period">
-            From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
-          </p>
-          <CameraIds ids={answer.active_camera_ids} view={view} actions={actions} />
-        </>
-      )}
-    </div>
+    {answer?.total_events === 0 ? <UnknownCamera view={view} knownIds={knownIds} actions={actions} /> : null}
   </section>
 );
+
+const shareText = (part: number, whole: number): string | undefined =>
+  part === 0 || whole === 0 ? undefined : `${numbers.share(part, whole)} of frames`;
 
 interface TileProps {
   readonly name: string;
   /** The field of the answer that it shows. */
   readonly fact: string;
   readonly count: number | undefined;
-  /** Of what it is a share, where it is one. */
-  readonly whole?: number | undefined;
+  readonly note?: string | undefined;
+  readonly isBad?: boolean;
 }
 
-const Tile = ({ name, fact, count, whole }: TileProps) => (
-  <div class="tile card">
+const Tile = ({ name, fact, count, note, isBad }: TileProps) => (
+  <div class={isBad ? 'tile card bad' : 'tile card'}>
     <dt>{name}</dt>
     <dd>
       <span class="count" data-fact={fact}>
         {count === undefined ? '–' : numbers.count(count)}
       </span>
-      {count === undefined || whole === undefined || whole === 0 ? null : (
-        <span class="share"> {numbers.share(count, whole)} of frames</span>
-      )}
+      {note === undefined ? null : <span class="share"> {note}</span>}
     </dd>
   </div>
 );
 
-const CategoryTable = ({ answer, theme }: { readonly answer: Activity | undefined; readonly theme: Theme }) => {
-  const colours = categoryColours(answer === undefined ? [] : [answer]);
+/** Says so where nothing is known of the camera that is shown alone, and offers those that may have been meant. */
+const UnknownCamera = ({ view, knownIds, actions }: Pick<FiguresProps, 'view' | 'knownIds' | 'actions'>) => {
+  const { cameraId } = view;
+  const nearest = useMemo(() => nearestIds(cameraId ?? '', knownIds), [cameraId, knownIds]);
+  if (cameraId === undefined || knownIds.length === 0 || knownIds.includes(cameraId)) return null;
   return (
-    <table class="categories">
-      <caption>By category</caption>
-      <thead>
-        <tr>
-          <th scope="col">Category</th>
-          <th scope="col" class="number">
-            AI detections
-          </th>
-          <th scope="col" class="number">
-            Reviewed
-          </th>
-          <th scope="col" class="number">
-            Annotations
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {(answer === undefined ? [] : categoryRows(answer)).map(({ category, detections, reviewed, annotations }) => (
-          <tr key={category}>
-            <th scope="row">
-              <Swatch colour={colourOf(colours.get(category) ?? SHARED_COLOUR, theme)} />
-              <span class="name">{category}</span>
-            </th>
-            <td class="number">{numbers.count(detections)}</td>
-            <td class="number">{numbers.count(reviewed)}</td>
-            <td class="number">{numbers.count(annotations)}</td>
-          </tr>
-        ))}
-        {answer === undefined ? (
-          <tr>
-            <td colSpan={4}>–</td>
-          </tr>
-        ) : null}
-      </tbody>
-    </table>
+    <div class="banner" role="status">
+      <p>
+        No camera named <bdi>{cameraId}</bdi> sent anything in this time or in the last 24 hours.
+        {nearest.length === 0 ? null : ' Did you mean'}
+      </p>
+      {nearest.length === 0 ? null : <CameraLinks ids={nearest} view={view} actions={actions} />}
+    </div>
   );
 };
 
-interface CameraIdsProps {
-  readonly ids: readonly string[];
-  readonly view: View;
-  readonly actions: Actions;
+/** What a row of the table of categories is about. */
+type CategoryRow = readonly [category: string, answer: Activity];
+
+const COLUMNS: readonly Column<CategoryRow>[] = [
+  {
+    name: 'Category',
+    value: ([category]) => category,
+    cell: ([category]) => (
+      <>
+        <Swatch colour={categoryColour(category)} />
+        <Name>{category}</Name>
+      </>
+    ),
+  },
+  ...CATEGORY_MAPS.map((map): Column<CategoryRow> => ({
+    name: MAP_NAMES[map],
+    isNumber: true,
+    value: ([category, answer]) => countOf(answer[map], category),
+    cell: ([category, answer]) => numbers.count(countOf(answer[map], category)),
+  })),
+];
+
+interface CategoriesProps extends Omit<FiguresProps, 'silent' | 'knownIds'> {
+  readonly wantsIds: boolean;
 }
 
-/** The ids of the active cameras: over a thousand perhaps, so only where somebody wants them. */
-const CameraIds = ({ ids, view, actions }: CameraIdsProps) => {
-  const [open, setOpen] = useState(false);
-  if (ids.length === 0) return <p class="note">No camera sent a frame in this time.</p>;
+/** The counts of every category, and which cameras were active. */
+export const Categories = ({ panel, view, wantsIds, actions }: CategoriesProps) => {
+  const { answer } = panel;
   return (
-    <details class="ids" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{ids.length === 1 ? 'The active camera' : `The ${numbers.count(ids.length)} active cameras`}</summary>
-      {open ? (
-        <ul>
-          {ids.map((id) => (
-            <li key={id}>
-              <ViewLink to={{ ...view, cameraId: id }} actions={actions} class="id">
-                <bdi>{id}</bdi>
-              </ViewLink>
-            </li>
-          ))}
-        </ul>
-      ) : null}
+    <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
+      <h2 id="categories-title">By category</h2>
+      <DataTable
+        title="By category"
+        class="categories"
+        columns={COLUMNS}
+        rows={answer === undefined ? [] : orderedCategories([answer]).map((category) => [category, answer] as const)}
+        rowKey={([category]) => category}
+      />
+      <p class="note">
+        Detections and annotations are marks: a frame may have several. “{MAP_NAMES.reviewed_counts_per_category}” are
+        the reviewed frames in which a reviewer marked the category.
+      </p>
+      {answer === undefined ? null : (
+        <>
+          <p class="note period">
+            From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
+          </p>
+          <ActiveIds answer={answer} view={view} wantsIds={wantsIds} actions={actions} />
+        </>
+      )}
+    </section>
+  );
+};
+
+/** The ids of the active cameras: over a thousand perhaps, so they are asked for only where somebody looks at them. */
+const ActiveIds = ({
+  answer: { active_cameras: count, active_camera_ids: ids },
+  view,
+  wantsIds,
+  actions,
+}: Pick<CategoriesProps, 'view' | 'wantsIds' | 'actions'> & { readonly answer: Activity }) => {
+  if (count === 0) return <p class="note">No camera sent a frame in this time.</p>;
+  return (
+    <details
+      class="ids"
+      open={wantsIds}
+      onToggle={({ currentTarget: { open } }) => {
+        if (open !== wantsIds) actions.want({ ids: open });
+      }}
+    >
+      <summary>{count === 1 ? 'The active camera' : `The ${numbers.count(count)} active cameras`}</summary>
+      {!wantsIds ? null : ids === undefined ? (
+        <p class="note">Asking the service…</p>
+      ) : (
+        <CameraLinks ids={ids} view={view} actions={actions} />
+      )}
     </details>
   );
 };
+
+/** Which cameras are silent now. */
+export const SilentCameras = ({
+  silent,
+  view,
+  actions,
+}: Pick<FiguresProps, 'view' | 'actions'> & { readonly silent: readonly string[] }) => (
+  <section class="card" aria-labelledby="silent-title">
+    <h2 id="silent-title">Silent cameras</h2>
+    {silent.length === 0 ? (
+      <p class="empty">Every camera of the last 24 hours sent a frame in the last 15 minutes.</p>
+    ) : (
+      <DataTable
+        title="Silent cameras"
+        columns={[
+          {
+            name: 'Camera',
+            value: (id: string) => id,
+            cell: (id) => (
+              <ViewLink to={{ ...view, cameraId: id, span: { kind: 'last', hours: 24 } }} actions={actions} class="id">
+                <bdi>{id}</bdi>
+              </ViewLink>
+            ),
+          },
+        ]}
+        rows={silent}
+        rowKey={(id) => id}
+      />
+    )}
+  </section>
+);

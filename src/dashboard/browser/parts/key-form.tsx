@@ -1,18 +1,22 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { canBeKey } from '../asking/session-key.ts';
+import { canBeKey } from '../asking/kept.ts';
 import type { Actions } from './actions.ts';
 
 /** Asks for the function key, and tells where the one that was given was not taken. */
 export const KeyForm = ({ refused, actions }: { readonly refused: boolean; readonly actions: Actions }) => {
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
-  useEffect(() => input.current?.focus(), [refused]);
+  // Before it is painted: whoever types at once types into it.
+  useLayoutEffect(() => input.current?.focus(), [refused]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const key = input.current?.value.trim() ?? '';
     setUnfit(!canBeKey(key));
-    if (canBeKey(key)) actions.giveKey(key);
+    if (!canBeKey(key)) return;
+    actions.giveKey(key);
+    // The form is gone with the focus that it had: the figures are next.
+    document.querySelector<HTMLElement>('#shown')?.focus();
   };
   const problem = unfit
     ? 'A key consists of letters, digits and signs, without spaces.'
@@ -25,11 +29,12 @@ export const KeyForm = ({ refused, actions }: { readonly refused: boolean; reado
       <form onSubmit={submit}>
         <label for="key">Function key</label>
         <div class="row">
+          <input hidden autocomplete="username" value="camera activity" readOnly />
           <input
             id="key"
             ref={input}
             type="password"
-            autocomplete="off"
+            autocomplete="current-password"
             spellcheck={false}
             aria-describedby="key-note key-problem"
             aria-invalid={problem !== undefined}

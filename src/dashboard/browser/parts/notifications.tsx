@@ -1,65 +1,296 @@
-import type { Notification, Notifications as NotificationList } from '../model/answers.ts';
-import { alertTypeText, recipientsText } from '../model/call-words.ts';
-import type { Panel } from '../model/page-state.ts';
-import { isPhoneOff } from '../model/refresh.ts';
+import { useRef, useState } from 'preact/hooks';
+
+import { alertTypeText, markOf, recipientsText, unreachedOf, wavesOf, wordingOf } from '../model/alerts.ts';
+import type { Attempt, Notification, Notifications as NotificationList, Recipient } from '../model/answers.ts';
+import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
+import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
+import type { View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
-import { NotificationStory } from './notification-story.tsx';
-import { StatusMark } from './status-mark.tsx';
-import { Time } from './time.tsx';
-import { TroubleNote } from './trouble-note.tsx';
+import { DataTable } from './data-table.tsx';
+import { ViewLink } from './view-link.tsx';
+import { Mark, numbers, Time, TimeWords, useTimes } from './words.tsx';
 
 /** What the notifications need. */
 export interface NotificationsProps {
   readonly panel: Panel<NotificationList>;
   readonly story: Panel<Notification>;
-  readonly open: string | undefined;
+  readonly view: View;
+  readonly limit: number;
+  /** Whether there is a key, which stopping takes. */
+  readonly keyHeld: boolean;
+  readonly stopTrouble: Trouble | undefined;
   readonly actions: Actions;
 }
 
+/** What runs, or did not reach somebody, under the head of the page: nobody has to scroll to see it. */
+export const AttentionStrip = ({
+  of,
+  view,
+  actions,
+}: {
+  readonly of: readonly Notification[];
+  readonly view: View;
+  readonly actions: Actions;
+}) => (
+  <div class={of.length === 0 ? 'attention none' : 'attention'} role="status" aria-label="Alerts that need attention">
+    {of.slice(0, 3).map((each) => (
+      <p key={each.notification_id}>
+        <ViewLink to={{ ...view, notification: each.notification_id }} actions={actions} class="id">
+          <Mark of={markOf(each)} /> <b>{alertTypeText(each.alert_type)}</b>{' '}
+          {each.reference === undefined ? null : <bdi>{each.reference}</bdi>}
+        </ViewLink>{' '}
+        <span class="note">{recipientsText(each.recipients)}</span>
+      </p>
+    ))}
+    {of.length > 3 ? <p class="note">and {of.length - 3} more</p> : null}
+  </div>
+);
+
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ panel: { answer, trouble }, story, open, actions }: NotificationsProps) => {
+export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => {
+  const { answer, trouble } = panel;
+  const { story, view, actions } = rest;
+  const [onlyUnreached, setOnlyUnreached] = useState(false);
+  const all = answer?.notifications ?? [];
+  const listed = all.filter((each) => !onlyUnreached || unreachedOf(each) > 0);
+  // A link may lead to one that is older than the list.
+  const { notification: open } = view;
+  const isListed = open === undefined || listed.some((each) => each.notification_id === open);
+  const shown = isListed || story.answer === undefined ? listed : [story.answer, ...listed];
   const off = trouble !== undefined && isPhoneOff(trouble);
+  const wantMore = (): void => {
+    if (limit < LIMITS.most.notifications) actions.want({ notifications: LIMITS.most.notifications });
+  };
   return (
-    <section
-      class="card"
-      aria-labelledby="notifications-title"
-      aria-busy={answer === undefined && trouble === undefined}
-    >
+    <section class="card" aria-labelledby="notifications-title" aria-busy={isBusy(panel)}>
       <div class="head">
         <h2 id="notifications-title">Recent notifications</h2>
+        {off ? null : (
+          <label>
+            <input
+              type="checkbox"
+              checked={onlyUnreached}
+              onChange={({ currentTarget: { checked } }) => {
+                setOnlyUnreached(checked);
+                wantMore();
+              }}
+            />{' '}
+            Not reached
+          </label>
+        )}
       </div>
-      {off ? (
-        <p class="note">{trouble.detail || 'This service lists no notifications.'}</p>
-      ) : (
-        <TroubleNote trouble={trouble} />
+      {off ? <p class="note">{trouble.detail || 'This service lists no notifications.'}</p> : null}
+      {answer === undefined || shown.length > 0 ? null : (
+        <p class="empty">{onlyUnreached ? 'Everybody was reached.' : 'Nobody has been phoned yet.'}</p>
       )}
-      {answer !== undefined && answer.notifications.length === 0 ? (
-        <p class="empty">Nobody has been phoned yet.</p>
-      ) : null}
       <ul class="notifications">
-        {answer?.notifications.map((notification) => {
-          const id = notification.notification_id;
-          const isOpen = id === open;
-          return (
-            <li key={id}>
-              <button
-                type="button"
-                class="notification"
-                aria-expanded={isOpen}
-                onClick={() => actions.openNotification(isOpen ? undefined : id)}
-              >
-                <span class="what">{alertTypeText(notification.alert_type)}</span>
-                <StatusMark status={notification.status} />
-                <span class="who">{recipientsText(notification.recipients)}</span>
-                <span class="when">
-                  <Time at={notification.created_at} />
-                </span>
-              </button>
-              {isOpen ? <NotificationStory panel={story} /> : null}
-            </li>
-          );
-        })}
+        {shown.map((each) => (
+          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} {...rest} />
+        ))}
       </ul>
+      {all.length >= limit && limit < LIMITS.most.notifications ? (
+        <button type="button" class="button small" onClick={wantMore}>
+          Show {LIMITS.most.notifications}
+        </button>
+      ) : null}
     </section>
   );
+};
+
+interface ItemProps extends Omit<NotificationsProps, 'panel' | 'limit'> {
+  readonly notification: Notification;
+  readonly isOpen: boolean;
+}
+
+const Item = ({ notification, isOpen, story, view, keyHeld, stopTrouble, actions }: ItemProps) => {
+  const { notification_id: id, alert_type: type, reference, recipients, created_at: at } = notification;
+  return (
+    <li>
+      <button
+        type="button"
+        class="notification"
+        aria-expanded={isOpen}
+        onClick={() => actions.show({ ...view, notification: isOpen ? undefined : id })}
+      >
+        <span class="what">{alertTypeText(type)}</span>
+        <Mark of={markOf(notification)} />
+        {reference === undefined ? null : <bdi class="reference">{reference}</bdi>}
+        <span class="who">{recipientsText(recipients)}</span>
+        <span class="when">
+          <Time at={at} />
+        </span>
+      </button>
+      {!isOpen ? null : (
+        <div class="story" aria-busy={isBusy(story)}>
+          {story.answer === undefined ? (
+            <p class="note">{story.trouble === undefined ? 'Asking the service…' : troubleText(story.trouble)}</p>
+          ) : (
+            <>
+              {keyHeld && story.answer.status === 'in_progress' ? (
+                <StopButton key={id} id={id} trouble={stopTrouble} actions={actions} />
+              ) : null}
+              <Story of={story.answer} />
+            </>
+          )}
+        </div>
+      )}
+    </li>
+  );
+};
+
+/** Stops a notification, after asking: nobody else is phoned then. */
+const StopButton = ({
+  id,
+  trouble,
+  actions,
+}: {
+  readonly id: string;
+  readonly trouble: Trouble | undefined;
+  readonly actions: Actions;
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <button type="button" class="button stop" onClick={() => dialog.current?.showModal()}>
+        Stop…
+      </button>
+      <p class="trouble" role="alert">
+        {trouble === undefined ? null : `It was not stopped. ${troubleText(trouble)}`}
+      </p>
+      <dialog ref={dialog} aria-labelledby="stop-title">
+        <h3 id="stop-title">Stop this notification?</h3>
+        <p>
+          Nobody else is phoned, and phones that ring fall silent. Who is being spoken to hears the message to its end.
+        </p>
+        <div class="row">
+          <button
+            type="button"
+            class="button stop"
+            onClick={() => {
+              dialog.current?.close();
+              actions.stopNotification(id);
+            }}
+          >
+            Stop it
+          </button>
+          <button type="button" class="button" onClick={() => dialog.current?.close()}>
+            Go on phoning
+          </button>
+        </div>
+      </dialog>
+    </>
+  );
+};
+
+/** What became of a notification, wave after wave: every person, and every attempt to reach them. */
+const Story = ({ of: notification }: { readonly of: Notification }) => (
+  <>
+    {wavesOf(notification).map(({ wave, shown, folded }) => (
+      <section key={wave ?? 0} aria-label={wave === undefined ? 'People' : `Wave ${wave}`}>
+        {wave === undefined ? null : <h3>Wave {wave}</h3>}
+        <Recipients of={shown} />
+        {folded.length === 0 ? null : (
+          <details>
+            <summary>{recipientsText(folded)}: as expected</summary>
+            <Recipients of={folded} />
+          </details>
+        )}
+      </section>
+    ))}
+    <details class="codes">
+      <summary>Codes and ids</summary>
+      <p class="note">
+        Notification <code>{notification.notification_id}</code>
+      </p>
+      <DataTable
+        title="Attempts"
+        rows={notification.recipients.flatMap((recipient) =>
+          recipient.attempts.map((attempt) => ({ recipient, attempt })),
+        )}
+        rowKey={(_, index) => index}
+        columns={[
+          { name: 'Recipient', value: ({ recipient }) => recipient.recipient },
+          { name: 'Placed', value: ({ attempt }) => attempt.placed_at ?? '' },
+          { name: 'Ended', value: ({ attempt }) => attempt.ended_at ?? '' },
+          { name: 'Outcome', value: ({ attempt }) => attempt.outcome ?? '' },
+          {
+            name: 'Code',
+            value: ({ attempt: { code, sub_code: sub } }) =>
+              [code, sub].filter((each) => each !== undefined).join(' / '),
+          },
+          { name: 'Call', value: ({ attempt }) => attempt.call_connection_id ?? '' },
+        ]}
+      />
+    </details>
+  </>
+);
+
+const Recipients = ({ of }: { readonly of: readonly Recipient[] }) => (
+  <ol class="recipients">
+    {of.map((recipient, index) => (
+      // The same masked number may be there twice: only the position tells them apart.
+      <li key={index}>
+        <RecipientStory recipient={recipient} />
+      </li>
+    ))}
+  </ol>
+);
+
+const RecipientStory = ({
+  recipient: { recipient, status, reason, attempts, next_attempt_at: next },
+}: {
+  readonly recipient: Recipient;
+}) => (
+  <>
+    <p class="recipient">
+      <b>{recipient}</b> <Mark of={status} />
+      <Reason reason={reason} status={status} />
+    </p>
+    {attempts.length === 0 ? <p class="note">{status === 'waiting' ? 'Not called yet.' : 'Not called.'}</p> : null}
+    <ol class="attempts">
+      {attempts.map((attempt, index) => (
+        <li key={index}>
+          <AttemptLine attempt={attempt} />
+        </li>
+      ))}
+    </ol>
+    {next === undefined ? null : (
+      <p class="note">
+        Next attempt at <Clock at={next} />
+      </p>
+    )}
+  </>
+);
+
+/** Why, where that says more than the status beside it. */
+const Reason = ({ reason, status }: { readonly reason: string | undefined; readonly status: string }) =>
+  reason === undefined || reason.toLowerCase() === wordingOf(status).text.toLowerCase() ? null : (
+    <span class="reason"> {reason}</span>
+  );
+
+const Clock = ({ at }: { readonly at: string }) => <TimeWords of={useTimes().clock(Date.parse(at))} at={at} />;
+
+const UNDER_WAY = { text: 'Under way', tone: 'pending' } as const;
+
+const AttemptLine = ({
+  attempt: { outcome, reason, placed_at: placed, ended_at: ended },
+}: {
+  readonly attempt: Attempt;
+}) => (
+  <>
+    <Mark of={outcome ?? UNDER_WAY} />
+    <Reason reason={reason} status={outcome ?? ''} />{' '}
+    <span class="note">
+      {placed === undefined ? null : <Clock at={placed} />}
+      {placed === undefined || ended === undefined ? null : ', '}
+      {ended === undefined ? null : (
+        <time dateTime={ended}>{placed === undefined ? 'ended' : lasted(Date.parse(ended) - Date.parse(placed))}</time>
+      )}
+    </span>
+  </>
+);
+
+const lasted = (milliseconds: number): string => {
+  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
+  return seconds < 60 ? `${seconds} s` : `${numbers.count(Math.floor(seconds / 60))} min ${seconds % 60} s`;
 };

@@ -1,19 +1,19 @@
 import { useMemo } from 'preact/hooks';
 
-import type { Activity, Cameras } from '../model/answers.ts';
-import type { PageState } from '../model/page-state.ts';
-import { lastDayOf } from '../model/view-steps.ts';
+import { attentionOf } from '../model/alerts.ts';
+import { silentCameras } from '../model/camera-ids.ts';
+import { orderOf, type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
+import { troubleText } from '../model/refresh.ts';
+import { periodOf, spanTitle, utcDaysOf } from '../model/spans.ts';
 import type { Actions } from './actions.ts';
-import { BusiestCameras } from './busiest-cameras.tsx';
-import { Figures } from './figures.tsx';
+import { Cameras } from './cameras.tsx';
+import { Categories, Figures, SilentCameras } from './figures.tsx';
 import { KeyForm } from './key-form.tsx';
-import { Notifications } from './notifications.tsx';
+import { AttentionStrip, Notifications } from './notifications.tsx';
 import { Plots } from './plots.tsx';
 import { FailureBanner, RefreshStatus } from './refresh-status.tsx';
-import { times } from './texts.ts';
-import { useTheme } from './theme.ts';
 import { ViewBar } from './view-bar.tsx';
-import { viewTitle } from './view-title.ts';
+import { ShownTimes } from './words.tsx';
 
 /** What the whole page needs. */
 export interface PageProps {
@@ -25,18 +25,13 @@ export interface PageProps {
 
 /** The whole page, from its state. */
 export const Page = ({ state, now, actions }: PageProps) => {
-  const { view, panels, refresh } = state;
-  const theme = useTheme();
-  const locked = refresh.phase === 'locked';
+  const { panels, refresh, times } = state;
   // Where a key that worked is not taken any more, what it showed stays.
-  const hasAnswers = panels.activity.answer !== undefined;
-  const cameraIds = useMemo(
-    () => knownCameraIds(panels.activity.answer, panels.cameras.answer),
-    [panels.activity.answer, panels.cameras.answer],
-  );
+  const isEmpty = refresh.phase === 'locked' && panels.activity.answer === undefined;
+  const problems = [...state.addressProblems, ...refusalsOf(panels).map(troubleText)];
   return (
-    <>
-      {locked && !hasAnswers ? null : <SkipLink />}
+    <ShownTimes.Provider value={times}>
+      {isEmpty ? null : <SkipLink />}
       <header class="top">
         <h1>
           <span class="mark" aria-hidden="true" /> Camera activity
@@ -49,48 +44,85 @@ export const Page = ({ state, now, actions }: PageProps) => {
         ) : null}
       </header>
       <main>
-        <FailureBanner refresh={refresh} />
-        {locked ? <KeyForm refused={refresh.refused} actions={actions} /> : null}
-        {state.addressProblems.length === 0 ? null : (
+        <AttentionStrip of={attentionOf(panels.notifications.answer, now)} view={state.view} actions={actions} />
+        <FailureBanner
+          refresh={refresh}
+          shownAt={panels.activity.answer === undefined ? undefined : panels.activity.at}
+        />
+        {refresh.phase === 'locked' ? <KeyForm refused={refresh.refused} actions={actions} /> : null}
+        {problems.length === 0 ? null : (
           <div class="banner" role="alert">
-            {state.addressProblems.map((problem) => (
+            {problems.map((problem) => (
               <p key={problem}>{problem}</p>
             ))}
           </div>
         )}
-        {locked && !hasAnswers ? null : (
+        {isEmpty ? null : <Shown state={state} now={now} actions={actions} />}
+      </main>
+      <footer>
+        Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${times.zoneName(now)})`}
+        {times.readerZone === 'UTC'
+          ? '.'
+          : '; the other clock is in their titles. Days of cameras, and steps of a day, are UTC days.'}
+      </footer>
+    </ShownTimes.Provider>
+  );
+};
+
+const Shown = ({ state, now, actions }: PageProps) => {
+  const { view, panels, wants, times } = state;
+  const days = utcDaysOf(periodOf(view.span, now, times), now);
+  const silent = useSilentCameras(panels);
+  const ids = useKnownIds(panels);
+  // What is large is drawn anew only where it differs: a state changes several times a round.
+  const silentList = useMemo(
+    () => silent && <SilentCameras silent={silent} view={view} actions={actions} />,
+    [silent, view, actions],
+  );
+  const minute = now - (now % 60_000);
+  const plots = useMemo(
+    () => <Plots panel={panels.series} view={view} now={minute} actions={actions} />,
+    [panels.series, view, minute, actions],
+  );
+  return (
+    <>
+      <ViewBar view={view} now={now} cameraIds={ids} actions={actions} />
+      <h2 id="shown" class="shown" tabIndex={-1}>
+        {spanTitle(view.span, now, times)} <span class="of">{times.isUtc ? 'UTC' : times.zoneName(now)}</span>
+        {view.cameraId === undefined ? null : (
           <>
-            <ViewBar view={view} now={now} cameraIds={cameraIds} actions={actions} />
-            <h2 id="shown" class="shown" tabIndex={-1}>
-              {viewTitle(view, now)}
-              {view.cameraId === undefined ? null : (
-                <>
-                  {' · '}
-                  <bdi class="camera">{view.cameraId}</bdi>
-                </>
-              )}
-            </h2>
-            <Figures panel={panels.activity} view={view} theme={theme} actions={actions} />
-            <Plots panel={panels.series} view={view} theme={theme} actions={actions} />
-            <div class="lists">
-              <BusiestCameras
-                panel={panels.cameras}
-                view={view}
-                date={panels.cameras.answer?.date ?? lastDayOf(view.span, now)}
-                limit={state.cameraLimit}
-                actions={actions}
-              />
-              <Notifications
-                panel={panels.notifications}
-                story={panels.story}
-                open={state.openNotification}
-                actions={actions}
-              />
-            </div>
+            {' · '}
+            <bdi>{view.cameraId}</bdi>
           </>
         )}
-      </main>
-      <footer>Days and times are UTC{times.zone === 'UTC' ? '' : `; your time is ${times.zone}`}.</footer>
+      </h2>
+      <div class="columns">
+        <Figures panel={panels.activity} silent={silent} knownIds={ids} view={view} actions={actions} />
+        <div class="aside">
+          <Notifications
+            panel={panels.notifications}
+            story={panels.story}
+            view={view}
+            limit={wants.notifications}
+            keyHeld={state.keyHeld}
+            stopTrouble={state.stopTrouble}
+            actions={actions}
+          />
+          {silentList}
+        </div>
+        <div class="body">
+          <Categories panel={panels.activity} view={view} wantsIds={wants.ids} actions={actions} />
+          {plots}
+          <Cameras
+            panel={panels.cameras}
+            view={view}
+            order={orderOf(state)}
+            days={days}
+            limit={wants.cameras}
+            actions={actions}
+          />
+        </div>
+      </div>
     </>
   );
 };
@@ -109,7 +141,23 @@ const SkipLink = () => (
   </a>
 );
 
-/** Cameras to choose from: the active ones of what is shown and the busiest ones of its day. */
-const knownCameraIds = (activity: Activity | undefined, cameras: Cameras | undefined): readonly string[] => [
-  ...new Set([...(activity?.active_camera_ids ?? []), ...(cameras?.cameras.map(({ camera_id: id }) => id) ?? [])]),
-];
+const useSilentCameras = ({ before, recent }: Panels): readonly string[] | undefined =>
+  useMemo(() => {
+    const [active, sending] = [before.answer?.active_camera_ids, recent.answer?.active_camera_ids];
+    return active && sending && silentCameras(active, sending);
+  }, [before.answer, recent.answer]);
+
+/** Cameras to choose from: those of the last 24 hours, those of what is shown, and those of the list. */
+const useKnownIds = ({ before, activity, cameras }: Panels): readonly string[] => {
+  const lists = [before.answer, activity.answer, cameras.answer];
+  return useMemo(
+    () => [
+      ...new Set([
+        ...(before.answer?.active_camera_ids ?? []),
+        ...(activity.answer?.active_camera_ids ?? []),
+        ...(cameras.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
+      ]),
+    ],
+    lists,
+  );
+};

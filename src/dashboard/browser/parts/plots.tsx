@@ -1,45 +1,295 @@
+import { useMemo, useRef, useState } from 'preact/hooks';
+
 import type { Series } from '../model/answers.ts';
-import type { Panel } from '../model/page-state.ts';
-import type { Theme } from '../model/palette.ts';
-import type { PlottedFact } from '../model/plot-data.ts';
+import { CATEGORY_MAPS, cssColour, MAP_NAMES } from '../model/categories.ts';
+import { isBusy, type Panel } from '../model/page-state.ts';
+import {
+  countMarks,
+  drawnSteps,
+  peakOf,
+  type PlotData,
+  plotData,
+  type PlotLine,
+  type PlottedFact,
+  timeMarks,
+} from '../model/plot-data.ts';
 import { addressTime, type View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
-import { Plot } from './plot.tsx';
-import { TroubleNote } from './trouble-note.tsx';
+import { type Column, DataTable } from './data-table.tsx';
+import { Name, numbers, Swatch, TimeWords, useTimes } from './words.tsx';
 
-const PLOTS: readonly { readonly title: string; readonly fact: PlottedFact }[] = [
-  { title: 'AI detections', fact: 'counts_per_category' },
-  { title: 'Reviews', fact: 'reviewed_counts_per_category' },
-  { title: 'Annotations', fact: 'annotated_counts_per_category' },
-  { title: 'Camera frames', fact: 'total_events' },
+const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
+  ...CATEGORY_MAPS.map((map) => [MAP_NAMES[map], map] as const),
+  ['Camera frames', 'total_events'],
+  ['Active cameras', 'active_cameras'],
 ];
 
 /** What the plots need. */
 export interface PlotsProps {
   readonly panel: Panel<Series>;
   readonly view: View;
-  readonly theme: Theme;
+  /** Milliseconds since 1970. */
+  readonly now: number;
   readonly actions: Actions;
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = ({ panel: { answer, trouble }, view, theme, actions }: PlotsProps) => {
+export const Plots = ({ panel, panel: { answer }, view, now, actions }: PlotsProps) => {
+  const [pointed, setPointed] = useState<number>();
+  const [isolated, setIsolated] = useState<string>();
   const showPart = (first: number, last: number): void => {
     const start = addressTime(answer?.steps[first]?.ts_utc_start ?? '');
     const end = addressTime(answer?.steps[last]?.ts_utc_end ?? '');
     if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
   };
   return (
-    <section aria-labelledby="plots-title">
+    <section aria-labelledby="plots-title" aria-busy={isBusy(panel)}>
       <h2 id="plots-title" class="unseen">
         Over time
       </h2>
-      <TroubleNote trouble={trouble} />
       <div class="plots">
-        {PLOTS.map(({ title, fact }) => (
-          <Plot key={fact} title={title} fact={fact} series={answer} theme={theme} onPart={showPart} />
+        {PLOTS.map(([title, fact]) => (
+          <Plot
+            key={fact}
+            title={title}
+            fact={fact}
+            series={answer}
+            now={now}
+            pointed={pointed}
+            onPoint={setPointed}
+            isolated={isolated}
+            onIsolate={(label) => setIsolated(label === isolated ? undefined : label)}
+            onPart={showPart}
+          />
         ))}
       </div>
     </section>
+  );
+};
+
+interface PlotProps {
+  readonly title: string;
+  readonly fact: PlottedFact;
+  readonly series: Series | undefined;
+  readonly now: number;
+  /** The begin of the step under the pointer, or that was tapped; in all plots the same. */
+  readonly pointed: number | undefined;
+  readonly onPoint: (start: number | undefined) => void;
+  /** The category that is shown alone. */
+  readonly isolated: string | undefined;
+  readonly onIsolate: (label: string) => void;
+  /** A part of it was marked: its first and its last step. */
+  readonly onPart: (first: number, last: number) => void;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** All of a line; of cameras the most, because the same ones are in many steps. */
+const wholeOf = ({ values }: PlotLine, fact: PlottedFact): string =>
+  fact === 'active_cameras' ? `at most ${numbers.count(Math.max(0, ...values))}` : numbers.count(sum(values));
+
+/** One fact over time: a plot, what its colours mean, and the same numbers as a table. */
+const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
+  const { title, pointed } = drawing;
+  const times = useTimes();
+  const data = useMemo(() => series && plotData(series, fact), [series, fact]);
+  const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
+  const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
+  const lines = alone.length === 0 ? (data?.drawn ?? []) : alone;
+  const isPlain = fact === 'total_events' || fact === 'active_cameras';
+  return (
+    <figure class="plot card">
+      <figcaption>
+        <h3>{title}</h3>
+        <p class="pointed" aria-hidden="true">
+          {data === undefined ? null : pointed === undefined || index < 0 ? (
+            `per ${data.step === 'day' ? 'UTC day' : data.step}`
+          ) : (
+            <TimeWords of={times.step(pointed, data.step)} />
+          )}
+        </p>
+      </figcaption>
+      <ul class="legend">
+        {data?.drawn.map((line) => {
+          const value = index < 0 ? wholeOf(line, fact) : numbers.count(line.values[index] ?? 0);
+          const words = (
+            <>
+              <Swatch colour={line.colour} /> <Name>{line.label}</Name> <b>{value}</b>
+            </>
+          );
+          return (
+            <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
+              {isPlain ? (
+                words
+              ) : (
+                <button type="button" aria-pressed={line.label === isolated} onClick={() => onIsolate(line.label)}>
+                  {words}
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {data === undefined ? <div class="canvas" /> : <Drawing data={data} lines={lines} index={index} {...drawing} />}
+      {data === undefined ? null : <PlotTable title={title} data={data} />}
+    </figure>
+  );
+};
+
+interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'onPoint' | 'onPart'> {
+  readonly data: PlotData;
+  /** Of the step that is pointed at; -1: none is. */
+  readonly index: number;
+  /** What of it is drawn. */
+  readonly lines: readonly PlotLine[];
+}
+
+/** Up to so many steps, their bars stand apart. */
+const MOST_APART = 62;
+
+/** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
+const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingProps) => {
+  const times = useTimes();
+  const count = data.starts.length;
+  const drawn = drawnSteps(data, now);
+  const peak = peakOf(lines);
+  const marks = countMarks(peak?.count ?? 0);
+  const top = marks.at(-1) ?? 1;
+  const bottom = useMemo(() => timeMarks(data, times), [data, times]);
+  const [marked, setMarked] = useState<{ readonly from: number; readonly to: number }>();
+  const pressed = useRef<number | undefined>(undefined);
+  const stepAt = (event: PointerEvent & { readonly currentTarget: Element }): number => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    return Math.min(Math.max(Math.floor(((event.clientX - left) / width) * count), 0), count - 1);
+  };
+  const end = (): void => {
+    pressed.current = undefined;
+    setMarked(undefined);
+  };
+  const part = marked && { first: Math.min(marked.from, marked.to), last: Math.max(marked.from, marked.to) };
+  return (
+    <div
+      class="canvas"
+      role="img"
+      aria-label={summaryOf(title, data, times.step(data.starts[peak?.index ?? 0] ?? 0, data.step).text, peak)}
+    >
+      <div class="scale" aria-hidden="true">
+        {marks.map((mark) => (
+          <span key={mark} style={{ bottom: `${(mark / top) * 100}%` }}>
+            {numbers.short(mark)}
+          </span>
+        ))}
+      </div>
+      <div
+        class="bars"
+        onPointerDown={(event) => {
+          if (event.button !== 0 || count === 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          pressed.current = stepAt(event);
+        }}
+        onPointerMove={(event) => {
+          if (count === 0) return;
+          const step = stepAt(event);
+          onPoint(data.starts[step]);
+          const from = pressed.current;
+          if (from !== undefined) setMarked(step === from && marked === undefined ? undefined : { from, to: step });
+        }}
+        onPointerUp={(event) => {
+          if (part !== undefined) onPart(part.first, part.last);
+          else if (pressed.current !== undefined) onPoint(data.starts[stepAt(event)]);
+          end();
+        }}
+        onPointerCancel={end}
+        onPointerLeave={(event) => {
+          // A finger that has tapped leaves as well: its value stays until the next tap.
+          if (event.pointerType === 'mouse') onPoint(undefined);
+        }}
+      >
+        <svg viewBox={`0 0 ${Math.max(count, 1)} ${top}`} preserveAspectRatio="none" aria-hidden="true">
+          <path class="grid" d={marks.map((mark) => `M0 ${top - mark}H${count}`).join('')} />
+          {index < 0 ? null : <rect x={index} y="0" width="1" height={top} />}
+          {pathsOf(lines, drawn, top).map(({ label, colour, d }) => (
+            <path key={label} class={count > MOST_APART ? '' : 'apart'} style={{ fill: cssColour(colour) }} d={d} />
+          ))}
+          {part === undefined ? null : <rect x={part.first} y="0" width={part.last - part.first + 1} height={top} />}
+        </svg>
+        {peak === undefined ? <p class="empty">Nothing in this time.</p> : null}
+      </div>
+      <div class="marks" aria-hidden="true">
+        {bottom.map(({ index: at, text }) => (
+          <span key={at} style={{ left: `${(at / count) * 100}%` }}>
+            {text}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+};
+
+/** The bars of each line as one path, each on top of those of the lines before it. */
+const pathsOf = (
+  lines: readonly PlotLine[],
+  drawn: number,
+  top: number,
+): readonly (PlotLine & { readonly d: string })[] => {
+  const count = lines[0]?.values.length ?? 0;
+  const gap = count > MOST_APART ? 0 : 0.1;
+  const heights = Array.from({ length: drawn }, () => 0);
+  return lines.map((line) => {
+    const bars = heights.map((below, step) => {
+      const value = line.values[step] ?? 0;
+      if (value === 0) return '';
+      heights[step] = below + value;
+      return `M${step + gap} ${top - below}h${1 - 2 * gap}v${-value}h${2 * gap - 1}z`;
+    });
+    return { ...line, d: bars.join('') };
+  });
+};
+
+/** What a plot says, for whoever does not see it. */
+const summaryOf = (
+  title: string,
+  { starts, step, columns }: PlotData,
+  at: string,
+  peak: ReturnType<typeof peakOf>,
+): string => {
+  const what = `${title} per ${step}, ${starts.length} steps.`;
+  if (peak === undefined) return `${what} All 0.`;
+  const totals = columns.map(({ label, values }) => `${label} ${numbers.count(sum(values))}`).join(', ');
+  const inAll = title === 'Active cameras' ? '' : ` In all: ${totals}.`;
+  return `${what}${inAll} Highest: ${numbers.count(peak.count)}, ${at}. The table below has every number.`;
+};
+
+const PlotTable = ({ title, data }: { readonly title: string; readonly data: PlotData }) => {
+  const times = useTimes();
+  const [open, setOpen] = useState(false);
+  const columns: readonly Column<number>[] = [
+    {
+      name: data.step === 'day' ? 'Day (UTC)' : 'Time',
+      value: (index) => new Date(data.starts[index] ?? 0).toISOString(),
+      cell: (index) => <TimeWords of={times.step(data.starts[index] ?? 0, data.step)} />,
+    },
+    ...data.columns.map(({ label, values }): Column<number> => ({
+      name: label,
+      head: <Name>{label}</Name>,
+      isNumber: true,
+      value: (index) => values[index] ?? 0,
+      cell: (index) => numbers.count(values[index] ?? 0),
+    })),
+  ];
+  return (
+    <details class="numbers" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        Table<span class="unseen"> of {title.toLowerCase()}</span>
+      </summary>
+      {open ? (
+        <DataTable
+          title={`${title} per ${data.step}`}
+          columns={columns}
+          rows={data.starts.map((_, index) => index)}
+          rowKey={(index) => data.starts[index] ?? index}
+        />
+      ) : null}
+    </details>
   );
 };

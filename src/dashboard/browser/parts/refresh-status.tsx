@@ -1,26 +1,41 @@
-import { answeredAtOf, type Refresh, troubleText } from '../model/refresh.ts';
-import type { Actions } from './actions.ts';
-import { times } from './texts.ts';
+import { useEffect, useState } from 'preact/hooks';
 
-const clock = (milliseconds: number): string => {
-  const own = times.ownClock(milliseconds);
-  return `${times.utcClock(milliseconds)} UTC${own === undefined ? '' : ` (${own} your time)`}`;
+import { type Refresh, troubleText } from '../model/refresh.ts';
+import type { Actions } from './actions.ts';
+import { TimeWords, useTimes } from './words.tsx';
+
+/** The time now, every second: nothing else is drawn anew for it. */
+const useSeconds = (): number => {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
 };
 
-/** When the service last answered; in the header. */
+const ago = (seconds: number): string => {
+  if (seconds < 60) return `${seconds} s ago`;
+  return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3_600)} h ago`;
+};
+
+/** How long ago the service last answered; in the header. */
 export const RefreshStatus = ({ refresh, actions }: { readonly refresh: Refresh; readonly actions: Actions }) => {
-  const answeredAt = answeredAtOf(refresh);
+  const times = useTimes();
+  const { last, phase } = refresh;
+  const now = Math.max(useSeconds(), last?.at ?? 0);
+  const isLate = last !== undefined && now > last.lateFrom;
   return (
-    <div class={`refresh ${refresh.phase}`}>
+    <div class={`refresh ${phase} ${isLate ? 'late' : ''}`}>
       <span class="dot" aria-hidden="true" />
-      <span class="words">
-        {answeredAt === undefined
-          ? refresh.phase === 'asking'
+      <span class="words" title={last && times.clock(last.at).text}>
+        {last === undefined
+          ? phase === 'asking'
             ? 'Asking the service…'
             : 'No answer yet'
-          : `Updated ${clock(answeredAt)}`}
+          : `Updated ${ago(Math.floor((now - last.at) / 1_000))}`}
       </span>
-      {refresh.phase === 'locked' ? null : (
+      {phase === 'locked' ? null : (
         <button type="button" class="button" onClick={actions.refreshNow}>
           Refresh
         </button>
@@ -29,8 +44,19 @@ export const RefreshStatus = ({ refresh, actions }: { readonly refresh: Refresh;
   );
 };
 
-/** Says that the service does not answer and what is shown instead. It is there always, so that a screen reader hears it change. */
-export const FailureBanner = ({ refresh }: { readonly refresh: Refresh }) => {
+/**
+ * Says that the service does not answer and what is shown instead. It is there always, so that a screen reader hears it change.
+ *
+ * @param shownAt when the figures were answered that are shown; undefined where none are
+ */
+export const FailureBanner = ({
+  refresh,
+  shownAt,
+}: {
+  readonly refresh: Refresh;
+  readonly shownAt: number | undefined;
+}) => {
+  const times = useTimes();
   const failing = refresh.phase === 'failing';
   return (
     <div class={failing ? 'banner' : 'banner none'}>
@@ -38,13 +64,21 @@ export const FailureBanner = ({ refresh }: { readonly refresh: Refresh }) => {
         {failing ? (
           <>
             <strong>{troubleText(refresh.trouble)}</strong>{' '}
-            {refresh.answeredAt === undefined
-              ? 'There is nothing to show yet.'
-              : `You see what it answered at ${clock(refresh.answeredAt)}.`}
+            {shownAt === undefined ? (
+              'There is nothing to show yet.'
+            ) : (
+              <>
+                You see what it answered at <TimeWords of={times.clock(shownAt)} />.
+              </>
+            )}
           </>
         ) : null}
       </div>
-      {failing ? <p class="next">Next try at {clock(refresh.nextAt)}.</p> : null}
+      {failing ? (
+        <p class="next">
+          Next try at <TimeWords of={times.clock(refresh.nextAt)} />.
+        </p>
+      ) : null}
     </div>
   );
 };

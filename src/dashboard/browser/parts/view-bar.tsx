@@ -1,8 +1,12 @@
-import { DAY_MILLISECONDS, dayOfTime, isCalendarDay, shiftDay } from '../model/calendar-day.ts';
-import { addressTime, type Span, type View } from '../model/view.ts';
-import { lastDayOf, neighbourDay, spanOfDay } from '../model/view-steps.ts';
+import { Fragment } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+
+import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
+import { isCalendarDay, type Times } from '../model/times.ts';
+import { LIVE_HOURS, type Span, type View } from '../model/view.ts';
 import type { Actions } from './actions.ts';
 import { ViewLink } from './view-link.tsx';
+import { useTimes } from './words.tsx';
 
 /** What the view bar needs. */
 export interface ViewBarProps {
@@ -14,88 +18,153 @@ export interface ViewBarProps {
   readonly actions: Actions;
 }
 
-/** No camera network is older: a year that is still being typed is not asked for. */
-const FIRST_YEAR = '2000';
+/** The text of a field: what the view says, until somebody types. Then it is theirs, until the view says something else. */
+const useField = (shown: string, subject = shown) => {
+  const [draft, setDraft] = useState<{ readonly subject: string; readonly text: string }>();
+  return {
+    value: draft?.subject === subject ? draft.text : shown,
+    isDraft: draft?.subject === subject && draft.text !== shown,
+    onInput: (event: { readonly currentTarget: HTMLInputElement }): void =>
+      setDraft({ subject, text: event.currentTarget.value }),
+    reset: (): void => setDraft(undefined),
+  };
+};
 
-/** Chooses what is shown: a day, the sliding window, a range; all cameras or one. */
+/** Chooses what is shown: a day, the last hours, a range; all cameras or one; whose clock. */
 export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
+  const times = useTimes();
   const { span } = view;
   const to = (next: Span | undefined): View | undefined => (next === undefined ? undefined : { ...view, span: next });
-  const chooseDay = (event: { readonly currentTarget: HTMLInputElement }): void => {
-    const { value } = event.currentTarget;
-    if (isCalendarDay(value) && value >= FIRST_YEAR) actions.show({ ...view, span: spanOfDay(value, now) });
-  };
+  const isWholeDay = span.kind === 'today' || span.kind === 'day';
+  const unit = isWholeDay ? ' day' : '';
+  const around = dayAround(span, now, times);
   return (
     <nav class="bar" aria-label="What is shown">
       <div class="group">
-        <ViewLink to={to(neighbourDay(span, -1, now))} actions={actions} label="Earlier day">
+        <ViewLink to={to(movedSpan(span, -1, now, times))} actions={actions} label={`Earlier${unit}`}>
           <span aria-hidden="true">‹</span> Earlier
         </ViewLink>
-        <input type="date" aria-label="Day (UTC)" value={lastDayOf(span, now)} onChange={chooseDay} />
-        <ViewLink to={to(neighbourDay(span, 1, now))} actions={actions} label="Later day">
+        <DayForm view={view} now={now} actions={actions} />
+        <ViewLink to={to(movedSpan(span, 1, now, times))} actions={actions} label={`Later${unit}`}>
           Later <span aria-hidden="true">›</span>
         </ViewLink>
+        {around === undefined ? null : (
+          <ViewLink to={to(around)} actions={actions}>
+            Whole day
+          </ViewLink>
+        )}
       </div>
       <div class="group">
         <ViewLink to={to({ kind: 'today' })} actions={actions} current={span.kind === 'today'}>
           Today
         </ViewLink>
-        <ViewLink to={to({ kind: 'window' })} actions={actions} current={span.kind === 'window'}>
-          Sliding window
-        </ViewLink>
+        {LIVE_HOURS.map((hours) => (
+          <ViewLink
+            key={hours}
+            to={to({ kind: 'last', hours })}
+            actions={actions}
+            current={span.kind === 'last' && span.hours === hours}
+          >
+            <span class="unseen">Last </span>
+            {hours} h
+          </ViewLink>
+        ))}
         {[7, 30].map((days) => {
-          const last = daysUntilToday(days, now);
+          const last = daysUntilToday(days, now, times);
+          const isShown = span.kind === 'range' && span.start === last.start && span.end === last.end;
           return (
-            <ViewLink key={days} to={to(last)} actions={actions} current={sameRange(span, last)}>
+            <ViewLink key={`${days} days`} to={to(last)} actions={actions} current={isShown}>
               {days} days
             </ViewLink>
           );
         })}
+        <RangeForm view={view} now={now} actions={actions} />
       </div>
       <CameraForm view={view} cameraIds={cameraIds} actions={actions} />
-      <RangeForm view={view} now={now} actions={actions} />
+      {times.readerZone === 'UTC' ? null : (
+        <div class="group" role="group" aria-label="Times">
+          {(['local', 'utc'] as const).map((clock) => (
+            <ViewLink key={clock} to={{ ...view, clock }} actions={actions} current={view.clock === clock}>
+              {clock === 'utc' ? 'UTC' : 'Local time'}
+            </ViewLink>
+          ))}
+        </div>
+      )}
     </nav>
   );
 };
 
-const daysUntilToday = (days: number, now: number): Span & { kind: 'range' } => {
-  const today = dayOfTime(now);
-  return { kind: 'range', start: `${shiftDay(today, 1 - days)}T00:00:00Z`, end: `${today}T23:59:59.999999Z` };
-};
+type FormProps = Pick<ViewBarProps, 'view' | 'now' | 'actions'>;
 
-const sameRange = (span: Span, { start, end }: Span & { kind: 'range' }): boolean =>
-  span.kind === 'range' && span.start === start && span.end === end;
+/** The day that a span shows or ends in. */
+const shownDay = (span: Span, now: number, times: Times): string =>
+  span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
 
-/** What was typed into a form's field. */
-const typed = (form: HTMLFormElement, name: string): string => {
-  const value = new FormData(form).get(name);
-  return typeof value === 'string' ? value : '';
-};
-
-const CameraForm = ({ view, cameraIds, actions }: Pick<ViewBarProps, 'view' | 'cameraIds' | 'actions'>) => {
-  const submit = (event: { readonly currentTarget: HTMLFormElement; preventDefault(): void }): void => {
-    event.preventDefault();
-    actions.show({ ...view, cameraId: typed(event.currentTarget, 'camera') || undefined });
+/** A day that is picked is shown at once; one that is typed, when it is there wholly: with Enter or the button. */
+const DayForm = ({ view, now, actions }: FormProps) => {
+  const times = useTimes();
+  const day = shownDay(view.span, now, times);
+  const field = useField(day);
+  const isTyping = useRef(false);
+  const show = (value: string): void => {
+    if (!isCalendarDay(value)) return;
+    field.reset();
+    if (value !== day || view.span.kind === 'range') actions.show({ ...view, span: spanOfDay(value, now, times) });
   };
   return (
-    <form class="group" onSubmit={submit}>
+    <form
+      class="group"
+      onSubmit={(event) => {
+        event.preventDefault();
+        isTyping.current = false;
+        show(field.value);
+      }}
+    >
+      <input
+        type="date"
+        aria-label={times.isUtc ? 'Day (UTC)' : 'Day (local)'}
+        value={field.value}
+        onKeyDown={() => (isTyping.current = true)}
+        onPointerDown={() => (isTyping.current = false)}
+        onInput={(event) => {
+          field.onInput(event);
+          if (!isTyping.current) show(event.currentTarget.value);
+        }}
+      />
+      {field.isDraft ? (
+        <button type="submit" class="button">
+          Show day
+        </button>
+      ) : null}
+    </form>
+  );
+};
+
+const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => {
+  const field = useField(view.cameraId ?? '');
+  const options = useMemo(() => cameraIds.map((id) => <option key={id} value={id} />), [cameraIds]);
+  return (
+    <form
+      class="group"
+      onSubmit={(event) => {
+        event.preventDefault();
+        field.reset();
+        actions.show({ ...view, cameraId: field.value.trim() || undefined });
+      }}
+    >
       <label for="camera">Camera</label>
       <input
         id="camera"
-        name="camera"
         type="search"
         list="cameras"
         autocomplete="off"
         spellcheck={false}
         dir="auto"
         placeholder="All cameras"
-        value={view.cameraId ?? ''}
+        value={field.value}
+        onInput={field.onInput}
       />
-      <datalist id="cameras">
-        {cameraIds.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
+      <datalist id="cameras">{options}</datalist>
       <button type="submit" class="button">
         Show
       </button>
@@ -108,40 +177,53 @@ const CameraForm = ({ view, cameraIds, actions }: Pick<ViewBarProps, 'view' | 'c
   );
 };
 
-/** The text of a field for a date and a time, to the second: it knows no zone, here it is UTC. */
-const fieldTime = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 19);
-
-const RangeForm = ({ view, now, actions }: Pick<ViewBarProps, 'view' | 'now' | 'actions'>) => {
-  const { span } = view;
-  const shown =
-    span.kind === 'range'
-      ? [Date.parse(span.start), Date.parse(span.end)]
-      : [now - (now % DAY_MILLISECONDS) - 6 * DAY_MILLISECONDS, now];
-  const [start = now, end = now] = shown;
-  const submit = (event: { readonly currentTarget: HTMLFormElement; preventDefault(): void }): void => {
-    event.preventDefault();
-    // Both ends are included: the last second wholly.
-    const from = addressTime(`${withSeconds(typed(event.currentTarget, 'from'))}Z`);
-    const until = addressTime(`${withSeconds(typed(event.currentTarget, 'until'))}.999999Z`);
-    if (from !== undefined && until !== undefined) {
-      actions.show({ ...view, span: { kind: 'range', start: from, end: until } });
-    }
-  };
+/** The two ends as text: 24 hours in every language, which a browser's own fields for times are not. */
+const RangeForm = ({ view, now, actions }: FormProps) => {
+  const times = useTimes();
+  const { start, end } = periodOf(view.span, now, times);
+  const subject = JSON.stringify([view.span, view.clock]);
+  const from = useField(times.wall(Date.parse(start)), subject);
+  const until = useField(times.wall(Date.parse(end)), subject);
+  const [problem, setProblem] = useState<string>();
   return (
     <details class="range">
       <summary class="button">Range…</summary>
-      <form class="group" onSubmit={submit}>
-        <label for="from">From (UTC)</label>
-        <input id="from" name="from" type="datetime-local" step="1" required value={fieldTime(start)} />
-        <label for="until">to (UTC)</label>
-        <input id="until" name="until" type="datetime-local" step="1" required value={fieldTime(end)} />
+      <form
+        class="group"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const [first, last] = [times.typed(from.value, 'from'), times.typed(until.value, 'until')];
+          if (first === undefined || last === undefined) {
+            const which = first === undefined ? 'From' : 'To';
+            return setProblem(`${which} is no time: write it as 2026-11-21 08:00, with hours from 00 to 23.`);
+          }
+          if (Date.parse(first) > Date.parse(last)) return setProblem('From is after To.');
+          setProblem(undefined);
+          from.reset();
+          until.reset();
+          actions.show({ ...view, span: { kind: 'range', start: first, end: last } });
+        }}
+      >
+        {(
+          [
+            ['from', 'From', from],
+            ['until', 'to', until],
+          ] as const
+        ).map(([id, words, { value, onInput }]) => (
+          <Fragment key={id}>
+            <label for={id}>
+              {words} ({times.isUtc ? 'UTC' : 'local'})
+            </label>
+            <input id={id} autocomplete="off" value={value} onInput={onInput} aria-describedby="range-problem" />
+          </Fragment>
+        ))}
         <button type="submit" class="button">
           Show range
         </button>
+        <p id="range-problem" class="trouble" role="alert">
+          {problem}
+        </p>
       </form>
     </details>
   );
 };
-
-/** A field leaves out seconds that are 0. */
-const withSeconds = (text: string): string => (/T\d{2}:\d{2}$/.test(text) ? `${text}:00` : text);

@@ -17,14 +17,10 @@ export interface ViewLinkProps {
 
 /** A real link, so that a view opens in another tab or is copied as every link is; a plain click stays on the page. */
 export const ViewLink = ({ to, actions, class: className = 'button', current, label, children }: ViewLinkProps) => {
+  const named = label === undefined ? {} : { 'aria-label': label };
   if (to === undefined) {
     return (
-      <span
-        class={`${className} off`}
-        role="link"
-        aria-disabled="true"
-        {...(label === undefined ? {} : { 'aria-label': label })}
-      >
+      <span class={`${className} off`} role="link" aria-disabled="true" {...named}>
         {children}
       </span>
     );
@@ -34,15 +30,31 @@ export const ViewLink = ({ to, actions, class: className = 'button', current, la
     event.preventDefault();
     actions.show(to);
   };
+  const marked = current === true ? { 'aria-current': 'true' as const } : {};
   return (
-    <a
-      class={className}
-      href={actions.addressOf(to)}
-      onClick={follow}
-      {...(current === true ? { 'aria-current': 'true' as const } : {})}
-      {...(label === undefined ? {} : { 'aria-label': label })}
-    >
+    <a class={className} href={actions.addressOf(to)} onClick={follow} {...marked} {...named}>
       {children}
     </a>
   );
 };
+
+/** Cameras by their ids, each of them a link to it alone. */
+export const CameraLinks = ({
+  ids,
+  view,
+  actions,
+}: {
+  readonly ids: readonly string[];
+  readonly view: View;
+  readonly actions: Actions;
+}) => (
+  <ul class="camera-ids">
+    {ids.map((id) => (
+      <li key={id}>
+        <ViewLink to={{ ...view, cameraId: id }} actions={actions} class="id">
+          <bdi>{id}</bdi>
+        </ViewLink>
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,152 @@
+import { formatInstant, instantFrom, isInstant, parseInstant } from '../../../analytics/model/instant.ts';
+import {
+  DAY_MS,
+  daysBetween,
+  endText,
+  longDay,
+  shiftDay,
+  shortDay,
+  startText,
+  STEP_MS,
+  type Times,
+  utcDayOf,
+} from './times.ts';
+import type { Span } from './view.ts';
+
+/** Both ends of a period, included, as the questions have them. */
+export interface PeriodEnds {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** Milliseconds since 1970 at which a period's end is over. */
+const over = (end: string): number => (end.endsWith('.999999Z') ? Date.parse(end) + 1 : Date.parse(end));
+
+const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => ({
+  start: startText(times.startOfDay(first)),
+  end: endText(times.startOfDay(afterLast)),
+});
+
+/** Both ends of a span. Those of a live range move once a minute: in between, answers may be a 304. */
+export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
+  if (span.kind === 'range') return span;
+  if (span.kind === 'last') {
+    const end = now - (now % 60_000);
+    return { start: startText(end - span.hours * STEP_MS.hour), end: endText(end) };
+  }
+  const day = span.kind === 'day' ? span.date : times.dayOf(now);
+  return daysOf(day, shiftDay(day, 1), times);
+};
+
+/** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
+export const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string; last: string } | undefined => {
+  const [first, afterLast] = [times.dayOf(Date.parse(start)), times.dayOf(over(end))];
+  const whole = daysOf(first, afterLast, times);
+  return first < afterLast && whole.start === start && whole.end === end
+    ? { first, last: shiftDay(afterLast, -1) }
+    : undefined;
+};
+
+/** Some days until today. */
+export const daysUntilToday = (days: number, now: number, times: Times): Span & PeriodEnds => {
+  const today = times.dayOf(now);
+  return { kind: 'range', ...daysOf(shiftDay(today, 1 - days), shiftDay(today, 1), times) };
+};
+
+/** The span of a day: the current day is the moving one. */
+export const spanOfDay = (date: string, now: number, times: Times): Span =>
+  date === times.dayOf(now) ? { kind: 'today' } : { kind: 'day', date };
+
+/**
+ * A span moved by its own length.
+ *
+ * @param direction -1: earlier; 1: later
+ * @returns undefined where that has not begun
+ */
+export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Times): Span | undefined => {
+  const period = periodOf(span, now, times);
+  const days = wholeDaysOf(period, times);
+  if (days !== undefined) {
+    const length = daysBetween(days.first, days.last) + 1;
+    const first = shiftDay(days.first, direction * length);
+    if (times.startOfDay(first) > now) return undefined;
+    return length === 1
+      ? spanOfDay(first, now, times)
+      : { kind: 'range', ...daysOf(first, shiftDay(first, length), times) };
+  }
+  const [start, end] = [parseInstant(period.start) ?? 0n, parseInstant(period.end) ?? 0n];
+  // 08:00:00 to 08:59:59.999999 is an hour, and so is 08:00 to 09:00.
+  const length = BigInt(direction) * (end - start + (period.end.endsWith('.999999Z') ? 1n : 0n));
+  if (!isInstant(start + length) || !isInstant(end + length) || start + length > BigInt(now) * 1_000n) return undefined;
+  return { kind: 'range', start: instantText(start + length), end: instantText(end + length) };
+};
+
+/** The day that a part of a day is in; undefined where a span is a whole day or more. */
+export const dayAround = (span: Span, now: number, times: Times): Span | undefined => {
+  if (span.kind !== 'range' || wholeDaysOf(span, times) !== undefined) return undefined;
+  const day = times.dayOf(Date.parse(span.start));
+  return times.dayOf(Math.max(over(span.end) - 1, Date.parse(span.start))) === day
+    ? spanOfDay(day, now, times)
+    : undefined;
+};
+
+const instantText = (instant: bigint): string => formatInstant(instantFrom(instant)).replace('+00:00', 'Z');
+
+/** Whether what a span shows can still grow by itself: then it is asked for often. */
+export const isLive = (span: Span, now: number, times: Times): boolean =>
+  over(periodOf(span, now, times).end) >= now - 60_000;
+
+/** The UTC days that cameras are listed for, because they are counted by UTC day. */
+export interface UtcDays {
+  readonly last: string;
+  readonly days: number;
+  /** Whether that is exactly the period. */
+  readonly isExact: boolean;
+  /** In words: `UTC days 20 Nov – 21 Nov` */
+  readonly text: string;
+}
+
+/** The UTC days that a period touches and that have begun; of many, the last 31. */
+export const utcDaysOf = ({ start, end }: PeriodEnds, now: number): UtcDays => {
+  const first = start.slice(0, 10);
+  const begun = [end.slice(0, 10), utcDayOf(now)].sort()[0] ?? first;
+  const last = begun < first ? first : begun;
+  const touched = daysBetween(first, last) + 1;
+  const days = Math.min(Math.max(touched, 1), 31);
+  const isExact = touched === days && start === `${first}T00:00:00Z` && end.endsWith('T23:59:59.999999Z');
+  const text =
+    days === 1 ? `UTC day ${shortDay(last)}` : `UTC days ${shortDay(shiftDay(last, 1 - days))} – ${shortDay(last)}`;
+  return { last, days, isExact, text };
+};
+
+/** More steps than this are no longer told apart on a plot; the service's own limit is 1,500. */
+const MOST_STEPS = 400;
+
+/** The finest step with which a period can still be read: hours for a day, minutes for up to six hours. */
+export const sensibleStep = ({ start, end }: PeriodEnds): keyof typeof STEP_MS => {
+  const count = (length: number): number =>
+    Math.floor(Date.parse(end) / length) - Math.floor(Date.parse(start) / length) + 1;
+  if (count(STEP_MS.minute) <= MOST_STEPS) return 'minute';
+  return count(STEP_MS.hour) <= MOST_STEPS ? 'hour' : 'day';
+};
+
+/** What is shown, in words, without the camera. */
+export const spanTitle = (span: Span, now: number, times: Times): string => {
+  if (span.kind === 'last') return span.hours === 1 ? 'Last hour' : `Last ${span.hours} hours`;
+  if (span.kind === 'today') return `Today, ${longDay(times.dayOf(now))}`;
+  const period = periodOf(span, now, times);
+  const days = wholeDaysOf(period, times);
+  if (days === undefined) return `${times.time(period.start).text} – ${times.time(period.end).text}`;
+  return days.first === days.last ? longDay(days.first) : `${longDay(days.first)} – ${longDay(days.last)}`;
+};
+
+/** Whoever sent nothing in `recent`, and something in `before`, is silent. */
+export const silencePeriods = (now: number): { readonly recent: PeriodEnds; readonly before: PeriodEnds } => {
+  const minute = now - (now % 60_000);
+  // Moves only every 15 minutes, and is asked for as rarely: whoever is silent sent its last frame before it.
+  const quarter = now - (now % (15 * 60_000));
+  return {
+    recent: { start: startText(minute - 15 * 60_000), end: endText(minute) },
+    before: { start: startText(quarter - DAY_MS), end: endText(quarter) },
+  };
+};

@@ -1,0 +1,185 @@
+/** Milliseconds of a UTC day. */
+export const DAY_MS = 86_400_000;
+
+/** The steps of `GET /api/analytics/series`, in milliseconds. */
+export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS } as const;
+
+/** Whose clock the page shows. */
+export type ClockOf = 'local' | 'utc';
+
+/** A time in words, and the same in the other zone, for its title; undefined where both are the same. */
+export interface TimeText {
+  readonly text: string;
+  readonly other: string | undefined;
+}
+
+/** The UTC day of an instant (milliseconds since 1970), `YYYY-MM-DD`. */
+export const utcDayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+
+/** Whether a text is a day that exists, `YYYY-MM-DD`, in the years 1000 to 9998. */
+export const isCalendarDay = (text: string): boolean => {
+  if (!/^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) || text >= '9999') return false;
+  const start = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(start) && utcDayOf(start) === text;
+};
+
+/** The day some days later (negative: earlier). @example shiftDay('2026-11-21', -1) // '2026-11-20' */
+export const shiftDay = (day: string, days: number): string => utcDayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
+
+/** How many days one is after another. */
+export const daysBetween = (first: string, last: string): number =>
+  Math.round((Date.parse(`${last}T00:00:00Z`) - Date.parse(`${first}T00:00:00Z`)) / DAY_MS);
+
+/** Milliseconds since 1970, of a whole second → as the address has it. */
+export const startText = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+
+/** The last microsecond before a whole second, as the address has it. */
+export const endText = (milliseconds: number): string => startText(milliseconds - 1_000).replace('Z', '.999999Z');
+
+const isUtcName = (zone: string): boolean => /^((Etc\/)?(UTC|GMT|UCT|Zulu|Universal|Greenwich))$/i.test(zone);
+
+/** The reader's own zone; UTC where the browser knows none, or names one that it does not know itself (`Etc/Unknown`). */
+const readerZone = (): string => {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+  } catch (error) {
+    if (error instanceof RangeError) return 'UTC';
+    throw error;
+  }
+};
+
+const two = '2-digit';
+const WALL = { year: 'numeric', month: two, day: two, hour: two, minute: two, second: two } as const;
+
+/** A time on a clock, as if that clock showed UTC. */
+const asUtc = (wall: string): number => Date.parse(`${wall.replace(' ', 'T')}Z`);
+
+/** One zone's calendar and clock. */
+class ZoneClock {
+  readonly #wall: Intl.DateTimeFormat;
+  readonly #name: Intl.DateTimeFormat;
+  readonly zone: string;
+
+  constructor(zone: string) {
+    this.zone = zone;
+    // Swedish writes dates and times as ISO 8601 does.
+    this.#wall = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, hourCycle: 'h23', ...WALL });
+    // Americans name their zones (PST); elsewhere it is GMT+1.
+    this.#name = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'short' });
+  }
+
+  /** `2026-11-21 08:00:02` */
+  wall(milliseconds: number): string {
+    return this.#wall.format(milliseconds);
+  }
+
+  /** `PST` */
+  name(milliseconds: number): string {
+    const parts = this.#name.formatToParts(milliseconds);
+    return parts.find(({ type }) => type === 'timeZoneName')?.value ?? this.zone;
+  }
+
+  /** When the clocks show a time, as {@link wall} writes it: twice in the hour that autumn repeats; one that spring leaves out, as before the change. */
+  instants(text: string): { readonly first: number; readonly last: number } {
+    const wanted = asUtc(text);
+    const [before = wanted, after = wanted] = [wanted - DAY_MS, wanted + DAY_MS].map(
+      (near) => wanted - (asUtc(this.wall(near)) - near),
+    );
+    const shown = [before, after].filter((instant) => this.wall(instant) === text);
+    if (shown.length === 0) return { first: before, last: before };
+    return { first: Math.min(...shown), last: Math.max(...shown) };
+  }
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const LONG_DAY = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+});
+
+/** `2026-11-21` → `21 Nov` */
+export const shortDay = (day: string): string =>
+  `${Number(day.slice(8, 10))} ${MONTHS[Number(day.slice(5, 7)) - 1] ?? ''}`;
+
+/** `2026-11-21` → `Saturday 21 November 2026` */
+export const longDay = (day: string): string => LONG_DAY.format(Date.parse(`${day}T00:00:00Z`)).replace(',', '');
+
+/** Times as the reader's own clock shows them or as UTC; the other one is for titles. */
+export class Times {
+  readonly #shown: ZoneClock;
+  readonly #other: ZoneClock | undefined;
+  /** The reader's own zone; `UTC` where it is that. */
+  readonly readerZone: string;
+  readonly isUtc: boolean;
+
+  constructor(of: ClockOf, zone = readerZone()) {
+    this.readerZone = isUtcName(zone) ? 'UTC' : zone;
+    this.isUtc = of === 'utc' || this.readerZone === 'UTC';
+    const [utc, own] = [new ZoneClock('UTC'), new ZoneClock(this.readerZone)];
+    this.#shown = this.isUtc ? utc : own;
+    this.#other = this.readerZone === 'UTC' ? undefined : this.isUtc ? own : utc;
+  }
+
+  /** `2026-11-21 04:00:02 PST`, with the fraction where there is one beyond milliseconds. `at`: ISO 8601, UTC. */
+  time(at: string): TimeText {
+    const instant = Date.parse(at);
+    if (Number.isNaN(instant)) return { text: at, other: undefined };
+    const fraction = /\.\d{4,}/.exec(at)?.[0] ?? '';
+    return this.#both((clock) => `${clock.wall(instant)}${fraction} ${clock.name(instant)}`);
+  }
+
+  /** `04:00:02 PST` */
+  clock(milliseconds: number): TimeText {
+    return this.#both((clock) => `${clock.wall(milliseconds).slice(11)} ${clock.name(milliseconds)}`);
+  }
+
+  /** One step of a series: `21 Nov 04:00–05:00 PST`; `21 Nov UTC`, because days are UTC days in every series. */
+  step(start: number, step: keyof typeof STEP_MS): TimeText {
+    if (step === 'day') return { text: `${shortDay(utcDayOf(start))} UTC`, other: undefined };
+    return this.#both((clock) => {
+      const until = clock.wall(start + STEP_MS[step]).slice(11, 16);
+      return `${shortDay(clock.wall(start))} ${clock.wall(start).slice(11, 16)}–${until} ${clock.name(start)}`;
+    });
+  }
+
+  #both(say: (clock: ZoneClock) => string): TimeText {
+    return { text: say(this.#shown), other: this.#other && say(this.#other) };
+  }
+
+  /** `PST` */
+  zoneName(milliseconds: number): string {
+    return this.#shown.name(milliseconds);
+  }
+
+  /** `2026-11-21 04:00:02` */
+  wall(milliseconds: number): string {
+    return this.#shown.wall(milliseconds);
+  }
+
+  /** The calendar day of an instant. */
+  dayOf(milliseconds: number): string {
+    return this.wall(milliseconds).slice(0, 10);
+  }
+
+  /** When a day begins: it ends with the next one's begin, and may have 23 or 25 hours. */
+  startOfDay(day: string): number {
+    return this.#shown.instants(`${day} 00:00:00`).first;
+  }
+
+  /** What somebody wrote into a field (`2026-11-21 08:00`, with seconds, or a day alone), as the address has it; an end is included wholly. */
+  typed(text: string, end: 'from' | 'until'): string | undefined {
+    const form = /^(\d{4}-\d{2}-\d{2})(?:[T ]+(\d{1,2}:[0-5]\d)(:[0-5]\d)?)?$/i;
+    const [, day = '', minute, seconds] = form.exec(text.trim()) ?? [];
+    if (!isCalendarDay(day) || (minute !== undefined && Number(minute.split(':')[0]) > 23)) return undefined;
+    if (minute === undefined) {
+      return end === 'from' ? startText(this.startOfDay(day)) : endText(this.startOfDay(shiftDay(day, 1)));
+    }
+    const { first, last } = this.#shown.instants(`${day} ${minute.padStart(5, '0')}${seconds ?? ':00'}`);
+    return end === 'from' ? startText(first) : endText(last + 1_000);
+  }
+}

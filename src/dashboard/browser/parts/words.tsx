@@ -1,0 +1,56 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+
+import { type Wording, wordingOf } from '../model/alerts.ts';
+import { type Colour, cssColour } from '../model/categories.ts';
+import { type TimeText, Times } from '../model/times.ts';
+
+/** Times as the view wants them. */
+export const ShownTimes = createContext(new Times('utc'));
+export const useTimes = (): Times => useContext(ShownTimes);
+
+/** A time of one zone, with the other one in its title. */
+export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
+  <time {...(at === undefined ? {} : { dateTime: at })} {...(other === undefined ? {} : { title: other })}>
+    {text}
+  </time>
+);
+
+/** An instant as an answer has it. */
+export const Time = ({ at }: { readonly at: string }) => <TimeWords of={useTimes().time(at)} at={at} />;
+
+const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 });
+
+/** Numbers as the reader's language groups them: `12,345`; short, for an axis: `12K`; a share: `12%`. */
+export const numbers = {
+  count: (value: number) => count.format(value),
+  short: (value: number) => short.format(value),
+  share: (part: number, whole: number) => share.format(part / whole),
+};
+
+/** A sign beside the word, so that nobody has to tell the colours apart. */
+const SIGNS: Readonly<Record<Wording['tone'], string>> = { good: '✓', pending: '…', bad: '✕', neutral: '•' };
+
+/** A status, an outcome or a mark as words with a sign. */
+export const Mark = ({ of }: { readonly of: Wording | string }) => {
+  const { text, tone } = typeof of === 'string' ? wordingOf(of) : of;
+  return (
+    <span class={`status ${tone}`}>
+      <span aria-hidden="true">{SIGNS[tone]}</span> {text}
+    </span>
+  );
+};
+
+/** A small mark in a line's colour; the words beside it say the same. */
+export const Swatch = ({ colour }: { readonly colour: Colour }) => (
+  <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColour(colour) }} />
+);
+
+/** A name that may be long: cut, with the whole in its title. */
+export const Name = ({ children }: { readonly children: string }) => (
+  <span class="name" title={children}>
+    {children}
+  </span>
+);

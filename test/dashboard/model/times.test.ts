@@ -1,0 +1,134 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { endText, isCalendarDay, shiftDay, startText, Times } from '../../../src/dashboard/browser/model/times.ts';
+
+const california = new Times('local', 'America/Los_Angeles');
+const utc = new Times('utc', 'America/Los_Angeles');
+const ZONES = [
+  'UTC',
+  'America/Los_Angeles',
+  'Asia/Kathmandu',
+  'Pacific/Auckland',
+  'America/Santiago',
+  'Australia/Lord_Howe',
+];
+
+describe('a time', () => {
+  it('is printed in one zone, with the other one in its title', () => {
+    const at = '2026-11-21T23:59:59.999999+00:00';
+
+    expect(california.time(at)).toEqual({
+      text: '2026-11-21 15:59:59.999999 PST',
+      other: '2026-11-21 23:59:59.999999 UTC',
+    });
+    expect(utc.time(at)).toEqual({
+      text: '2026-11-21 23:59:59.999999 UTC',
+      other: '2026-11-21 15:59:59.999999 PST',
+    });
+    expect(california.clock(Date.parse('2026-07-21T08:00:02.5Z'))).toEqual({
+      text: '01:00:02 PDT',
+      other: '08:00:02 UTC',
+    });
+  });
+
+  it.each(['UTC', 'Etc/UTC', 'GMT'])('has no other zone where the reader’s own is %s', (zone) => {
+    expect(new Times('local', zone).time('2026-11-21T08:00:00Z')).toEqual({
+      text: '2026-11-21 08:00:00 UTC',
+      other: undefined,
+    });
+  });
+
+  it('is left as it is where it is none', () => {
+    expect(california.time('soon')).toEqual({ text: 'soon', other: undefined });
+  });
+
+  it('of a step names its zone; a step of a day is a UTC day in every zone', () => {
+    const start = Date.parse('2026-11-21T23:00:00Z');
+
+    expect(california.step(start, 'hour')).toEqual({ text: '21 Nov 15:00–16:00 PST', other: '21 Nov 23:00–00:00 UTC' });
+    expect(california.step(Date.parse('2026-11-21T00:00:00Z'), 'day').text).toBe('21 Nov UTC');
+  });
+});
+
+describe('a day of a zone', () => {
+  const day = fc
+    .integer({ min: Date.parse('1990-01-01') / 86_400_000, max: Date.parse('2040-01-01') / 86_400_000 })
+    .map((number) => new Date(number * 86_400_000).toISOString().slice(0, 10));
+
+  it('begins when its clocks first show it, also where they are changed at midnight', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), day, (zone, date) => {
+        const times = new Times('local', zone);
+        const start = times.startOfDay(date);
+
+        expect(times.dayOf(start)).toBe(date);
+        expect(times.dayOf(start - 1_000)).toBe(shiftDay(date, -1));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it.each([
+    ['2026-03-08', 23],
+    ['2026-11-01', 25],
+    ['2026-11-21', 24],
+  ])('%s has %i hours in California', (date, hours) => {
+    expect(california.startOfDay(shiftDay(date, 1)) - california.startOfDay(date)).toBe(hours * 3_600_000);
+  });
+
+  it('is known to exist or not', () => {
+    expect(['2024-02-29', '2026-12-31', '1000-01-01'].filter(isCalendarDay)).toHaveLength(3);
+    const wrong = ['2026-02-29', '2026-13-01', '2026-00-01', '26-01-01', '2026-1-1', '0202-01-01', '9999-01-01', ''];
+    expect(wrong.filter(isCalendarDay)).toEqual([]);
+  });
+});
+
+describe('what somebody types as a time', () => {
+  it.each([
+    ['2026-11-21 08:00', 'from', '2026-11-21T16:00:00Z'],
+    ['2026-11-21T08:00:05', 'from', '2026-11-21T16:00:05Z'],
+    ['  2026-11-21 8:00 ', 'from', '2026-11-21T16:00:00Z'],
+    ['2026-11-21 18:30', 'until', '2026-11-22T02:30:00.999999Z'],
+    ['2026-11-21', 'from', '2026-11-21T08:00:00Z'],
+    ['2026-11-21', 'until', '2026-11-22T07:59:59.999999Z'],
+    // Twice in autumn: the range holds both. Never in spring: as if the clocks had not been changed yet.
+    ['2026-11-01 01:30', 'from', '2026-11-01T08:30:00Z'],
+    ['2026-11-01 01:30', 'until', '2026-11-01T09:30:00.999999Z'],
+    ['2026-03-08 02:30', 'from', '2026-03-08T10:30:00Z'],
+  ] as const)('%s as %s is %s in California', (text, end, expected) => {
+    expect(california.typed(text, end)).toBe(expected);
+  });
+
+  it.each([
+    '',
+    '2026-11',
+    '2026-02-30 08:00',
+    '2026-11-21 24:00',
+    '2026-11-21 08:60',
+    '2026-11-21 08:00 PM',
+    '8:00',
+    'soon',
+  ])('%s is none', (text) => {
+    expect(california.typed(text, 'from')).toBeUndefined();
+  });
+
+  it('is what the field shows, in every zone', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), fc.integer({ min: 0, max: 2_000_000_000 }), (zone, seconds) => {
+        const times = new Times('local', zone);
+        const wall = times.wall(seconds * 1_000);
+
+        expect([
+          startText(seconds * 1_000),
+          startText((seconds - 3_600) * 1_000),
+          startText((seconds - 1_800) * 1_000),
+        ]).toContain(times.typed(wall, 'from'));
+      }),
+    );
+  });
+});
+
+it('the last microsecond before an hour is written as the service writes it', () => {
+  expect(endText(Date.parse('2026-11-21T09:00:00Z'))).toBe('2026-11-21T08:59:59.999999Z');
+});
