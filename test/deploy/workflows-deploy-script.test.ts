@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LoopbackServer } from '../harness/loopback-server.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../.github/scripts/deploy-package.sh', import.meta.url));
+
+const FETCH_SCRIPT = fileURLToPath(new URL('../../.github/scripts/fetch-release.sh', import.meta.url));
 
 /** An app that answers one health question after the other with these statuses, and the last one from then on. */
 const appThatAnswers = async (statuses: readonly number[]): Promise<{ readonly url: string; asked(): number }> => {
@@ -97,5 +99,41 @@ describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
       );
     }
     expect(app.asked()).toBe(0);
+  });
+});
+
+/** Runs the script that fetches a release where `gh` is a program that writes down its arguments. */
+const fetchRelease = (release: string, verifyEndsWith = 0) => {
+  const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const gh = `#!/bin/sh\necho "$*" >> asked\nif [ "$1" = attestation ]; then exit ${verifyEndsWith}; fi\n`;
+  writeFileSync(join(directory, 'gh'), gh);
+  chmodSync(join(directory, 'gh'), 0o755);
+  const { status } = spawnSync('bash', [FETCH_SCRIPT], {
+    cwd: directory,
+    env: {
+      PATH: `${directory}${delimiter}${process.env['PATH'] ?? ''}`,
+      RELEASE: release,
+      GH_REPO: 'owner/repository',
+    },
+  });
+  const asked = join(directory, 'asked');
+  return { status, asked: existsSync(asked) ? readFileSync(asked, 'utf8').trim().split('\n') : [] };
+};
+
+describe.skipIf(process.platform === 'win32')('the script that fetches a release', () => {
+  it('fetches the package of a tag and checks its provenance', () => {
+    expect(fetchRelease('v1.2.3')).toEqual({
+      status: 0,
+      asked: [
+        'release download v1.2.3 --pattern package.zip*',
+        'attestation verify package.zip --repo owner/repository',
+      ],
+    });
+    expect(fetchRelease('v1.2.3', 1).status).toBe(1);
+  });
+
+  it.each(['main', 'version-2', 'v', '--repo=x', 'v1 --repo=x'])('takes %s for no release', (name) => {
+    expect(fetchRelease(name)).toEqual({ status: 1, asked: [] });
   });
 });
