@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -45,6 +45,22 @@ it('an hour passes in which all timers go off in their turn, and what follows fr
   ]);
   expect(new Date().toISOString()).toBe('2026-11-22T00:00:00.000Z');
   expect(performance.now()).toBe(7_200_000);
+});
+
+it('the next turn comes at the same time, after everything that follows by itself, and a sleep can be given up', async () => {
+  const time = install();
+  const told: string[] = [];
+  const giveUp = new AbortController();
+  void sleep(1_000, undefined, { signal: giveUp.signal }).catch((error: unknown) =>
+    told.push(`${Date.now() - START} ${error instanceof Error ? error.name : ''}`),
+  );
+  void nextTurn().then(() => told.push(`${Date.now() - START} next turn`));
+  void Promise.resolve()
+    .then(() => undefined)
+    .then(() => told.push('by itself'));
+  setTimeout(() => giveUp.abort(), 500);
+  await time.pass(2_000);
+  expect(told).toEqual(['by itself', '0 next turn', '500 AbortError']);
 });
 
 it('a process has a clock of its own, also in what follows, and sets nothing off after its end', async () => {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
+import type { TimerOptions } from 'node:timers';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
@@ -19,10 +20,12 @@ const REAL = {
   setInterval: globalThis.setInterval,
   clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate,
+  clearImmediate: globalThis.clearImmediate,
   performanceNow: Object.getOwnPropertyDescriptor(performance, 'now'),
   abortAfter: Object.getOwnPropertyDescriptor(AbortSignal, 'timeout'),
   random: Math.random,
   sleep: timersPromises.setTimeout,
+  nextTurn: timersPromises.setImmediate,
   randomUUID: nodeCrypto.randomUUID,
   randomBytes: nodeCrypto.randomBytes,
 };
@@ -110,10 +113,13 @@ export class VirtualTime {
     globalThis.clearTimeout = REAL.clearTimeout;
     globalThis.setInterval = REAL.setInterval;
     globalThis.clearInterval = REAL.clearInterval;
+    globalThis.setImmediate = REAL.setImmediate;
+    globalThis.clearImmediate = REAL.clearImmediate;
     restore(performance, 'now', REAL.performanceNow);
     restore(AbortSignal, 'timeout', REAL.abortAfter);
     Math.random = REAL.random;
     timersPromises.setTimeout = REAL.sleep;
+    timersPromises.setImmediate = REAL.nextTurn;
     nodeCrypto.randomUUID = REAL.randomUUID;
     nodeCrypto.randomBytes = REAL.randomBytes;
     syncBuiltinESMExports();
@@ -146,11 +152,11 @@ export class VirtualTime {
       get: (target, name) => (name === 'now' ? nowHere : Reflect.get(target, name, target)),
     });
     performance.now = () => this.#now - this.#startedAt;
-    const start = (run: () => void, ms: number, everyMs?: number): VirtualTimer => {
+    const start = (run: () => void, ms: number, everyMs?: number, leastMs = 1): VirtualTimer => {
       this.#timers += 1;
       const timer: Timer = {
         order: this.#timers,
-        dueAt: this.#now + Math.max(1, ms),
+        dueAt: this.#now + Math.max(leastMs, ms),
         isCancelled: false,
         everyMs,
         process: processes.getStore(),
@@ -159,11 +165,14 @@ export class VirtualTime {
       this.#add(timer);
       return new VirtualTimer(timer);
     };
+    const startNow = (run: () => void): VirtualTimer => start(run, 0, undefined, 0);
     const replaced: Record<string, unknown> = {
       setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => start(() => run(...args), ms),
       setInterval: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => start(() => run(...args), ms, ms),
       clearTimeout: cancel,
       clearInterval: cancel,
+      setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) => startNow(() => run(...args)),
+      clearImmediate: cancel,
     };
     Object.assign(globalThis, replaced);
     AbortSignal.timeout = (ms) => {
@@ -172,12 +181,22 @@ export class VirtualTime {
       return controller.signal;
     };
     Math.random = random;
-    const sleep = (ms = 0, value?: unknown): Promise<unknown> =>
+    const sleep = (ms = 0, value?: unknown, { signal }: TimerOptions = {}): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const timer = start(() => resolve(value), ms);
+        const abort = (): void => {
+          cancel(timer);
+          reject(new DOMException('The operation was aborted', 'AbortError'));
+        };
+        if (signal?.aborted === true) abort();
+        else signal?.addEventListener('abort', abort, { once: true });
+      });
+    const nextTurn = (value?: unknown): Promise<unknown> =>
       new Promise((resolve) => {
-        start(() => resolve(value), ms);
+        startNow(() => resolve(value));
       });
     const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
-    Object.assign(timersPromises, { setTimeout: sleep });
+    Object.assign(timersPromises, { setTimeout: sleep, setImmediate: nextTurn });
     Object.assign(nodeCrypto, {
       randomBytes: bytes,
       randomUUID: () =>
