@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
-import { tableClient } from '../../src/azure/table-client.ts';
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { azureTable } from '../../src/storage/azure-table.ts';
 import { runCommand } from '../command-line.ts';
 import { AUDIT, AuditError, type AuditOptions } from './audit/options.ts';
 import { repair } from './audit/repair.ts';
@@ -36,9 +37,8 @@ const audit = async ({ day, port, settingsFile, repair: repairs, yes }: AuditOpt
   const fileSettings = file === undefined ? {} : await settingsOf(file);
   const storage = storageToAudit(process.env, fileSettings, port, await readRunNote(port));
 
-  const client = tableClient(storage, 'analytics', lazyCredential());
-  tableName = client.tableName;
-  const table = new CounterTable(() => client, { makesTable: false });
+  tableName = `${storage.prefix}analytics`;
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   if (repairs) return repair(table, day, tableName, !yes);
   // The number of shards of new days matters to writers only.
   const report = await auditDay(table, new DayShards(table, 1), day);

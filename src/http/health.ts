@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { CounterTable } from '../analytics/rows/table.ts';
+import type { Table } from '../storage/table.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -8,7 +8,7 @@ import { operation, type Route, route } from './route/route.ts';
 const NOT_NOW = 'The service cannot work now.';
 
 /** `GET /api/health`: 200 when storage answers, 503 when not. Says no more: anyone may ask. */
-export const health = (table: CounterTable): Route =>
+export const health = (table: Table): Route =>
   route({
     name: 'Health',
     path: 'health',

@@ -1,3 +1,5 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { inject } from 'vitest';
 
@@ -10,7 +12,7 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
@@ -21,7 +23,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () =>
 
 /** The recorder and the reader of one process of the app, with memory of their own. */
 export class CountingProcess {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly shards: DayShards;
   readonly recorder: Recorder;
   readonly reader: Reader;
@@ -29,7 +31,7 @@ export class CountingProcess {
 
   /** @param options of the recorder; its own by default */
   constructor(client: TableClient, counterShards: number, options: RecorderOptions = {}) {
-    this.table = new CounterTable(() => client);
+    this.table = new Table(new AzureTable(() => client), { format: FORMAT });
     this.shards = new DayShards(this.table, counterShards);
     this.recorder = new Recorder(this.table, this.shards, SILENT, options);
     this.reader = new Reader(this.table, this.shards);

@@ -1,3 +1,5 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -14,9 +16,9 @@ import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import { KnownRows } from '../../src/analytics/record/known-rows.ts';
 import { ShardRows } from '../../src/analytics/record/shard-rows.ts';
 import { wantedByMessages } from '../../src/analytics/record/wanted-rows.ts';
-import type { RowWrite } from '../../src/analytics/rows/row.ts';
-import { WriteConflict } from '../../src/analytics/rows/storage-errors.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { WriteConflict } from '../../src/storage/errors.ts';
+import type { RowWrite } from '../../src/storage/row.ts';
+import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
 import { dayStart, frames, requests } from './workload.ts';
@@ -30,7 +32,7 @@ const PROCESSES_FRAMES = 40_000;
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
 /** Keeps the transactions that it writes. */
-class KeepingTable extends CounterTable {
+class KeepingTable extends Table {
   readonly kept: (readonly RowWrite[])[] = [];
 
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
@@ -58,7 +60,7 @@ const produce = async (
 };
 
 /** One transaction an event: read its rows, compute the difference, write, and start again after a conflict. */
-const naively = async (table: CounterTable, message: EventMessage): Promise<void> => {
+const naively = async (table: Table, message: EventMessage): Promise<void> => {
   for (;;) {
     const rows = new ShardRows(
       table,
@@ -85,7 +87,7 @@ const naively = async (table: CounterTable, message: EventMessage): Promise<void
 
 /** Writes the same transactions to another table and does nothing else: the most that the SDK and the emulator can do. */
 const replay = async (
-  table: CounterTable,
+  table: Table,
   transactions: readonly (readonly RowWrite[])[],
   etags: Map<string, string>,
 ): Promise<number> => {
@@ -93,7 +95,7 @@ const replay = async (
   const ms = await timed(async () => {
     for (const writes of transactions) {
       const chained = writes.map((write): RowWrite =>
-        write.kind === 'insert' ? write : { ...write, etag: etags.get(write.rowKey) ?? '' },
+        write.kind === 'insert' || write.kind === 'delete' ? write : { ...write, etag: etags.get(write.rowKey) ?? '' },
       );
       const answered = await table.transact(PARTITION, chained);
       for (const [at, write] of writes.entries()) {
@@ -143,7 +145,7 @@ export const recordingBench = async (): Promise<void> => {
       const kept: KeepingTable[] = [];
       // Records the same in a table of its own; the transactions that it writes are replayed for the ceiling.
       const model = countersOn(connectionString, `mod${producers}`, 1, (client) => {
-        const keeping = new KeepingTable(() => client);
+        const keeping = new KeepingTable(new AzureTable(() => client), { format: FORMAT });
         kept.push(keeping);
         return keeping;
       });

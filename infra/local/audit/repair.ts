@@ -4,7 +4,7 @@ import type { Day } from '../../../src/analytics/model/day.ts';
 import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
 import { repairDay } from '../../../src/analytics/repair/repair.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
-import type { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { Table } from '../../../src/storage/table.ts';
 import { AuditError } from './options.ts';
 import { reportText } from './report.ts';
 
@@ -25,7 +25,7 @@ const agrees = async (question: string): Promise<boolean> => {
  * @returns the exit code: 0 where every counter is right in the end, 1 where the person did not agree
  * @throws {AuditError} where nobody can be asked
  */
-export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
+export const repair = async (table: Table, day: Day, tableName: string, asks: boolean): Promise<number> => {
   const examined = await examineDay(table, day);
   console.log(reportText(examined.report, tableName));
   if (examined.report.differences.length === 0) return 0;

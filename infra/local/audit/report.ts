@@ -3,8 +3,7 @@ import { RestError } from '@azure/data-tables';
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
 import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
-import { LaterFormat } from '../../../src/analytics/rows/format.ts';
-import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
+import { LaterFormat, RequestRefused, StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
 import { AuditError } from './options.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');

@@ -1,7 +1,7 @@
 import type { Day } from '../model/day.ts';
 import { readFence } from '../rows/fence-row.ts';
 import { ALL_MINUTES, shardPartition } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import { CameraMinutes, compareCameras } from './camera-comparison.ts';
 import { damageOf, type Difference } from './findings.ts';
 import { isClosed, ShardScan } from './shard-scan.ts';
@@ -42,7 +42,7 @@ export interface ShardReport {
  * @throws {StorageTrouble}
  */
 export const auditShard = async (
-  table: CounterTable,
+  table: Table,
   day: Day,
   shard: number,
   shards: number | undefined,

@@ -4,7 +4,7 @@ import type { Day } from '../model/day.ts';
 import { MAX_SHARDS, shardOf } from '../model/shard.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { ALL_EVENTS, shardPartition } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import { auditShard, type ShardReport } from './audit-shard.ts';
 import { DAMAGED, damageOf, type Difference } from './findings.ts';
 import type { Remedy } from './remedy.ts';
@@ -60,7 +60,7 @@ const fittingShards = (stored: number | undefined, byShard: readonly ShardReport
   return stored !== undefined && fitting.includes(stored) ? stored : (fitting[0] ?? 1);
 };
 
-const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Promise<AuditReport | undefined> => {
+const tryAudit = async (table: Table, dayShards: DayShards, day: Day): Promise<AuditReport | undefined> => {
   const found = await readShards(dayShards, day);
   const shards = typeof found === 'number' ? found : undefined;
   const own = ALL_SHARDS.slice(0, shards ?? 0);
@@ -98,7 +98,7 @@ const tryAudit = async (table: CounterTable, dayShards: DayShards, day: Day): Pr
 };
 
 /** Whether a partition has event rows. */
-const hasEvents = async (table: CounterTable, partition: string): Promise<boolean> => {
+const hasEvents = async (table: Table, partition: string): Promise<boolean> => {
   for await (const rows of table.pages(partition, ALL_EVENTS, { select: [] })) if (rows.length > 0) return true;
   return false;
 };
@@ -111,7 +111,7 @@ const hasEvents = async (table: CounterTable, partition: string): Promise<boolea
  * @throws {StorageTrouble} where storage does not answer: there is no report of a part of a day
  * @example const { differences } = await auditDay(table, dayShards, day); // [] where every counter is right
  */
-export const auditDay = async (table: CounterTable, dayShards: DayShards, day: Day): Promise<AuditReport> => {
+export const auditDay = async (table: Table, dayShards: DayShards, day: Day): Promise<AuditReport> => {
   for (let tries = 1; tries <= TRIES; tries += 1) {
     const report = await tryAudit(table, dayShards, day);
     if (report !== undefined) return report;

@@ -1,5 +1,5 @@
 import { commitNumberOf } from '../rows/commit-number.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import { parseStripe } from '../rows/stripe-keys.ts';
 import { DAMAGED, decodedOr, type Stored } from './findings.ts';
 

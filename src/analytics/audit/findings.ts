@@ -1,5 +1,5 @@
 import { EMPTY_TALLY, minus, type Tally } from '../model/tally.ts';
-import { DamagedRow, DecodeError } from '../rows/damaged-row.ts';
+import { DamagedRow, DecodeError } from '../../storage/errors.ts';
 import type { Correction, Remedy } from './remedy.ts';
 
 /** A counter that differs from what the event rows say. */

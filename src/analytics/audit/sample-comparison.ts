@@ -1,7 +1,7 @@
 import { addTo, sumOf, type Tally } from '../model/tally.ts';
 import { ByteReader } from '../rows/bytes.ts';
 import { twoDigits } from '../rows/keys.ts';
-import { DecodeError } from '../rows/damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
 import { overflowedSecondsOf, samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
 import { readTally } from '../rows/tally-bytes.ts';
 import { correctionOf, DAMAGED, decodedOr, tallyText, type Findings } from './findings.ts';

@@ -12,7 +12,7 @@ import {
   shardPartition,
 } from '../rows/keys.ts';
 import { readStripes } from '../rows/stripe-reads.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import type { StoredTotal } from '../rows/total-row.ts';
 import { audited } from './audited-row.ts';
 import { CameraMinutes } from './camera-comparison.ts';
@@ -55,7 +55,7 @@ export class ShardScan {
   readonly camerasOfHour = new Map<number, Set<string>>();
   events = 0;
   readonly closed: boolean;
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #day: Day;
   readonly #shard: number;
   readonly #partition: string;
@@ -64,7 +64,7 @@ export class ShardScan {
   /** The stripes of the minute rows. */
   readonly #ofMinutes = new Set<number>();
 
-  constructor(table: CounterTable, day: Day, shard: number, top: ShardTop) {
+  constructor(table: Table, day: Day, shard: number, top: ShardTop) {
     this.findings = new Findings(shard);
     this.#table = table;
     this.#day = day;

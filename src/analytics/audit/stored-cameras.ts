@@ -2,7 +2,7 @@ import { cameraRowFrom, type CameraRow } from '../rows/camera-row.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey } from '../rows/keys.ts';
 import { readStripes } from '../rows/stripe-reads.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import { audited, keyed, type AuditedRow } from './audited-row.ts';
 import type { Stored } from './findings.ts';
 
@@ -18,11 +18,7 @@ export interface CameraRows {
  * @param select the properties to read; all by default
  * @throws {StorageTrouble}
  */
-export const readCameras = async (
-  table: CounterTable,
-  partition: string,
-  select?: readonly string[],
-): Promise<CameraRows> => {
+export const readCameras = async (table: Table, partition: string, select?: readonly string[]): Promise<CameraRows> => {
   const byCamera = new Map<string, Map<number, Stored<AuditedRow<CameraRow>>>>();
   const strays: string[] = [];
   const split = new Set<string>();

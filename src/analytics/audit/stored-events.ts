@@ -2,9 +2,9 @@ import { contributionOf } from '../model/camera-event.ts';
 import { dayOf, microsecondOfMinute, minuteOfDay, type Day } from '../model/day.ts';
 import type { Tally } from '../model/tally.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { parseEventKey, type KeyRange } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { KeyRange, StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+import { parseEventKey } from '../rows/keys.ts';
 import { DAMAGED, decodedOr } from './findings.ts';
 
 /** An event as an audit needs it. */
@@ -29,7 +29,7 @@ const auditedEvent = (day: Day, row: StoredRow): AuditedEvent => {
 
 /** Reads the event rows of a key range in the order of their minutes. @throws {StorageTrouble} */
 export async function* readEvents(
-  table: CounterTable,
+  table: Table,
   partition: string,
   day: Day,
   range: KeyRange,

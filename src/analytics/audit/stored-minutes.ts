@@ -1,6 +1,7 @@
-import { parseMinuteKey, type KeyRange } from '../rows/keys.ts';
+import type { KeyRange } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+import { parseMinuteKey } from '../rows/keys.ts';
 import { minuteRowFrom, type MinuteRow } from '../rows/minute-row.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { keyed, type KeyedRow } from './audited-row.ts';
 
 /** The minute rows of a shard or of a part of it. Each minute has up to two rows a stripe. */
@@ -17,7 +18,7 @@ interface MinuteKey {
 }
 
 /** Reads the minute rows of a key range. @throws {StorageTrouble} */
-export const readMinuteRows = async (table: CounterTable, partition: string, range: KeyRange): Promise<MinuteRows> => {
+export const readMinuteRows = async (table: Table, partition: string, range: KeyRange): Promise<MinuteRows> => {
   const { rows, strays } = keyed(await table.all(partition, range), parseMinuteKey, minuteRowFrom);
   return { byMinute: Map.groupBy(rows, ({ key }) => key.minute), strays };
 };
@@ -29,11 +30,7 @@ export interface MinuteVersions {
 }
 
 /** Reads the versions of the minute rows of a key range: every change of an event changes one. @throws {StorageTrouble} */
-export const readMinuteVersions = async (
-  table: CounterTable,
-  partition: string,
-  range: KeyRange,
-): Promise<MinuteVersions> => {
+export const readMinuteVersions = async (table: Table, partition: string, range: KeyRange): Promise<MinuteVersions> => {
   const { rows, strays } = keyed(await table.all(partition, range, { select: [] }), parseMinuteKey, () => undefined);
   return { versions: versionsByMinute(rows), strays };
 };

@@ -1,9 +1,9 @@
 import { readFence, type Fence } from '../rows/fence-row.ts';
 import { bucketsFrom, type HoursRow } from '../rows/hour-rows.ts';
 import { ALL_CAMERA_LISTS, HOURS_AND_HOUR_ROWS, HOURS_KEY, parseHourKey, TOTAL_KEY } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { inStripe, stripesOf } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { readTotal, totalFrom, type StoredTotal } from '../rows/total-row.ts';
 import { keyed, type AuditedRow } from './audited-row.ts';
 import { damageOf, type Stored } from './findings.ts';
@@ -43,7 +43,7 @@ const versionsOf = (rows: readonly StoredRow[]): string =>
  * @returns undefined where a total changed during every try
  * @throws {StorageTrouble}
  */
-export const readTop = async (table: CounterTable, partition: string): Promise<ShardTop | undefined> => {
+export const readTop = async (table: Table, partition: string): Promise<ShardTop | undefined> => {
   for (let tries = 1; tries <= TOP_TRIES; tries += 1) {
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const fence = await readFence(table, partition).catch(damageOf);
@@ -57,7 +57,7 @@ export const readTop = async (table: CounterTable, partition: string): Promise<S
 };
 
 const topOf = async (
-  table: CounterTable,
+  table: Table,
   totals: readonly StoredRow[],
   fence: Stored<Fence>,
   hours: readonly StoredRow[],
@@ -91,7 +91,7 @@ const topOf = async (
 
 /** Reads the totals of some stripes, each as of one moment. @throws {StorageTrouble} */
 export const readTotals = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   stripes: Iterable<number>,
 ): Promise<ReadonlyMap<number, Stored<StoredTotal>>> =>

@@ -7,7 +7,7 @@ import { stepsOf, type Step } from '../model/steps.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import type { PieceActivity } from './part-sum.ts';
 import { ShardReader } from './shard-reader.ts';
 import { StripedShards, type Bounded, type ReadingSource } from './shard-reading.ts';
@@ -35,12 +35,12 @@ export type ReaderOptions = Pick<ReadingSource, 'checksCommits'>;
 
 /** Answers what happened in periods: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #shards: DayShards;
   readonly #options: ReaderOptions;
   readonly #striped = new StripedShards();
 
-  constructor(table: CounterTable, shards: DayShards, options: ReaderOptions = {}) {
+  constructor(table: Table, shards: DayShards, options: ReaderOptions = {}) {
     this.#table = table;
     this.#shards = shards;
     this.#options = options;

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 
 import { COMMIT_NUMBER, commitNumberOf } from '../rows/commit-number.ts';
 import { camerasKey, TOTAL_KEY } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { readStripes, type StripeRows } from '../rows/stripe-reads.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 import {
   listsTooShort,
   readTotal,
@@ -62,7 +62,7 @@ export class StripedShards {
 
 /** What a reading reads from. */
 export interface ReadingSource {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly partition: string;
   readonly read: Bounded;
   readonly striped: StripedShards;
@@ -105,7 +105,9 @@ const readOneStripe = async (
     read(async () => readOneTotal(table, partition, detail));
   const [first, ...rows] = await Promise.all([
     total(),
-    ...requests.map(async ({ key, select }) => read(async () => table.get(partition, key, [...select, COMMIT_NUMBER]))),
+    ...requests.map(async ({ key, select }) =>
+      read(async () => table.get(partition, key, { select: [...select, COMMIT_NUMBER] })),
+    ),
   ]);
   const newest = Math.max(0, ...rows.map(commitNumberOf));
   let found = first;
@@ -126,12 +128,14 @@ const entryOf = (key: string | undefined, row: StoredRow | undefined): readonly 
   key === undefined || row === undefined ? [] : [[key, row]];
 
 const readOneTotal = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   detail: TotalDetail,
 ): Promise<(ReadTotal & { readonly stripes: number }) | undefined> => {
   if (detail === 'cameras') return readTotal(table, partition);
-  const row = await table.get(partition, TOTAL_KEY, detail === 'state' ? STATE_PROPERTIES : TALLY_PROPERTIES);
+  const row = await table.get(partition, TOTAL_KEY, {
+    select: detail === 'state' ? STATE_PROPERTIES : TALLY_PROPERTIES,
+  });
   return row && { ...stateFrom(row), ...(detail === 'tally' && { tally: tallyFrom(row) }) };
 };
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 
-import type { RowWrite } from '../rows/row.ts';
-import { backoffMs, WriteConflict } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import type { RowWrite } from '../../storage/row.ts';
+import { type Table, backoffMs } from '../../storage/table.ts';
 import type { CounterDifferences } from './counter-differences.ts';
 import { planCounters } from './counter-plan.ts';
 import { KnownRows } from './known-rows.ts';
@@ -17,12 +17,12 @@ const TRIES = 20;
  * and a difference stays right whatever they add.
  */
 export class DifferenceWriter {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
   readonly #rows: ShardRows;
   #hasStripe = false;
 
-  constructor(table: CounterTable, partition: string) {
+  constructor(table: Table, partition: string) {
     this.#table = table;
     this.#partition = partition;
     this.#rows = new ShardRows(

@@ -1,4 +1,5 @@
-import { backoffMs, StorageTrouble } from '../rows/storage-errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import { backoffMs } from '../../storage/table.ts';
 import { listsTooShort } from '../rows/total-row.ts';
 import { halvesOf, rejectAll, type Batch } from './batch.ts';
 import { settleFailedBatch } from './failed-batch.ts';

@@ -1,6 +1,6 @@
 import type { EventMessage } from '../model/camera-event.ts';
 import { hourKey } from '../rows/keys.ts';
-import type { RowWrite } from '../rows/row.ts';
+import type { StoringWrite } from '../../storage/row.ts';
 import type { Outcome } from './commit-draft.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { Candidate } from './wanted-rows.ts';
@@ -51,7 +51,7 @@ export const fittingInFront = (queue: readonly Candidate[]): number => {
 };
 
 /** About how many bytes a write takes in the body of a transaction: bytes in Base64, texts with JSON escapes. */
-const sizeOf = (write: RowWrite): number => {
+const sizeOf = (write: StoringWrite): number => {
   let size = OPERATION_BYTES + 3 * write.rowKey.length;
   for (const [name, value] of Object.entries(write.properties)) {
     size += name.length + 24;

@@ -1,6 +1,6 @@
 import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom } from '../rows/camera-row.ts';
 import { cameraKey } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import { readStripes } from '../rows/stripe-reads.ts';
 import type { RowReads } from './row-reads.ts';

@@ -1,5 +1,5 @@
 import { applyFacets } from '../model/camera-event.ts';
-import { StorageTrouble } from '../rows/storage-errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import type { Pending } from './batch.ts';
 import type { ShardRows } from './shard-rows.ts';
 

@@ -1,5 +1,5 @@
 import { DayClosed } from '../rows/day-shards.ts';
-import { RequestRefused, StorageTrouble } from '../rows/storage-errors.ts';
+import { RequestRefused, StorageTrouble } from '../../storage/errors.ts';
 import { halvesOf, rejectAll, type Batch } from './batch.ts';
 import { refuseClosed } from './closed-day.ts';
 import type { ShardRows } from './shard-rows.ts';

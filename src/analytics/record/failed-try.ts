@@ -1,6 +1,6 @@
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import type { RowWrite } from '../rows/row.ts';
-import { WriteConflict } from '../rows/storage-errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import type { StoringWrite } from '../../storage/row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import type { Batch } from './batch.ts';
 import type { ShardRows } from './shard-rows.ts';
@@ -9,7 +9,7 @@ import type { ShardSnapshot } from './shard-snapshot.ts';
 /** What a try relied on. */
 interface Planned {
   readonly snapshot: ShardSnapshot;
-  readonly plan: { readonly writes: readonly RowWrite[] };
+  readonly plan: { readonly writes: readonly StoringWrite[] };
 }
 
 /**

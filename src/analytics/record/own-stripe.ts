@@ -1,7 +1,7 @@
 import { DayClosed } from '../rows/day-shards.ts';
 import { readFence, type Fence } from '../rows/fence-row.ts';
 import { MAX_STRIPES } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import { chooseStripe, readStripeTimes } from './stripe-choice.ts';
 
 /** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
@@ -14,7 +14,7 @@ const NONE_IDLE_MS = 1_000;
 
 /** The stripe of one shard that a writer writes to. */
 export class OwnStripe {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
   readonly #last: LastStripe;
   readonly #onEmpty: () => Promise<void>;
@@ -26,7 +26,7 @@ export class OwnStripe {
   #noneIdleUntil = 0;
 
   /** @param onEmpty called before the first event of the shard is written */
-  constructor(table: CounterTable, partition: string, last: LastStripe, onEmpty: () => Promise<void>) {
+  constructor(table: Table, partition: string, last: LastStripe, onEmpty: () => Promise<void>) {
     this.#table = table;
     this.#partition = partition;
     this.#last = last;

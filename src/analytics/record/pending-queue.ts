@@ -1,4 +1,4 @@
-import { StorageTrouble } from '../rows/storage-errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import { fittingInFront, type Batch, type Pending } from './batch.ts';
 
 /** Most messages that wait for one shard, so that one in trouble does not use up what may wait in all. */

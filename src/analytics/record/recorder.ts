@@ -6,8 +6,8 @@ import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import { StorageTrouble } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { CLOSED_DAY } from './closed-day.ts';
 import type { Outcome } from './commit-draft.ts';
 import { CommitSlots } from './commit-slots.ts';
@@ -40,7 +40,7 @@ export interface RecorderOptions extends Pick<CommitterOptions, 'pause'> {
  * const outcomes = await recorder.record(messages); // only after everything is committed
  */
 export class Recorder {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #shards: DayShards;
   readonly #log: Log;
   readonly #known = new KnownRows();
@@ -51,12 +51,7 @@ export class Recorder {
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
 
-  constructor(
-    table: CounterTable,
-    shards: DayShards,
-    log: Log,
-    { knownCategories = [], ...options }: RecorderOptions = {},
-  ) {
+  constructor(table: Table, shards: DayShards, log: Log, { knownCategories = [], ...options }: RecorderOptions = {}) {
     this.#table = table;
     this.#shards = shards;
     this.#log = log;

@@ -1,8 +1,9 @@
 import pLimit from 'p-limit';
 
 import { hasKnownOrder, rangeOver } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
-import { EmptyPages, type CounterTable } from '../rows/table.ts';
+import { EmptyPages } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import type { KnownRowsOfShard } from './known-rows.ts';
 import type { KnownRow, ShardRow } from './shard-snapshot.ts';
 
@@ -12,13 +13,13 @@ const KEYS_FOR_RANGE = 3;
 
 /** Reads rows of one shard, each by its key, or many that are close together by a range. A row that is not stored is left out. */
 export class RowReads {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly partition: string;
   /** What the process knows of the shard's rows. */
   readonly known: KnownRowsOfShard;
   readonly #limit = pLimit(PARALLEL_READS);
 
-  constructor(table: CounterTable, partition: string, known: KnownRowsOfShard) {
+  constructor(table: Table, partition: string, known: KnownRowsOfShard) {
     this.table = table;
     this.partition = partition;
     this.known = known;
@@ -31,7 +32,7 @@ export class RowReads {
 
   /** Reads a row. */
   async one(key: string, select?: readonly string[]): Promise<StoredRow | undefined> {
-    return this.table.get(this.partition, key, select);
+    return this.table.get(this.partition, key, { select });
   }
 
   /** A row from memory, or read and kept there. @throws {StorageTrouble | DamagedRow} */
@@ -59,7 +60,7 @@ export class RowReads {
     if (keys.length >= KEYS_FOR_RANGE && inRange <= mostForRange) {
       const ordered = new Set(keys.filter(hasKnownOrder));
       try {
-        const rows = await this.table.all(this.partition, rangeOver(ordered), select && { select });
+        const rows = await this.table.all(this.partition, rangeOver(ordered), { select });
         for (const row of rows) if (ordered.has(row.rowKey)) found.set(row.rowKey, row);
         single = keys.filter((key) => !ordered.has(key));
       } catch (error) {

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { applyFacets, type EventMessage } from '../model/camera-event.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 import { isFrame, rejectAll } from './batch.ts';
 import { BatchCommitter } from './batch-committer.ts';
 import type { Outcome } from './commit-draft.ts';
@@ -36,7 +36,7 @@ export class ShardCommitter {
   #running: Promise<void> | undefined;
 
   constructor(
-    table: CounterTable,
+    table: Table,
     partition: string,
     rows: ShardRows,
     { slots, knownCategories, pause = async (milliseconds) => setTimeout(milliseconds) }: CommitterOptions,

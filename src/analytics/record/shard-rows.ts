@@ -1,12 +1,12 @@
 import { hourOfMinute } from '../model/day.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import { decodingRow } from '../rows/damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
 import { bucketsFrom, eventsOf, type Bucket } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { minuteRowFrom } from '../rows/minute-row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
 import { cameraRows, categoriesInAllStripes } from './camera-reads.ts';
 import type { RowsPlan } from './counter-plan.ts';
@@ -41,7 +41,7 @@ export class ShardRows {
   readonly #own: OwnStripe;
 
   constructor(
-    table: CounterTable,
+    table: Table,
     partition: string,
     known: KnownRowsOfShard,
     last: LastStripe,

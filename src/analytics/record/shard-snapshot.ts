@@ -3,7 +3,7 @@ import type { EventRow } from '../rows/event-row.ts';
 import type { Fence } from '../rows/fence-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
-import { WriteConflict } from '../rows/storage-errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 

@@ -1,7 +1,7 @@
 import { TOTAL_KEY } from '../rows/keys.ts';
 import type { Fence } from '../rows/fence-row.ts';
 import { inStripe, MAX_STRIPES } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { Table } from '../../storage/table.ts';
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
@@ -35,13 +35,13 @@ export const chooseStripe = (
 
 /** When each stripe of a shard was last written, by keys: a query may cost more, and tells no more. @throws {StorageTrouble} */
 export const readStripeTimes = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   { stripes }: Fence,
 ): Promise<readonly StripeTime[]> => {
   const rows = await Promise.all(
     Array.from({ length: stripes }, async (_, stripe) =>
-      table.get(partition, inStripe(TOTAL_KEY, stripe), ['Timestamp']),
+      table.get(partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] }),
     ),
   );
   return rows.flatMap((row, stripe) => {

@@ -1,4 +1,4 @@
-import { DamagedRow } from '../rows/damaged-row.ts';
+import { DamagedRow } from '../../storage/errors.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { bucketsFrom } from '../rows/hour-rows.ts';
 import { camerasKey, HOURS_KEY, TOTAL_KEY } from '../rows/keys.ts';
@@ -48,7 +48,7 @@ export const topOf = async (reads: RowReads, own: OwnStripe): Promise<Top> => {
 /** What was counted in a stripe that stripe 0 does not announce would be in no answer. Only damage leaves such rows. @throws {DamagedRow} */
 const checkAnnounced = async ({ table, partition }: RowReads, stripe: number): Promise<void> => {
   if (stripe === 0) return;
-  const first = await table.get(partition, TOTAL_KEY, STATE_PROPERTIES);
+  const first = await table.get(partition, TOTAL_KEY, { select: STATE_PROPERTIES });
   if (first !== undefined && stateFrom(first).stripes > stripe) return;
   throw new DamagedRow(partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
 };

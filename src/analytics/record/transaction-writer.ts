@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { StorageTrouble } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { isFrame, isTooLarge, type Batch } from './batch.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
 import type { CommitSlots } from './commit-slots.ts';
@@ -29,7 +29,7 @@ export type Tried =
 
 /** Makes single tries to commit batches of one shard: the rows, the plan, one transaction. */
 export class TransactionWriter {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
   readonly #rows: ShardRows;
   readonly #queue: PendingQueue;
@@ -41,7 +41,7 @@ export class TransactionWriter {
   #expectsKnown = false;
 
   constructor(
-    table: CounterTable,
+    table: Table,
     partition: string,
     rows: ShardRows,
     queue: PendingQueue,

@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import { ALL_SHARDS, auditDay, type AuditReport } from '../audit/audit.ts';
 import type { Day } from '../model/day.ts';
 import { DayShards } from '../rows/day-shards.ts';
-import { dayPartition, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY, type KeyRange } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { KeyRange, StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+import { dayPartition, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
 import { stripesOf } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
 export class NotRepairable extends Error {
@@ -33,14 +33,14 @@ const isClosed = ({ properties }: StoredRow): boolean => properties['closed'] ==
  * @throws {NotRepairable}
  * @throws {AuditUnsettled | StorageTrouble | LaterFormat}
  */
-export const examineDay = async (table: CounterTable, day: Day): Promise<Examination> => {
+export const examineDay = async (table: Table, day: Day): Promise<Examination> => {
   const guards = new Map<number, string | undefined>();
   const closed = await pLimit(PARALLEL_READS).map(ALL_SHARDS, async (shard) => {
     const rows = await table.all(shardPartition(day, shard), REPAIR_TO_TOTAL, { select: ['closed'] });
     guards.set(shard, rows.find(({ rowKey }) => rowKey === REPAIR_KEY)?.etag);
     return rows.some(isClosed);
   });
-  const manifest = await table.get(dayPartition(day), SHARDS_KEY, ['closed']);
+  const manifest = await table.get(dayPartition(day), SHARDS_KEY, { select: ['closed'] });
   if (closed.includes(true) || (manifest !== undefined && isClosed(manifest))) {
     throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
   }

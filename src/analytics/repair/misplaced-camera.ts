@@ -1,11 +1,11 @@
 import type { Log } from '../../log.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { Recorder } from '../record/recorder.ts';
-import { DamagedRow, DecodeError } from '../rows/damaged-row.ts';
+import { DamagedRow, DecodeError } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 
 /** An event of a camera that is in a shard where it does not belong. */
 export interface MisplacedEvent {
@@ -18,7 +18,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () =>
 
 /** The events of a camera in a partition; rows that cannot be decoded are left out. @throws {StorageTrouble} */
 export const eventsOfCamera = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   cameraId: string,
 ): Promise<readonly MisplacedEvent[]> => {
@@ -44,10 +44,7 @@ export const eventsOfCamera = async (
  * @returns the keys of the rows whose events are recorded there now
  * @throws {RecorderUnavailable | DamagedRow}
  */
-export const moveEvents = async (
-  table: CounterTable,
-  events: readonly MisplacedEvent[],
-): Promise<readonly string[]> => {
+export const moveEvents = async (table: Table, events: readonly MisplacedEvent[]): Promise<readonly string[]> => {
   const recorder = new Recorder(table, new DayShards(table, 1), SILENT);
   const moved: string[] = [];
   for (let first = 0; first < events.length; first += EVENTS_AT_ONCE) {

@@ -4,10 +4,9 @@ import { DifferenceWriter } from '../record/apply-differences.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { dayPartition, FENCE_KEY, REPAIR_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
-import { ANY_VERSION, writeOf, type StoredRow } from '../rows/row.ts';
-import type { TypedRow } from '../rows/sdk-rows.ts';
+import { ANY_VERSION, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { announcement } from '../rows/total-row.ts';
 import { differencesFor, inTransactions } from './differences.ts';
 import type { Examination } from './examine-day.ts';
@@ -21,12 +20,12 @@ import { setAsideRow } from './set-aside-row.ts';
  * Each throws a DayClosed where the day was closed since the audit.
  */
 export class RepairRound {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #day: Day;
   readonly #examination: Examination;
   readonly #say: (line: string) => void;
 
-  constructor(table: CounterTable, day: Day, examination: Examination, say: (line: string) => void) {
+  constructor(table: Table, day: Day, examination: Examination, say: (line: string) => void) {
     this.#table = table;
     this.#day = day;
     this.#examination = examination;
@@ -40,7 +39,7 @@ export class RepairRound {
       const row = await this.#table.get(partition, SHARDS_KEY);
       refuseClosed(row);
       if (row !== undefined) await this.#move(partition, SHARDS_KEY, row.etag, remedy.shards);
-      else await this.#table.insert(partition, writeOf(SHARDS_KEY, undefined, { shards: remedy.shards }));
+      else await this.#table.insert(partition, SHARDS_KEY, { shards: remedy.shards });
       this.#say(`the day has ${remedy.shards} shards`);
       return true;
     }
@@ -48,9 +47,9 @@ export class RepairRound {
   }
 
   async #move(partition: string, rowKey: string, etag: string, shards: number): Promise<void> {
-    const row = await this.#table.getTyped(partition, rowKey);
+    const row = await this.#table.get(partition, rowKey, { exact: true });
     const write = writeOf(rowKey, etag, { shards }, 'replace');
-    await this.#table.move(partition, row === undefined ? [] : [row], (moved) => setAsideRow(moved, now()), [write]);
+    await this.#table.transact(partition, [write, ...(row === undefined ? [] : [setAsideRow(row, now())])]);
   }
 
   async stripes(): Promise<boolean> {
@@ -96,7 +95,7 @@ export class RepairRound {
       if (remedy.kind !== 'number' || shard === undefined) continue;
       const partition = shardPartition(this.#day, shard);
       const rowKey = inStripe(TOTAL_KEY, remedy.stripe);
-      const total = await this.#table.get(partition, rowKey, [COMMIT_NUMBER]);
+      const total = await this.#table.get(partition, rowKey, { select: [COMMIT_NUMBER] });
       if (total === undefined) continue;
       const properties = { [COMMIT_NUMBER]: remedy.commit + 1 };
       await this.#table.transact(partition, [{ kind: 'merge', rowKey, etag: total.etag, properties }]);
@@ -155,5 +154,5 @@ const refuseClosed = (row: StoredRow | undefined): void => {
 };
 
 /** What an event row held, because nothing else tells it any more. */
-const contentOf = ({ rowKey, properties }: TypedRow): string =>
+const contentOf = ({ rowKey, properties }: StoredRow): string =>
   rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';

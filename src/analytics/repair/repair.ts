@@ -1,8 +1,8 @@
 import type { AuditReport } from '../audit/audit.ts';
 import type { Day } from '../model/day.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { NotRepairable, examineDay, type Examination } from './examine-day.ts';
 import { RepairRound } from './repair-round.ts';
 
@@ -28,7 +28,7 @@ export interface RepairOptions {
  * @throws {RepairUnfinished | NotRepairable | AuditUnsettled | StorageTrouble | LaterFormat}
  */
 export const repairDay = async (
-  table: CounterTable,
+  table: Table,
   day: Day,
   examined: Examination,
   { say }: RepairOptions,

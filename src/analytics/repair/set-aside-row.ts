@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { TypedRow } from '../rows/sdk-rows.ts';
+import { copiedProperties, type RowWrite, type StoredRow } from '../../storage/row.ts';
 
 /** A key has at most 512 characters. */
 const MAX_KEY = 512;
@@ -11,16 +11,18 @@ const KEPT = 400;
 export const WHOLE_KEY = 'whole_key';
 
 /**
- * A row at the key where it is set aside: `damaged|<time>|<key>`. Rows that the service never wrote may have keys of any length up to the
+ * Writes a row, which was read exactly, at the key where it is set aside: `damaged|<time>|<key>`. Rows that the service never wrote may have keys of any length up to the
  * limit: of one that would be too long the start is kept, a hash, and the whole key in {@link WHOLE_KEY}.
  *
  * @param time ISO 8601, UTC
  */
-export const setAsideRow = ({ rowKey, properties }: TypedRow, time: string): TypedRow => {
+export const setAsideRow = (row: StoredRow, time: string): RowWrite => {
+  const { rowKey } = row;
+  const properties = copiedProperties(row);
   const prefix = `damaged|${time}|`;
-  if (prefix.length + rowKey.length <= MAX_KEY) return { rowKey: `${prefix}${rowKey}`, properties };
+  if (prefix.length + rowKey.length <= MAX_KEY) return { kind: 'insert', rowKey: `${prefix}${rowKey}`, properties };
   const hash = createHash('sha256').update(rowKey).digest('hex');
   // Half of a surrogate pair may be at the end.
   const start = rowKey.slice(0, KEPT).toWellFormed();
-  return { rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
+  return { kind: 'insert', rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
 };

@@ -2,7 +2,9 @@ import { pause } from '../audit/random-pause.ts';
 import type { DamagedRows } from '../audit/remedy.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import { DecodeError } from '../rows/damaged-row.ts';
+import { DecodeError, WriteConflict } from '../../storage/errors.ts';
+import type { KeyRange, RowWrite, StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import {
   ALL_CAMERA_LISTS,
   ALL_CAMERAS,
@@ -13,13 +15,8 @@ import {
   HOURS_KEY,
   minutesOfHour,
   TOTAL_KEY,
-  type KeyRange,
 } from '../rows/keys.ts';
-import type { RowWrite, StoredRow } from '../rows/row.ts';
-import { WriteConflict } from '../rows/storage-errors.ts';
 import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import type { TypedRow } from '../rows/sdk-rows.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
 import { setAsideRow } from './set-aside-row.ts';
 
@@ -36,12 +33,12 @@ const FAR_ABOVE = 10_000_000;
 
 /** Sets rows of one shard aside: copies them to another key of the partition and deletes them. */
 export class SettingAside {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
-  readonly #onMoved: (rows: readonly TypedRow[]) => void;
+  readonly #onMoved: (rows: readonly StoredRow[]) => void;
 
   /** @param onMoved called after each transaction */
-  constructor(table: CounterTable, partition: string, onMoved: (rows: readonly TypedRow[]) => void) {
+  constructor(table: Table, partition: string, onMoved: (rows: readonly StoredRow[]) => void) {
     this.#table = table;
     this.#partition = partition;
     this.#onMoved = onMoved;
@@ -119,13 +116,21 @@ export class SettingAside {
   }
 
   async #moveTogether(keys: readonly string[], writes: readonly RowWrite[]): Promise<void> {
-    const read = await Promise.all(keys.map(async (key) => this.#table.getTyped(this.#partition, key)));
+    const read = await Promise.all(keys.map(async (key) => this.#table.get(this.#partition, key, { exact: true })));
     const rows = read.filter((row) => row !== undefined);
     const replaces = writes.some(({ kind }) => kind !== 'merge');
     if (rows.length === 0 && !replaces) return;
     // Of this moment: a recorder may write a row again that was set aside, and the same repair may set that one aside too.
     const time = new Date().toISOString();
-    await this.#table.move(this.#partition, rows, (moved) => setAsideRow(moved, time), writes);
+    const written = new Set(writes.map(({ rowKey }) => rowKey));
+    await this.#table.transact(this.#partition, [
+      ...writes,
+      ...rows.flatMap((row): readonly RowWrite[] => [
+        setAsideRow(row, time),
+        // The deletion takes any version: the other writes fail if the row may have changed.
+        ...(written.has(row.rowKey) ? [] : [{ kind: 'delete', rowKey: row.rowKey } as const]),
+      ]),
+    ]);
     this.#onMoved(rows);
   }
 

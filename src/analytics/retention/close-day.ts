@@ -3,9 +3,9 @@ import type { DayShards } from '../rows/day-shards.ts';
 import { closedFenceWrite, readFence } from '../rows/fence-row.ts';
 import { shardPartition, TOTAL_KEY } from '../rows/keys.ts';
 import { removeOpenDay } from '../rows/open-days.ts';
-import { WriteConflict } from '../rows/storage-errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { stripesOf } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { closedTotalWrite, stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
 import { deleteEvents, type DeletedEvents, type DeletingOptions } from './delete-events.ts';
 
@@ -29,7 +29,7 @@ export interface ClosedDay extends DeletedEvents {
  * @throws {StorageTrouble | WriteConflict | DamagedRow} closing goes on when it is started again
  */
 export const closeDay = async (
-  table: CounterTable,
+  table: Table,
   dayShards: DayShards,
   day: Day,
   options: DeletingOptions,
@@ -54,14 +54,14 @@ export const closeDay = async (
 };
 
 /** Writes into the fence row and the `total` rows of a shard that the day is closed. */
-const closeShard = async (table: CounterTable, partition: string): Promise<void> => {
+const closeShard = async (table: Table, partition: string): Promise<void> => {
   await closeFence(table, partition);
   const totals = await table.all(partition, stripesOf(TOTAL_KEY), { select: STATE_PROPERTIES });
   const open = totals.filter((row) => !stateFrom(row).closed);
   if (open.length > 0) await table.transact(partition, open.map(closedTotalWrite));
 };
 
-const closeFence = async (table: CounterTable, partition: string): Promise<void> => {
+const closeFence = async (table: Table, partition: string): Promise<void> => {
   for (;;) {
     const fence = await readFence(table, partition);
     if (fence?.closed === true) return;

@@ -3,12 +3,10 @@ import pLimit from 'p-limit';
 import type { Log, LogFields } from '../../log.ts';
 import { dayOf, MICROSECONDS, type Day } from '../model/day.ts';
 import { instantFrom, type Instant } from '../model/instant.ts';
-import { DamagedRow } from '../rows/damaged-row.ts';
+import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { LaterFormat } from '../rows/format.ts';
 import { openDaysBefore } from '../rows/open-days.ts';
-import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { closeDay } from './close-day.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
@@ -22,7 +20,7 @@ const PARALLEL_REQUESTS = 8;
 
 /** What closing days needs. */
 export interface ClosingDependencies {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly shards: DayShards;
   /** A day is closed when it ended at least so many days ago. */
   readonly retentionDays: number;

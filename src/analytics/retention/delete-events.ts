@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { ALL_EVENTS } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
-import { backoffMs, StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
-import type { CounterTable, Page } from '../rows/table.ts';
+import type { Page } from '../../storage/connection.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import { type Table, backoffMs } from '../../storage/table.ts';
 import { NEEDED_PROPERTIES, OverflowedSeconds } from './overflowed-seconds.ts';
 
 /** An entity group transaction takes 100 operations. */
@@ -38,7 +39,7 @@ export interface DeletingOptions {
  * @throws {StorageTrouble | WriteConflict} after bounded tries
  */
 export const deleteEvents = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   { limit, hasTime, pause = async (milliseconds) => setTimeout(milliseconds) }: DeletingOptions,
 ): Promise<DeletedEvents> => {
@@ -48,10 +49,12 @@ export const deleteEvents = async (
   for (let tries = 1; hasTime();) {
     const at = from;
     try {
-      const page = await limit(async () => table.page(partition, ALL_EVENTS, { select: NEEDED_PROPERTIES }, at));
+      const page = await limit(async () =>
+        table.page(partition, ALL_EVENTS, { select: NEEDED_PROPERTIES, continuation: at }),
+      );
       const keys = await unneededKeys(page, overflowed);
       await deleteAll(keys, async (some) => {
-        await limit(async () => table.remove(partition, some));
+        await limit(async () => table.delete(partition, some));
         deleted += some.length;
         tries = 1;
       });

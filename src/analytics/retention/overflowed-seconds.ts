@@ -1,11 +1,11 @@
 import { microsecondOfMinute } from '../model/day.ts';
-import { decodingRow, DamagedRow } from '../rows/damaged-row.ts';
+import { DamagedRow, decodingRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { minutesOfHour, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import type { StoredRow } from '../rows/row.ts';
 import { parseStripe } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
 
 /** The properties of an event row that {@link OverflowedSeconds.needs} reads. */
 export const NEEDED_PROPERTIES = INSTANT_PROPERTIES;
@@ -15,12 +15,12 @@ export const NEEDED_PROPERTIES = INSTANT_PROPERTIES;
  * a closed day: in an open one more seconds may overflow.
  */
 export class OverflowedSeconds {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
   /** Event rows come in the order of their keys, so one hour is enough. */
   #hour: { readonly number: number; readonly seconds: Promise<ReadonlySet<number>> } | undefined;
 
-  constructor(table: CounterTable, partition: string) {
+  constructor(table: Table, partition: string) {
     this.#table = table;
     this.#partition = partition;
   }

@@ -2,10 +2,10 @@ import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { cameraKey } from './keys.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './row.ts';
 import { readTally, writeTally } from './tally-bytes.ts';
 import { readTallyText, tallyProperties } from './tally-text.ts';
 
@@ -142,7 +142,7 @@ export const cameraWrite = (
   etag: string | undefined,
   row: CameraRow,
   hours: Iterable<number>,
-): RowWrite => {
+): StoringWrite => {
   const written = [...hours].filter((hour) => row.hours.has(hour));
   const properties: Record<string, PropertyValue> = { ...tallyProperties(DAY, row.tally), place: row.index };
   for (const hour of written) {

@@ -2,11 +2,10 @@ import { LRUCache } from 'lru-cache';
 
 import type { Day } from '../model/day.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
-import { DamagedRow } from './damaged-row.ts';
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { ANY_VERSION } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from './keys.ts';
-import { ANY_VERSION } from './row.ts';
-import { StorageTrouble, WriteConflict } from './storage-errors.ts';
-import type { CounterTable } from './table.ts';
 import { CLOSED_MARK } from './total-row.ts';
 
 /** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
@@ -24,12 +23,12 @@ interface Manifest {
  * but the closing of the day. So the number for new days may be changed at any time.
  */
 export class DayShards {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #forNewDays: number;
   readonly #known = new LRUCache<Day, Manifest>({ max: 5_000 });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
-  constructor(table: CounterTable, forNewDays: number) {
+  constructor(table: Table, forNewDays: number) {
     this.#table = table;
     this.#forNewDays = forNewDays;
   }
@@ -97,12 +96,8 @@ export class DayShards {
   }
 
   async #write(day: Day): Promise<Manifest> {
-    await this.#table.insert(OPEN_DAYS_PARTITION, { kind: 'insert', rowKey: day, properties: {} });
-    await this.#table.insert(dayPartition(day), {
-      kind: 'insert',
-      rowKey: SHARDS_KEY,
-      properties: { shards: this.#forNewDays },
-    });
+    await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
+    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
     const stored = await this.#read(day);
     if (stored === undefined) throw new StorageTrouble(0);
     return stored;

@@ -1,8 +1,8 @@
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { FENCE_KEY } from './keys.ts';
-import { ANY_VERSION, writeOf, type RowWrite, type StoredRow } from './row.ts';
 import { MAX_STRIPES } from './stripe-keys.ts';
-import type { CounterTable } from './table.ts';
 import { CLOSED_MARK } from './total-row.ts';
 
 /**
@@ -17,7 +17,7 @@ export interface Fence {
 }
 
 /** Reads the fence of a shard; undefined where it has no commit. @throws {StorageTrouble | DamagedRow} */
-export const readFence = async (table: CounterTable, partition: string): Promise<Fence | undefined> => {
+export const readFence = async (table: Table, partition: string): Promise<Fence | undefined> => {
   const row = await table.get(partition, FENCE_KEY);
   return row && fenceFrom(row);
 };
@@ -33,11 +33,11 @@ const fenceFrom = (row: StoredRow): Fence =>
   });
 
 /** Writes that the shard has so many stripes. */
-export const fenceWrite = (fence: Fence | undefined, stripes: number): RowWrite =>
+export const fenceWrite = (fence: Fence | undefined, stripes: number): StoringWrite =>
   writeOf(FENCE_KEY, fence?.etag, { stripes });
 
 /** Writes that the day is closed. Where the shard has no commit, its first one is kept from inserting the row. */
-export const closedFenceWrite = (fence: Fence | undefined): RowWrite =>
+export const closedFenceWrite = (fence: Fence | undefined): StoringWrite =>
   fence === undefined
     ? { kind: 'insert', rowKey: FENCE_KEY, properties: { stripes: 0, ...CLOSED_MARK } }
     : { kind: 'merge', rowKey: FENCE_KEY, etag: ANY_VERSION, properties: CLOSED_MARK };

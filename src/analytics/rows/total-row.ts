@@ -8,11 +8,11 @@ import {
   type CameraList,
 } from './camera-list.ts';
 import { COMMIT_NUMBER, commitNumberOf } from './commit-number.ts';
-import { DamagedRow, DecodeError, decodingRow } from './damaged-row.ts';
+import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { camerasKey, TOTAL_KEY } from './keys.ts';
-import { ANY_VERSION, writeOf, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 import { inStripe } from './stripe-keys.ts';
-import type { CounterTable } from './table.ts';
 import { readTallyText, tallyProperties, tallyPropertyNames } from './tally-text.ts';
 
 /** What a `total` row says of its shard, without its tally. */
@@ -76,7 +76,7 @@ export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: st
 export const CLOSED_MARK: NewProperties = { [CLOSED]: true };
 
 /** Writes that the day is closed into a `total` row that is stored. */
-export const closedTotalWrite = ({ rowKey }: StoredRow): RowWrite => ({
+export const closedTotalWrite = ({ rowKey }: StoredRow): StoringWrite => ({
   kind: 'merge',
   rowKey,
   etag: ANY_VERSION,
@@ -115,11 +115,7 @@ export const activeCamerasOf = (row: StoredRow): number =>
  * @returns undefined where the stripe has no commit
  * @throws {StorageTrouble | DamagedRow}
  */
-export const readTotal = async (
-  table: CounterTable,
-  partition: string,
-  stripe = 0,
-): Promise<StoredTotal | undefined> => {
+export const readTotal = async (table: Table, partition: string, stripe = 0): Promise<StoredTotal | undefined> => {
   const [row, first] = await Promise.all([
     table.get(partition, inStripe(TOTAL_KEY, stripe)),
     table.get(partition, inStripe(camerasKey(1), stripe)),
@@ -134,7 +130,7 @@ export const readTotal = async (
  * @throws {StorageTrouble | DamagedRow}
  */
 export const totalFrom = async (
-  table: CounterTable,
+  table: Table,
   row: StoredRow,
   stripe: number,
   first: StoredRow | undefined,
@@ -172,13 +168,13 @@ export const totalWrites = (
   before: TotalRow | undefined,
   total: TotalRow,
   etagOf: (key: string) => string | undefined,
-): readonly RowWrite[] => [
+): readonly StoringWrite[] => [
   writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), {
     ...tallyProperties(DAY, total.tally),
     [ACTIVE_CAMERAS]: total.cameras.ids.length,
   }),
   ...Array.from(
     changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, total.cameras),
-    ([number, properties]): RowWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
+    ([number, properties]): StoringWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
   ),
 ];

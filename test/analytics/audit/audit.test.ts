@@ -1,10 +1,12 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import type { TableClient } from '@azure/data-tables';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { CountingStorage } from '../counting.ts';
 import {
   COUNTER_DAMAGES,
@@ -118,8 +120,8 @@ const rowsOf = async (client: TableClient): Promise<readonly unknown[]> => {
 };
 
 /** A table with a bug: the camera rows that it reads cannot be used. */
-class BuggyTable extends CounterTable {
-  override async *pages(...args: Parameters<CounterTable['pages']>): AsyncGenerator<readonly StoredRow[]> {
+class BuggyTable extends Table {
+  override async *pages(...args: Parameters<Table['pages']>): AsyncGenerator<readonly StoredRow[]> {
     for await (const page of super.pages(...args)) {
       yield page.map(({ partitionKey, rowKey, etag }) => ({
         partitionKey,
@@ -137,7 +139,7 @@ describe('a bug of the audit', () => {
   it('is thrown and not reported as damage', async () => {
     const storage = new CountingStorage();
     await storage.process().record(messages);
-    const table = new BuggyTable(() => storage.client());
+    const table = new BuggyTable(new AzureTable(() => storage.client()), { format: FORMAT });
     await expect(auditDay(table, new DayShards(table, 1), DAY)).rejects.toThrow(new TypeError('a bug'));
   });
 });

@@ -1,11 +1,13 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { CountingProcess } from '../counting.ts';
 import { FaultProxy, NO_FAULT, type Fault, type ProxiedRequest } from './fault-proxy.ts';
@@ -36,7 +38,7 @@ describe('an audit', () => {
 
   const audit = async (): Promise<AuditReport> => {
     const client = TableClient.fromConnectionString(proxy.connectionString, table, OPTIONS);
-    const rows = new CounterTable(() => client, { makesTable: false });
+    const rows = new Table(new AzureTable(() => client), { format: FORMAT, isCreated: false });
     return auditDay(rows, new DayShards(rows, 1), DAY_OF_MESSAGES);
   };
 

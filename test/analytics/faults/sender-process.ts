@@ -1,10 +1,12 @@
 /** A process that records: gets jobs from its parent, and reports what is acknowledged. */
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { TableClient } from '@azure/data-tables';
 import pLimit from 'p-limit';
 
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { jobSchema, type Job, type Said } from './job.ts';
 
@@ -22,7 +24,7 @@ const send = async (job: Job): Promise<void> => {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
-  const table = new CounterTable(() => client, { deadlineMs: job.deadlineMs });
+  const table = new Table(new AzureTable(() => client), { format: FORMAT, deadlineMs: job.deadlineMs });
   const recorder = new Recorder(table, new DayShards(table, job.counterShards), SILENT);
   await pLimit(PRODUCERS).map(job.batches, async (messages, batch) => {
     for (let attempt = 1; attempt <= job.attempts; attempt += 1) {

@@ -12,7 +12,7 @@ import { fenceWrite } from '../../../src/analytics/rows/fence-row.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { dayPartition, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
-import type { RowWrite } from '../../../src/analytics/rows/row.ts';
+import type { StoringWrite } from '../../../src/storage/row.ts';
 import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { CountingProcess, CountingStorage, toEventMessage } from '../counting.ts';
@@ -41,10 +41,10 @@ const HOURS = 12;
 /** Writes a shard whose rows are as large as possible in one of its stripes, without event rows. The stripes below have no events. */
 const fullShard = async (storage: CountingStorage, cameraIds: readonly string[], stripe: number): Promise<void> => {
   const { table } = storage.process();
-  await table.insert(dayPartition(DATE), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards: 1 } });
-  const insert = async (write: RowWrite, key: string): Promise<void> => {
+  await table.insert(dayPartition(DATE), SHARDS_KEY, { shards: 1 });
+  const insert = async (write: StoringWrite, key: string): Promise<void> => {
     const properties = { ...write.properties, [COMMIT_NUMBER]: 1 };
-    if (!(await table.insert(PARTITION, { kind: 'insert', rowKey: key, properties }))) throw new Error('it is there');
+    if ((await table.insert(PARTITION, key, properties)) === undefined) throw new Error('it is there');
   };
   const fence = fenceWrite(undefined, stripe + 1);
   await insert(fence, fence.rowKey);

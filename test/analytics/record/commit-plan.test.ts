@@ -6,7 +6,7 @@ import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../
 import { minutesOf } from '../../../src/analytics/rows/camera-row.ts';
 import { keyed } from '../../../src/analytics/record/keyed-message.ts';
 import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { HourRow } from '../../../src/analytics/rows/hour-rows.ts';
 import {
   eventKey,

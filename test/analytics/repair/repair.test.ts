@@ -8,7 +8,7 @@ import { SettingAside } from '../../../src/analytics/repair/set-aside.ts';
 import { WHOLE_KEY } from '../../../src/analytics/repair/set-aside-row.ts';
 import { stepText } from '../../../src/analytics/repair/step-text.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { LaterFormat } from '../../../src/analytics/rows/format.ts';
+import { LaterFormat } from '../../../src/storage/errors.ts';
 import {
   CAMERA,
   COUNTER_DAMAGES,
@@ -162,7 +162,7 @@ describe('a repair', () => {
 
   it('of rows of a later format does nothing', async () => {
     const storage = await seeded();
-    await damageRow(storage, SHARD, CAMERA, set('format', 2));
+    await damageRow(storage, SHARD, CAMERA, set('format', 99));
     await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(LaterFormat);
   });
 

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 
 import { examineDay, type Examination } from '../../../src/analytics/repair/examine-day.ts';
 import { repairDay } from '../../../src/analytics/repair/repair.ts';
-import type { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { Table } from '../../../src/storage/table.ts';
 import type { CountingProcess } from '../counting.ts';
 import { DAY, MIDNIGHT, MINUTE } from '../damaged-day.ts';
 import { Oracle, type PlainMessage, type Question } from '../oracle.ts';
@@ -38,7 +38,7 @@ export const wrongAnswers = async (
 };
 
 /** Repairs the day, after an audit where it was not audited yet; returns what was said. */
-export const repaired = async (table: CounterTable, audited?: Examination): Promise<readonly string[]> => {
+export const repaired = async (table: Table, audited?: Examination): Promise<readonly string[]> => {
   const lines: string[] = [];
   const examined = audited ?? (await examineDay(table, DAY));
   const report = await repairDay(table, DAY, examined, { say: (line) => lines.push(line) });

@@ -1,35 +1,27 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { describe, expect, it } from 'vitest';
 
 import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
 import { repairDay } from '../../../src/analytics/repair/repair.ts';
-import type { RowWrite } from '../../../src/analytics/rows/row.ts';
-import type { TypedRow } from '../../../src/analytics/rows/sdk-rows.ts';
-import { StorageTrouble } from '../../../src/analytics/rows/storage-errors.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { StorageTrouble } from '../../../src/storage/errors.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 import type { CountingStorage } from '../counting.ts';
 import { CAMERA, damageRow, DAY, messages, replaced, seeded, set, SHARD } from '../damaged-day.ts';
 import { repaired, wrongAnswers } from './repaired-day.ts';
 
 /** A table whose process ends after so many transactions, or whose answers are lost from then on. */
-class EndingTable extends CounterTable {
+class EndingTable extends Table {
   left: number;
   constructor(storage: CountingStorage, transactions: number) {
-    super(() => storage.client());
+    super(new AzureTable(() => storage.client()), { format: FORMAT });
     this.left = transactions;
   }
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partition, writes);
     this.#count();
     return etags;
-  }
-  override async move(
-    partition: string,
-    rows: readonly TypedRow[],
-    movedTo: (row: TypedRow) => TypedRow,
-    writes: readonly RowWrite[],
-  ): Promise<void> {
-    await super.move(partition, rows, movedTo, writes);
-    this.#count();
   }
   #count(): void {
     this.left -= 1;
@@ -38,7 +30,7 @@ class EndingTable extends CounterTable {
 }
 
 /** A table that loses the answer to some of its transactions: they were applied. */
-class ForgetfulTable extends CounterTable {
+class ForgetfulTable extends Table {
   #transactions = 0;
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partition, writes);
@@ -52,7 +44,7 @@ describe('a repair whose answers are lost', () => {
   it('adds no difference twice', async () => {
     const storage = await seeded();
     await damageRow(storage, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
-    const lines = await repaired(new ForgetfulTable(() => storage.client()));
+    const lines = await repaired(new ForgetfulTable(new AzureTable(() => storage.client()), { format: FORMAT }));
     expect(lines).toEqual(['storage or another writer came between: reading again']);
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';

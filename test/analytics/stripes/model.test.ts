@@ -8,7 +8,7 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
-import type { RowWrite } from '../../../src/analytics/rows/row.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
 import { FAIR, MemoryStorage, MemoryTable, type Weather } from './memory-storage.ts';

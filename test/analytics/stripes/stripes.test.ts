@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DifferenceWriter } from '../../../src/analytics/record/apply-differences.ts';
-import { LaterFormat } from '../../../src/analytics/rows/format.ts';
+import { LaterFormat, WriteConflict } from '../../../src/storage/errors.ts';
+import { writeOf } from '../../../src/storage/row.ts';
 import { chooseStripe, type StripeTime } from '../../../src/analytics/record/stripe-choice.ts';
 import {
   dayPartition,
@@ -13,8 +14,6 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../../../src/analytics/rows/keys.ts';
-import { writeOf } from '../../../src/analytics/rows/row.ts';
-import { WriteConflict } from '../../../src/analytics/rows/storage-errors.ts';
 import { CLOSED_MARK } from '../../../src/analytics/rows/total-row.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { CountingStorage, type CountingProcess } from '../counting.ts';
@@ -128,7 +127,7 @@ describe('a row of a later format', () => {
   it('is an error that says so, in recording, reading and the audit', async () => {
     const storage = new CountingStorage();
     await storage.process().record([frame('a')]);
-    await damage(storage, PARTITION, TOTAL_KEY, { format: 2 });
+    await damage(storage, PARTITION, TOTAL_KEY, { format: 99 });
     const process = storage.process();
     await expect(process.record([frame('b')])).rejects.toThrow(LaterFormat);
     await expect(process.answer(WHOLE_DAY)).rejects.toThrow(LaterFormat);

@@ -7,7 +7,10 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { ALL_EVENTS, OPEN_DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { lazily } from '../../../src/azure/lazily.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { DAY, Oracle, type PlainMessage } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { cloudEventOf } from '../../http/cloud-event.ts';
@@ -62,10 +65,15 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   const asked = [...questions.slice(0, 25), ...DATES.map(dayOfDate), ...CROWDED_QUESTIONS];
   const oracle = new Oracle();
   for (const message of [...messages, ...CROWDED, recent]) oracle.tell(message);
-  const table = new CounterTable(() =>
-    TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
-      allowInsecureConnection: true,
-    }),
+  const table = new Table(
+    new AzureTable(
+      lazily(() =>
+        TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
+          allowInsecureConnection: true,
+        }),
+      ),
+    ),
+    { format: FORMAT },
   );
   const eventRows = async (): Promise<readonly string[]> => {
     const found = DATES.flatMap((date) =>
