@@ -129,9 +129,33 @@ export class VirtualTime {
   async pass(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settled();
+    while (this.#goOff(until)) await settled();
+    this.#now = until;
+  }
+
+  /**
+   * Lets time pass until something has settled, but not longer than this.
+   *
+   * @returns whether it has settled
+   */
+  async passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
+    const until = this.#now + mostMs;
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
+    settling.then(settle, settle);
+    await settled();
+    while (!isSettled && this.#goOff(until)) await settled();
+    if (!isSettled) this.#now = until;
+    return isSettled;
+  }
+
+  /** The next timer goes off. @returns whether there was one until then */
+  #goOff(until: number): boolean {
     for (;;) {
       const next = this.#queue[0];
-      if (next === undefined || next.dueAt > until) break;
+      if (next === undefined || next.dueAt > until) return false;
       this.#take();
       if (next.isCancelled || next.process?.isOver === true) continue;
       this.#now = Math.max(this.#now, next.dueAt);
@@ -140,9 +164,8 @@ export class VirtualTime {
         this.#add(next);
       }
       processes.run(next.process, next.run);
-      await settled();
+      return true;
     }
-    this.#now = until;
   }
 
   #install(random: () => number): void {
