@@ -20,6 +20,7 @@ const REAL = {
   setInterval: globalThis.setInterval,
   clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate,
+  nextTick: process.nextTick,
   clearImmediate: globalThis.clearImmediate,
   performanceNow: Object.getOwnPropertyDescriptor(performance, 'now'),
   abortAfter: Object.getOwnPropertyDescriptor(AbortSignal, 'timeout'),
@@ -265,8 +266,8 @@ export class VirtualTime {
 const isBefore = (one: Timer, other: Timer): boolean =>
   one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
 
-/** Everything that waits for no timer has happened: promises settle before the next turn of the event loop. */
+/** Everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
 const settled = (): Promise<void> =>
   new Promise((resolve) => {
-    REAL.setImmediate(resolve);
+    queueMicrotask(() => REAL.nextTick(resolve));
   });

@@ -49,7 +49,7 @@ export interface StripeReading {
  * reads by keys first, and then again.
  */
 export class StripedShards {
-  readonly #stripes = new LRUCache<string, number>({ max: 50_000 });
+  readonly #stripes = new LRUCache<string, number>({ max: 1_000 });
 
   get(partition: string): number {
     return this.#stripes.get(partition) ?? 1;

@@ -25,7 +25,7 @@ interface Manifest {
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, Manifest>({ max: 5_000 });
+  readonly #known = new LRUCache<Day, Manifest>({ max: 1_000 });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
   constructor(table: Table, forNewDays: number) {

@@ -1,7 +1,7 @@
 import { auditDay, AuditUnsettled } from '../../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
-import { instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
+import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
 import type { Tally } from '../../../src/analytics/model/tally.ts';
 import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
@@ -43,24 +43,29 @@ export class Instance {
   readonly life: Life;
   readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #recorder: Recorder;
-  readonly #reader: Reader;
-  readonly #cameras: CamerasReader;
   readonly #tell: (line: string) => void;
+  readonly #log: Log;
+  // Made when they are needed: few processes do everything, and a history takes a few milliseconds.
+  #recorder: Recorder | undefined;
+  #reader: Reader | undefined;
 
   constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: string) => void) {
     this.life = life;
     this.#tell = tell;
     this.#table = new Table(connection, { format: FORMAT });
     this.#shards = new DayShards(this.#table, shardsOfNewDays);
-    this.#recorder = new Recorder(this.#table, this.#shards, this.#log(), { knownCategories: KNOWN_CATEGORIES });
-    this.#reader = new Reader(this.#table, this.#shards);
-    this.#cameras = new CamerasReader(this.#table, this.#shards);
+    const at =
+      (level: string): Log['info'] =>
+      (event, fields = {}) =>
+        tell(`${level} ${event} ${JSON.stringify(fields)}`);
+    this.#log = { info: at('info'), warn: at('warn'), error: at('error') };
   }
 
   /** As `POST /api/events`. */
   async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
-    const outcomes = await this.#run(async () => this.#recorder.record(messages.map(eventMessage)));
+    this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
+    const recorder = this.#recorder;
+    const outcomes = await this.#run(async () => recorder.record(messages.map(eventMessage)));
     return outcomes.map((outcome): Outcome => {
       if (typeof outcome === 'string') return outcome;
       return outcome.refused === CLOSED_DAY ? 'refused: its day is closed' : `refused: ${outcome.refused}`;
@@ -70,7 +75,7 @@ export class Instance {
   /** As `GET /api/analytics`, and `…/day` for a whole day. */
   async range({ start, end, cameraId }: Question): Promise<Counted> {
     const { tally, activeCameras } = await this.#run(async () =>
-      this.#reader.activity({ start: instantFrom(start), end: instantFrom(end) }, cameraId),
+      this.#readers().activity({ start: instantFrom(start), end: instantFrom(end) }, cameraId),
     );
     return { counts: countsIn(tally), cameras: new Set(activeCameras) };
   }
@@ -78,7 +83,7 @@ export class Instance {
   /** As `GET /api/analytics/series`. */
   async series({ start, end, cameraId }: Question, step: Step): Promise<readonly StepAnswer[]> {
     const steps = await this.#run(async () =>
-      this.#reader.series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId),
+      this.#readers().series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId),
     );
     return steps.map(({ period, tally, activeCameras }) => ({
       question: { start: period.start, end: period.end, cameraId },
@@ -89,28 +94,16 @@ export class Instance {
 
   /** As `GET /api/analytics/cameras`: what each camera counts on a day. */
   async cameras(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-    const activities = await this.#run(async () => this.#cameras.ofDay(day));
+    const activities = await this.#run(async () => new CamerasReader(this.#table, this.#shards).ofDay(day));
     return new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
   }
 
-  /** As the timer. @returns the days that are wholly closed now */
-  async closeDays(): Promise<readonly string[]> {
-    const closed: string[] = [];
-    const log = this.#log((event, fields) => {
-      if (event === 'day closed') closed.push(String(fields?.['day']));
-    });
+  /** As the timer. */
+  async closeDays(): Promise<void> {
+    const now = (): Instant => instantFromMilliseconds(Date.now());
     await this.#run(async () =>
-      closeDays(
-        {
-          table: this.#table,
-          shards: this.#shards,
-          retentionDays: RETENTION_DAYS,
-          now: () => instantFromMilliseconds(Date.now()),
-        },
-        log,
-      ),
+      closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log),
     );
-    return closed;
   }
 
   /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
@@ -139,19 +132,15 @@ export class Instance {
     }
   }
 
+  #readers(): Reader {
+    this.#reader ??= new Reader(this.#table, this.#shards);
+    return this.#reader;
+  }
+
   async #run<Answer>(run: () => Promise<Answer>): Promise<Answer> {
     return runIn(this.life, run);
   }
 
-  #log(listen?: Log['info']): Log {
-    const at =
-      (level: string): Log['info'] =>
-      (event, fields) => {
-        listen?.(event, fields);
-        this.#tell(`${level} ${event} ${JSON.stringify(fields ?? {})}`);
-      };
-    return { info: at('info'), warn: at('warn'), error: at('error') };
-  }
 }
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */

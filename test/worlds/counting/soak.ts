@@ -9,6 +9,8 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     seconds: { type: 'string' },
     all: { type: 'boolean', default: false },
+    undamaged: { type: 'boolean', default: false },
+    brief: { type: 'boolean', default: false },
   },
 });
 const first = Number(values.seed);
@@ -18,7 +20,7 @@ const started = performance.now();
 const sums: Record<string, number> = {};
 let [played, failed] = [0, 0];
 for (let seed = first; seed < first + seeds && performance.now() < until; seed += 1) {
-  const { broken, seen } = await play(seed);
+  const { broken, seen } = await play(seed, { damages: !values.undamaged });
   played += 1;
   for (const [name, count] of Object.entries(seen)) sums[name] = (sums[name] ?? 0) + count;
   sums['striped'] = (sums['striped'] ?? 0) + (seen.stripes > 1 ? 1 : 0);
@@ -26,7 +28,7 @@ for (let seed = first; seed < first + seeds && performance.now() < until; seed +
   failed += 1;
   console.log(`seed ${seed}: ${broken[0]}`);
   if (!values.all) {
-    console.log((await play(seed, true)).story);
+    if (!values.brief) console.log((await play(seed, { isTold: true, damages: !values.undamaged })).story);
     break;
   }
 }

@@ -18,6 +18,16 @@ export class WatchedTable extends MemoryTable {
     this.#truth = truth;
   }
 
+  /** Whether event rows of a day were deleted, and all of them. */
+  isForgotten(day: string): boolean {
+    return (
+      [...this.#forgetful].some((partition) => partition.startsWith(day)) &&
+      this.partitions()
+        .filter((partition) => partition.startsWith(`${day}_`))
+        .every((partition) => !this.rows(partition).some(({ rowKey }) => rowKey.startsWith(EVENT)))
+    );
+  }
+
   /** Changes rows from outside, without anybody's knowledge. */
   async tamper(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
     this.#isWatched = false;

@@ -1,0 +1,110 @@
+/**
+ * `node --import tsx test/worlds/counting/broken-rules.ts [--rule N] [--seeds N]`: breaks rules of counting one by one in a copy of the source, and plays the world
+ * until it finds each.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** A text of a source file, which is there once, and what breaks the rule. */
+type Change = readonly [file: string, text: string, broken: string];
+
+interface BrokenRule {
+  readonly rule: string;
+  readonly changes: readonly Change[];
+}
+
+const RECORD = 'src/analytics/record';
+const READ = 'src/analytics/read';
+
+const BROKEN_RULES: readonly BrokenRule[] = [
+  {
+    rule: 'differences are computed again after a lost answer',
+    changes: [
+      [`${RECORD}/commit-draft.ts`, 'if (before !== undefined && facets === before.facets)', 'if (!keyed.uncertain && before !== undefined && facets === before.facets)'],
+      [`${RECORD}/commit-draft.ts`, 'const counted = before === undefined', 'const counted = before === undefined || keyed.uncertain'],
+    ],
+  },
+  {
+    rule: 'a stripe appears through the fence',
+    changes: [[`${RECORD}/counter-plan.ts`, 'properties: announcement(stripes) }, fenced]', 'properties: announcement(stripes) }]']],
+  },
+  {
+    rule: 'commit numbers are heeded',
+    changes: [[`${READ}/shard-reading.ts`, 'checksCommits = true', 'checksCommits = false']],
+  },
+  {
+    rule: 'a reader uses one page',
+    changes: [
+      [
+        'src/analytics/rows/stripe-reads.ts',
+        'const { rows, continuation } = await table.page(partition, stripesOf(key), { select });\n    if (continuation === undefined) ',
+        'const rows = await table.all(partition, stripesOf(key), { select });\n    ',
+      ],
+    ],
+  },
+  {
+    rule: 'an edit counts as its difference',
+    changes: [[`${RECORD}/commit-draft.ts`, 'const counted = before === undefined', 'const counted = before !== undefined || before === undefined']],
+  },
+  {
+    rule: 'a closed day takes no repeat',
+    changes: [
+      ['src/analytics/rows/day-shards.ts', 'if (known.closed) throw new DayClosed();', ''],
+      [`${RECORD}/own-stripe.ts`, 'if (fence?.closed === true) throw new DayClosed();', ''],
+      [`${RECORD}/own-stripe.ts`, 'if (fence.closed) throw new DayClosed();', ''],
+      [`${RECORD}/top-reads.ts`, 'if (stored.closed) throw new DayClosed();', ''],
+      [`${RECORD}/shard-rows.ts`, 'if (closed) throw new DayClosed();', ''],
+    ],
+  },
+  {
+    rule: 'a repair adds',
+    changes: [
+      [`${RECORD}/apply-differences.ts`, 'if (!this.#hasStripe) await this.#rows.move();', ''],
+      [
+        `${RECORD}/apply-differences.ts`,
+        'const writes = [...plan.writes, guard];',
+        "const writes = [...plan.writes.map((write) => (write.kind === 'merge' || write.kind === 'replace' ? { ...write, etag: '*' } : write)), guard];",
+      ],
+    ],
+  },
+];
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const { values } = parseArgs({
+  options: { rule: { type: 'string' }, seeds: { type: 'string', default: '3000' }, seed: { type: 'string', default: '1' } },
+});
+
+const brokenCopy = ({ changes }: BrokenRule): string => {
+  const copy = mkdtempSync(join(tmpdir(), 'broken-rule-'));
+  for (const name of ['src', 'test/worlds', 'test/storage', 'infra/local', 'package.json', 'tsconfig.json']) {
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  for (const [file, text, broken] of changes) {
+    const source = readFileSync(join(copy, file), 'utf8');
+    if (source.split(text).length !== 2) throw new Error(`${file} has not once: ${text}`);
+    writeFileSync(join(copy, file), source.replace(text, () => broken));
+  }
+  return copy;
+};
+
+let found = 0;
+const rules = BROKEN_RULES.filter((_, index) => values.rule === undefined || index + 1 === Number(values.rule));
+for (const rule of rules) {
+  const copy = brokenCopy(rule);
+  const started = performance.now();
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', 'test/worlds/counting/soak.ts', '--seed', values.seed, '--seeds', values.seeds, '--brief', ...(rule.rule === 'a repair adds' ? [] : ['--undamaged'])],
+    { cwd: copy, encoding: 'utf8' },
+  );
+  rmSync(copy, { recursive: true });
+  const finding = /^seed .*$/m.exec(stdout)?.[0];
+  if (finding !== undefined) found += 1;
+  console.log(`${rule.rule}: ${((performance.now() - started) / 1_000).toFixed(1)} s\n  ${finding?.slice(0, 300) ?? `NOT FOUND ${stderr}`}`);
+}
+process.exitCode = found === rules.length ? 0 : 1;
