@@ -21,32 +21,37 @@ interface Frame {
 
 /** What is sent, and what is asked. */
 export interface Activity {
-  /** What each sender sends, request by request. Some messages are sent several times, in any order. */
-  readonly senders: readonly (readonly (readonly Message[])[])[];
+  /** What is sent next: news of a frame, something older about it, or a message that was sent before. */
+  readonly draw: () => Message;
+  /** All that was drawn, each message once. */
+  readonly sent: readonly Message[];
   readonly ask: (chance: Chance) => Question;
   readonly cameras: readonly string[];
 }
 
-/** How much is sent. */
+/** What messages are like. */
 export interface ActivityForm {
-  readonly senders: number;
-  readonly requestsOfEach: number;
-  readonly messagesOfEach: number;
   readonly frames: number;
   /** First microsecond of each day that frames are of. */
   readonly days: readonly bigint[];
+  /** That a message was sent before, and that one is older than others about its event. */
+  readonly repeats: number;
+  /** Whether each message says something that is counted. */
+  readonly isTelling: boolean;
 }
 
 const CATEGORIES = ['smoke', 'fire', 'fog', 'constructor'] as const;
 
-const facets = (chance: Chance): Pick<Message, 'detections' | 'reviewed' | 'annotations'> => {
-  const some = (most: number): Record<string, number> => {
+const facets = (chance: Chance, isTelling: boolean): Pick<Message, 'detections' | 'reviewed' | 'annotations'> => {
+  const some = (most: number, least = 0): Record<string, number> => {
     const categories: Record<string, number> = {};
-    for (let left = chance.whole(0, 2); left > 0; left -= 1) categories[chance.oneOf(CATEGORIES)] = chance.whole(0, most);
+    for (let left = chance.whole(least, 2); left > 0; left -= 1) {
+      categories[chance.oneOf(CATEGORIES)] = chance.whole(least, most);
+    }
     return categories;
   };
   return {
-    ...(chance.happens(0.7) && { detections: some(3) }),
+    ...((isTelling || chance.happens(0.7)) && { detections: some(3, isTelling ? 1 : 0) }),
     ...(chance.happens(0.3) && { reviewed: chance.happens(0.7) }),
     ...(chance.happens(0.3) && { annotations: some(2) }),
   };
@@ -68,21 +73,16 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   let messages = 0;
   const sent: Message[] = [];
   const draw = (): Message => {
-    const again = chance.happens(0.15) ? chance.anyOf(sent) : undefined;
+    const again = chance.happens(form.repeats) ? chance.anyOf(sent) : undefined;
     if (again !== undefined) return again;
     // What is said first is not always the newest.
-    const late = BigInt(chance.happens(0.3) ? chance.whole(0, 40) : 0);
+    const late = BigInt(chance.happens(form.repeats) ? chance.whole(0, 40) : 0);
     messages += 1;
     const frame = chance.anyOf(frames) ?? { eventId: 'f', cameraId: CAMERAS[0], ts: 0n };
-    const message = { ...frame, time: frame.ts + (BigInt(messages) - late) * 100n + BigInt(messages), ...facets(chance) };
+    const message = { ...frame, time: frame.ts + (BigInt(messages) - late) * 100n + BigInt(messages), ...facets(chance, form.isTelling) };
     sent.push(message);
     return message;
   };
-  const senders = Array.from({ length: form.senders }, () =>
-    Array.from({ length: chance.whole(1, form.requestsOfEach) }, () =>
-      Array.from({ length: chance.whole(1, form.messagesOfEach) }, draw),
-    ),
-  );
   const end = (own: Chance): bigint => {
     const from = own.happens(0.6) ? own.anyOf(frames)?.ts : undefined;
     const day = own.anyOf(form.days) ?? 0n;
@@ -92,12 +92,20 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   };
   const ask = (own: Chance): Question => {
     const cameraId = own.happens(0.5) ? own.anyOf(cameras) : undefined;
-    if (own.happens(0.25)) {
-      const day = own.anyOf(form.days) ?? 0n;
-      return { start: day, end: day + DAY - 1n, cameraId };
+    if (own.happens(0.3)) {
+      const [one, other] = [end(own), end(own)];
+      return { start: one < other ? one : other, end: one < other ? other : one, cameraId };
     }
-    const [one, other] = [end(own), end(own)];
-    return { start: one < other ? one : other, end: one < other ? other : one, cameraId };
+    // The frame's day, hour, minute or a part of the minute, and often a little more on either side.
+    const frame = own.anyOf(frames);
+    const ts = frame?.ts ?? 0n;
+    const length = own.oneOf([DAY, DAY, HOUR, HOUR, MINUTE, SECOND]);
+    const start = ts - (ts % length);
+    return {
+      start: start - own.oneOf([0n, 0n, 1n, MINUTE]),
+      end: start + length - 1n + own.oneOf([0n, 0n, 1n, HOUR]),
+      cameraId: cameraId === undefined ? undefined : frame?.cameraId,
+    };
   };
-  return { senders, ask, cameras };
+  return { draw, ask, cameras, sent };
 };

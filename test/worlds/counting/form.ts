@@ -1,21 +1,26 @@
 import type { Chance } from '../chance.ts';
+import type { ActivityForm } from './activity.ts';
 import { FAIR, type Weather } from './unreliable-table.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** What a seed is about. */
-export interface Form {
+export interface Form extends Omit<ActivityForm, 'days'> {
   readonly shards: number;
   readonly instances: number;
   readonly senders: number;
-  readonly frames: number;
   readonly requestsOfEach: number;
   readonly messagesOfEach: number;
+  /** Whether each sender always sends to the same instance. */
+  readonly hasOwnInstances: boolean;
   /** How long a sender pauses between two requests at most, in milliseconds. */
   readonly pauseMs: number;
   readonly askers: number;
+  /** At most, and as long as messages are sent. */
   readonly questionsOfEach: number;
+  /** How long one who asks pauses between two questions at most, in milliseconds. */
+  readonly questionsPauseMs: number;
   /** How long a request of a writer, and of a reader, to storage is under way at most, in milliseconds. */
   readonly writersLatencyMs: number;
   readonly readersLatencyMs: number;
@@ -61,25 +66,56 @@ const weatherOf = (chance: Chance): Weather => {
 };
 
 /** Draws what a seed is about. */
-export const drawForm = (chance: Chance): Form => {
-  const closes = chance.happens(0.2);
-  const isCrowded = chance.happens(0.02);
+export const drawForm = (chance: Chance): Form => (chance.happens(0.4) ? busyForm(chance) : mixedForm(chance));
+
+/** Several write about the same few events, and others ask about them all the time. */
+const busyForm = (chance: Chance): Form => ({
+  shards: 1,
+  instances: chance.whole(2, 4),
+  senders: chance.whole(2, 3),
+  frames: chance.whole(1, 3),
+  hasOwnInstances: true,
+  requestsOfEach: chance.whole(6, 12),
+  messagesOfEach: 1,
+  repeats: 0.05,
+  isTelling: true,
+  pauseMs: chance.oneOf([0, 0, 10]),
+  askers: 3,
+  questionsOfEach: 12,
+  questionsPauseMs: 10,
+  writersLatencyMs: chance.oneOf([3, 3, 10]),
+  readersLatencyMs: chance.oneOf([5, 30, 100]),
+  weather: { ...FAIR, shortPage: chance.oneOf([0, 0.7]), lostAnswer: chance.oneOf([0, 0, 0.1]), slow: chance.oneOf([0, 0.1]) },
+  outages: 0,
+  mortality: 0,
+  closes: false,
+  damages: false,
+});
+
+const mixedForm = (chance: Chance): Form => {
+  const closes = chance.happens(0.3);
+  const isLarge = chance.happens(0.02);
+  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 60_000, 120_000]) : 0);
   return {
     shards: chance.happens(0.7) ? 1 : chance.whole(2, 3),
     instances: chance.whole(1, 4),
     senders: chance.whole(1, 4),
-    frames: isCrowded ? chance.whole(20, 60) : chance.whole(1, 7),
+    frames: isLarge ? chance.whole(20, 60) : chance.whole(1, 7),
+    hasOwnInstances: chance.happens(0.3),
     requestsOfEach: chance.whole(1, 5),
-    messagesOfEach: isCrowded ? 40 : chance.oneOf([1, 1, 2, 4]),
-    pauseMs: chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 60_000, 120_000]) : 0),
+    repeats: 0.2,
+    isTelling: false,
+    messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
+    pauseMs,
     askers: chance.whole(1, 4),
-    questionsOfEach: chance.whole(1, 4),
+    questionsOfEach: chance.whole(1, 3),
+    questionsPauseMs: 2 * pauseMs + 50,
     writersLatencyMs: chance.oneOf([5, 20]),
     readersLatencyMs: chance.oneOf([5, 20, 100]),
     weather: weatherOf(chance),
     outages: chance.happens(0.1) ? 1 : 0,
     mortality: chance.happens(0.4) ? 0.4 : 0,
     closes,
-    damages: !closes && chance.happens(0.25),
+    damages: !closes && chance.happens(0.4),
   };
 };

@@ -90,6 +90,8 @@ class History {
   /** How often rows were damaged or put right. */
   #damages = 0;
   #processes = 0;
+  /** How many are still sending messages. */
+  #sending = 0;
   #isCalm = false;
   readonly #seen: Seen = {
     requests: 0,
@@ -119,7 +121,11 @@ class History {
     for (let count = 0; count < instances; count += 1) this.#spawn(this.#writers, this.#form.writersLatencyMs);
     for (let count = 0; count < 2; count += 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
     const using = Promise.all([
-      ...this.#activity.senders.map(async (requests) => this.#send(requests)),
+      ...Array.from({ length: this.#form.senders }, async (_, sender) => {
+        this.#sending += 1;
+        await this.#send(sender);
+        this.#sending -= 1;
+      }),
       ...Array.from({ length: this.#form.askers }, async () => this.#askSome()),
       ...(closes ? [this.#close()] : []),
       ...(damages ? [this.#damageAndRepair()] : []),
@@ -177,7 +183,8 @@ class History {
       this.#seen.deaths += 1;
       this.#story.tell(() => `${life.name} dies`);
       await sleep(chance.between(5, 500));
-      among.splice(among.indexOf(instance), 1, this.#spawn([], latencyMs));
+      among.splice(among.indexOf(instance), 1);
+      this.#spawn(among, latencyMs);
     });
     return instance;
   }
@@ -211,11 +218,14 @@ class History {
 
   // Recording
 
-  async #send(requests: readonly (readonly Message[])[]): Promise<void> {
-    for (const messages of requests) {
-      await sleep(this.#chance.between(0, this.#form.pauseMs));
+  async #send(sender: number): Promise<void> {
+    const { requestsOfEach, messagesOfEach, pauseMs } = this.#form;
+    for (let left = requestsOfEach; left > 0; left -= 1) {
+      await sleep(this.#chance.between(0, pauseMs));
+      const messages = Array.from({ length: this.#chance.whole(1, messagesOfEach) }, this.#activity.draw);
       for (let tries = 1; tries <= TRIES; tries += 1) {
-        if (await this.#record(this.#any(this.#writers), messages)) break;
+        const own = this.#form.hasOwnInstances ? this.#writers[sender % this.#writers.length] : undefined;
+        if (await this.#record(own ?? this.#any(this.#writers), messages)) break;
         await sleep(this.#chance.between(1, 300));
       }
     }
@@ -249,8 +259,8 @@ class History {
   // Asking
 
   async #askSome(): Promise<void> {
-    for (let left = this.#form.questionsOfEach; left > 0; left -= 1) {
-      await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 50));
+    for (let left = this.#form.questionsOfEach; left > 0 && this.#sending > 0; left -= 1) {
+      await sleep(this.#chance.between(0, this.#form.questionsPauseMs));
       await this.#ask(this.#any(this.#chance.happens(0.3) ? this.#writers : this.#readers));
     }
   }
@@ -379,7 +389,7 @@ class History {
   /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
   async #settle(): Promise<void> {
     const fresh = this.#spawn([], 2);
-    const sent = this.#activity.senders.flat(2);
+    const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
     if (!isRecorded) this.#break(() => 'what was sent again was not taken');
     if (this.#truth.events.some(({ ts }) => ts < TODAY) && this.#closed.size === 0) {

@@ -55,6 +55,7 @@ export interface UnreliableTableParts {
 }
 
 const SLOW_MS = 400;
+const LATER_PAGE_MS = 200;
 const RETRY_AFTER_MS = 1_500;
 // After the deadline of the service's requests.
 const LATE_MS = 7_000;
@@ -74,14 +75,16 @@ export class UnreliableTable implements TableConnection {
   page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page> {
     const { chance, conditions, table } = this.#parts;
     const request = `page ${partitionKey} ${query.continuation ?? range.from}`;
+    // Much may be written between two pages.
+    const latencyMs = query.continuation === undefined ? undefined : LATER_PAGE_MS;
     if (!chance.happens(conditions.weather.shortPage)) {
-      return this.#ask(request, () => table.page(partitionKey, range, query, signal));
+      return this.#ask(request, () => table.page(partitionKey, range, query, signal), latencyMs);
     }
-    const most = chance.whole(0, 3);
+    const most = chance.oneOf([0, 1, 1, 1, 1, 2]);
     return this.#ask(`short ${request}`, async () => {
       if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
       return table.page(partitionKey, range, { ...query, most: Math.min(most, query.most ?? most) }, signal);
-    });
+    }, latencyMs);
   }
 
   transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {
@@ -100,7 +103,7 @@ export class UnreliableTable implements TableConnection {
     return this.#ask('create', () => this.#parts.table.create(signal));
   }
 
-  #ask<Answer>(request: string, carryOut: () => Promise<Answer>): Promise<Answer> {
+  #ask<Answer>(request: string, carryOut: () => Promise<Answer>, latencyMs = this.#parts.latencyMs): Promise<Answer> {
     const { life, onRequest } = this.#parts;
     if (life.isOver) return never();
     onRequest(request);
@@ -108,16 +111,17 @@ export class UnreliableTable implements TableConnection {
     if (death === 'not carried out') return never();
     // What storage does goes on if the process dies.
     return new Promise((resolve, reject) => {
-      runIn(undefined, () => this.#exchange(carryOut, resolve, reject));
+      runIn(undefined, () => this.#exchange(carryOut, latencyMs, resolve, reject));
     });
   }
 
   #exchange<Answer>(
     carryOut: () => Promise<Answer>,
+    latencyMs: number,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ): void {
-    const { life, conditions, chance, latencyMs } = this.#parts;
+    const { life, conditions, chance } = this.#parts;
     const { weather } = conditions;
     const ifAlive = (tell: () => void): void => {
       if (!life.isOver) tell();
