@@ -15,8 +15,8 @@ export class Chance {
   }
 
   /** A whole number from `least` to `most`, both included. */
-  whole(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  wholeBetween(least: number, most: number): number {
+    return Math.floor(this.between(least, most + 1));
   }
 
   /** True with this probability. */

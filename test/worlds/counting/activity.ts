@@ -45,8 +45,8 @@ const CATEGORIES = ['smoke', 'fire', 'fog', 'constructor'] as const;
 const facets = (chance: Chance, isTelling: boolean): Pick<Message, 'detections' | 'reviewed' | 'annotations'> => {
   const some = (most: number, least = 0): Record<string, number> => {
     const categories: Record<string, number> = {};
-    for (let left = chance.whole(least, 2); left > 0; left -= 1) {
-      categories[chance.oneOf(CATEGORIES)] = chance.whole(least, most);
+    for (let left = chance.wholeBetween(least, 2); left > 0; left -= 1) {
+      categories[chance.oneOf(CATEGORIES)] = chance.wholeBetween(least, most);
     }
     return categories;
   };
@@ -59,15 +59,15 @@ const facets = (chance: Chance, isTelling: boolean): Pick<Message, 'detections' 
 
 /** Draws frames, messages about them, and what can be asked about them. */
 export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
-  const cameras = chance.shuffled(CAMERAS).slice(0, chance.whole(1, 4));
-  const minutes = chance.shuffled(MINUTES).slice(0, chance.whole(1, 3));
+  const cameras = chance.shuffled(CAMERAS).slice(0, chance.wholeBetween(1, 4));
+  const minutes = chance.shuffled(MINUTES).slice(0, chance.wholeBetween(1, 3));
   const frames = Array.from({ length: form.frames }, (_, index): Frame => {
     const minute = chance.anyOf(minutes) ?? 0n;
     const day = chance.anyOf(form.days) ?? 0n;
     return {
       eventId: `f${index}`,
       cameraId: chance.anyOf(cameras) ?? CAMERAS[0],
-      ts: day + minute * MINUTE + (chance.happens(0.2) ? BigInt(chance.whole(0, 59_999_999)) : chance.oneOf(SECONDS)),
+      ts: day + minute * MINUTE + (chance.happens(0.2) ? BigInt(chance.wholeBetween(0, 59_999_999)) : chance.oneOf(SECONDS)),
     };
   });
   let messages = 0;
@@ -76,7 +76,7 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
     const again = chance.happens(form.repeats) ? chance.anyOf(sent) : undefined;
     if (again !== undefined) return again;
     // What is said first is not always the newest.
-    const late = BigInt(chance.happens(form.repeats) ? chance.whole(0, 40) : 0);
+    const late = BigInt(chance.happens(form.repeats) ? chance.wholeBetween(0, 40) : 0);
     messages += 1;
     const frame = chance.anyOf(frames) ?? { eventId: 'f', cameraId: CAMERAS[0], ts: 0n };
     const message = { ...frame, time: frame.ts + (BigInt(messages) - late) * 100n + BigInt(messages), ...facets(chance, form.isTelling) };
@@ -86,7 +86,7 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   const end = (own: Chance): bigint => {
     const from = own.happens(0.6) ? own.anyOf(frames)?.ts : undefined;
     const day = own.anyOf(form.days) ?? 0n;
-    const at = from ?? day + BigInt(own.whole(0, 25)) * HOUR;
+    const at = from ?? day + BigInt(own.wholeBetween(0, 25)) * HOUR;
     const unit = own.oneOf([1n, 1n, MINUTE, HOUR]);
     return at - (at % unit) + own.oneOf([-1n, 0n, 0n, 1n]);
   };

@@ -15,7 +15,7 @@ export const damageSome = async (
   chance: Chance,
 ): Promise<readonly string[]> => {
   const lines: string[] = [];
-  for (let left = chance.whole(1, 4); left > 0; left -= 1) {
+  for (let left = chance.wholeBetween(1, 4); left > 0; left -= 1) {
     const partition = chance.anyOf(partitions);
     if (partition === undefined) continue;
     const row = chance.anyOf(table.rows(partition).filter(({ rowKey }) => COUNTER_ROW.test(rowKey)));
@@ -45,16 +45,16 @@ const changedProperty = (row: StoredRow, chance: Chance): readonly [string, NewP
 
 const changed = (value: unknown, chance: Chance): PropertyValue | undefined => {
   if (chance.happens(0.1)) return undefined;
-  if (typeof value === 'number') return Math.max(0, value + chance.whole(-3, 7));
+  if (typeof value === 'number') return Math.max(0, value + chance.wholeBetween(-3, 7));
   if (typeof value === 'string') {
     // A number in it is another one, or it cannot be parsed any more.
     return chance.happens(0.7) ? value.replace(/\d+/, (digits) => String(Number(digits) + 7)) : `${value}{`;
   }
   if (isUint8Array(value)) {
     const bytes = Uint8Array.from(value);
-    const index = chance.whole(0, bytes.length - 1);
+    const index = chance.wholeBetween(0, bytes.length - 1);
     if (chance.happens(0.3)) return bytes.slice(0, index);
-    bytes[index] = (bytes[index] ?? 0) ^ (1 << chance.whole(0, 7));
+    bytes[index] = (bytes[index] ?? 0) ^ (1 << chance.wholeBetween(0, 7));
     return bytes;
   }
   return 'x';

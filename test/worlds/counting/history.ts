@@ -222,7 +222,7 @@ class History {
     const { requestsOfEach, messagesOfEach, pauseMs } = this.#form;
     for (let left = requestsOfEach; left > 0; left -= 1) {
       await sleep(this.#chance.between(0, pauseMs));
-      const messages = Array.from({ length: this.#chance.whole(1, messagesOfEach) }, this.#activity.draw);
+      const messages = Array.from({ length: this.#chance.wholeBetween(1, messagesOfEach) }, this.#activity.draw);
       for (let tries = 1; tries <= TRIES; tries += 1) {
         const own = this.#form.hasOwnInstances ? this.#writers[sender % this.#writers.length] : undefined;
         if (await this.#record(own ?? this.#any(this.#writers), messages)) break;
