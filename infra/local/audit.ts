@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { Table } from '../../src/storage/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
@@ -40,8 +39,7 @@ const audit = async ({ day, port, settingsFile, repair: repairs, yes }: AuditOpt
   tableName = `${storage.prefix}analytics`;
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   if (repairs) return repair(table, day, tableName, !yes);
-  // The number of shards of new days matters to writers only.
-  const report = await auditDay(table, new DayShards(table, 1), day);
+  const report = await auditDay(table, day);
   console.log(reportText(report, tableName));
   return report.differences.length === 0 ? 0 : 1;
 };

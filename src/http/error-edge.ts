@@ -1,6 +1,6 @@
 import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 
-import { RecorderUnavailable } from '../analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../analytics/errors.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { RowsUnavailable } from '../calls/store/rows.ts';
 import { invocationLog, type Log } from '../log.ts';

@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
-import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
+import type { Outcome } from '../../src/analytics/record/commit-plan.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
@@ -52,7 +52,7 @@ export class CountingProcess {
 
   /** The counters of a day that differ from its event rows. */
   async differences(day: Day): Promise<readonly string[]> {
-    const report = await auditDay(this.table, this.shards, day);
+    const report = await auditDay(this.table, day);
     return report.differences.map(
       ({ shard, counter, expected, stored }) => `shard ${shard}, ${counter}: ${stored} instead of ${expected}`,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { RecorderUnavailable } from '../../src/analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../../src/analytics/errors.ts';
 import { DamagedRow, RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';

@@ -1,9 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 
 import type { Day } from '../../../src/analytics/model/day.ts';
-import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
-import { repairDay } from '../../../src/analytics/repair/repair.ts';
-import { stepText } from '../../../src/analytics/repair/step-text.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
 import type { Table } from '../../../src/storage/table.ts';
 import { AuditError } from './options.ts';
 import { reportText } from './report.ts';
@@ -26,17 +25,12 @@ const agrees = async (question: string): Promise<boolean> => {
  * @throws {AuditError} where nobody can be asked
  */
 export const repair = async (table: Table, day: Day, tableName: string, asks: boolean): Promise<number> => {
-  const examined = await examineDay(table, day);
-  console.log(reportText(examined.report, tableName));
-  if (examined.report.differences.length === 0) return 0;
-  const steps = new Set(
-    examined.report.differences.flatMap((difference) => {
-      const text = stepText(difference);
-      if (text === undefined) return [];
-      return [difference.shard === undefined ? text : `shard ${String(difference.shard).padStart(2, '0')}: ${text}`];
-    }),
-  );
-  console.log(`\nThe repair will\n${[...steps].map((step) => `  ${step}`).join('\n')}`);
+  const audited = await auditDay(table, day);
+  console.log(reportText(audited, tableName));
+  if (audited.differences.length === 0) return 0;
+  if (audited.closed) throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
+  const steps = Array.from(stepsOf(audited), (step) => `  ${step}`);
+  console.log(`\nThe repair will\n${steps.join('\n')}`);
   if (asks) {
     if (!process.stdin.isTTY) {
       throw new AuditError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
@@ -46,7 +40,7 @@ export const repair = async (table: Table, day: Day, tableName: string, asks: bo
       return 1;
     }
   }
-  const report = await repairDay(table, day, examined, { say: (line) => console.log(`  ${line}`) });
+  const report = await repairDay(table, audited, { say: (line) => console.log(`  ${line}`) });
   console.log(`\n${reportText(report, tableName)}`);
   return report.differences.length === 0 ? 0 : 1;
 };

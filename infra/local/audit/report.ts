@@ -1,8 +1,7 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
-import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
+import { NotRepairable, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
 import { LaterFormat, RequestRefused, StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
 import { AuditError } from './options.ts';
 

@@ -6,6 +6,7 @@ import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { readStripes, type StripeRows } from '../rows/stripe-reads.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
+import type { StripeNames } from './activity-sum.ts';
 import {
   listsTooShort,
   readTotal,
@@ -66,8 +67,6 @@ export interface ReadingSource {
   readonly partition: string;
   readonly read: Bounded;
   readonly striped: StripedShards;
-  /** Whether the commit numbers are checked; without that, a reader may see half of an event. For tests of this rule only. */
-  readonly checksCommits?: boolean;
 }
 
 /**
@@ -94,13 +93,20 @@ export const readShard = async (
   return readAllStripes(source, requests, detail);
 };
 
+/** The names for the indexes in the rows of a stripe, as far as they were asked for. */
+export const namesIn = ({ stripe, total }: StripeReading): StripeNames => ({
+  stripe,
+  categories: [...(total?.tally?.categories.keys() ?? [])],
+  ids: total?.cameras?.ids ?? [],
+});
+
 /** The rows of stripe 0; undefined where there are others. */
 const readOneStripe = async (
   source: ReadingSource,
   requests: readonly RowRequest[],
   detail: TotalDetail,
 ): Promise<StripeReading | undefined> => {
-  const { table, partition, read, striped, checksCommits = true } = source;
+  const { table, partition, read, striped } = source;
   const total = async (): Promise<(ReadTotal & { readonly stripes: number }) | undefined> =>
     read(async () => readOneTotal(table, partition, detail));
   const [first, ...rows] = await Promise.all([
@@ -111,12 +117,12 @@ const readOneStripe = async (
   ]);
   const newest = Math.max(0, ...rows.map(commitNumberOf));
   let found = first;
-  if (checksCommits && (found?.commit ?? 0) < newest) found = await total();
+  if ((found?.commit ?? 0) < newest) found = await total();
   if (found !== undefined && found.stripes > 1) {
     striped.set(partition, found.stripes);
     return undefined;
   }
-  if (checksCommits && (found?.commit ?? 0) < newest) throw listsTooShort(partition, 0);
+  if ((found?.commit ?? 0) < newest) throw listsTooShort(partition, 0);
   return {
     stripe: 0,
     total: found,

@@ -1,3 +1,4 @@
+import { StaleSnapshot } from '../errors.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { plus } from '../model/tally.ts';
 import { withCameras, type CameraList } from '../rows/camera-list.ts';
@@ -12,7 +13,7 @@ import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute
 import { inStripe } from '../rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import { camerasIn, type BucketDifference, type CounterDifferences } from './counter-differences.ts';
-import { counterRow, StaleSnapshot, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
+import { counterRow, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
 export interface RowsPlan {

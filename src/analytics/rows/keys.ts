@@ -118,6 +118,12 @@ export const minutesOfHour = (hour: number): KeyRange => ({
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
+/** The event rows of an hour of the day, 0 to 23. Every key that starts with `event|` is in the range of one hour. */
+export const eventsOfHour = (hour: number): KeyRange => ({
+  from: hour === 0 ? ALL_EVENTS.from : `event|${clockOf(hour * 60)}`,
+  before: hour === 23 ? ALL_EVENTS.before : `event|${clockOf((hour + 1) * 60)}`,
+});
+
 /** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
   cameraId === undefined ? keysUnder(minutePrefix(minute)) : keysUnder(`${minutePrefix(minute)}${escapeId(cameraId)}|`);

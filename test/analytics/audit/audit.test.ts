@@ -4,7 +4,6 @@ import type { TableClient } from '@azure/data-tables';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { CountingStorage } from '../counting.ts';
@@ -35,14 +34,14 @@ describe('the audit names the counter', () => {
   const differing = async (partitionKey: string, rowKey: string, damage: Damage): Promise<readonly string[]> => {
     const restore = await damageRow(storage, partitionKey, rowKey, damage);
     const before = await rowsOf(client);
-    const { differences } = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(await rowsOf(client)).toEqual(before);
     await restore();
     return differences.map(({ counter }) => counter);
   };
 
   it('only where one differs', async () => {
-    const report = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    const report = await auditDay(process.table, DAY);
     expect(report).toMatchObject({ shards: 2, events: messages.length, differences: [] });
     expect(report.byShard.map(({ shard }) => shard)).toEqual([0, 1]);
     expect(report.counters).toBe(report.byShard.reduce((sum, { counters }) => sum + counters, 0));
@@ -88,7 +87,7 @@ describe('the audit names the counter', () => {
       day: '{}',
       ts_utc: '2026-03-14T08:00:00.000000Z',
     });
-    const { differences } = await auditDay(process.table, process.shards, DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
     await client.deleteEntity(SHARD, rowKey);
   });
@@ -96,14 +95,14 @@ describe('the audit names the counter', () => {
   it('of rows that are stored although they have no events', async () => {
     const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
     await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
-    const { differences } = await auditDay(process.table, process.shards, DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual(
       expect.arrayContaining(['minute 23:00', 'active cameras of minute 23:00']),
     );
     await client.deleteEntity(SHARD, 'hour|23');
     const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800|00');
     await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301|00' });
-    const report = await auditDay(process.table, process.shards, DAY);
+    const report = await auditDay(process.table, DAY);
     expect(report.differences.map(({ counter }) => counter)).toEqual([
       'row minute|2301|00',
       'samples of second 23:01:00',
@@ -140,6 +139,6 @@ describe('a bug of the audit', () => {
     const storage = new CountingStorage();
     await storage.process().record(messages);
     const table = new BuggyTable(new AzureTable(() => storage.client()), { format: FORMAT });
-    await expect(auditDay(table, new DayShards(table, 1), DAY)).rejects.toThrow(new TypeError('a bug'));
+    await expect(auditDay(table, DAY)).rejects.toThrow(new TypeError('a bug'));
   });
 });

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
@@ -39,7 +38,7 @@ describe('an audit', () => {
   const audit = async (): Promise<AuditReport> => {
     const client = TableClient.fromConnectionString(proxy.connectionString, table, OPTIONS);
     const rows = new Table(new AzureTable(() => client), { format: FORMAT, isCreated: false });
-    return auditDay(rows, new DayShards(rows, 1), DAY_OF_MESSAGES);
+    return auditDay(rows, DAY_OF_MESSAGES);
   };
 
   /** Another event of the day. */

@@ -79,7 +79,7 @@ export class Ledger {
       );
       return plainAnswer(tally, activeCameras);
     });
-    const { events, differences } = await auditDay(rows, shards, DAY_OF_MESSAGES);
+    const { events, differences } = await auditDay(rows, DAY_OF_MESSAGES);
     return { answers: await Promise.all(answers), events, differences };
   }
 

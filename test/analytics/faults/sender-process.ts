@@ -5,7 +5,8 @@ import { TableClient } from '@azure/data-tables';
 import pLimit from 'p-limit';
 
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { jobSchema, type Job, type Said } from './job.ts';

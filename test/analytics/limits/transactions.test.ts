@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
+import type { Outcome } from '../../../src/analytics/record/commit-plan.ts';
 import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
-import { ShardCommitter } from '../../../src/analytics/record/shard-committer.ts';
+import { ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import { TransactionWriter } from '../../../src/analytics/record/transaction.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';
 import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
 import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
@@ -117,9 +119,11 @@ describe('a transaction stays inside the limits of Table Storage', () => {
       const scales = new Scales();
       const { table } = new CountingProcess(storage.client(scales.options), 1);
       const known = new KnownRows().ofShard(PARTITION);
-      const options = { knownCategories: new Set<string>(), onEmpty: async () => undefined };
-      const rows = new ShardRows(table, PARTITION, known, { stripe }, options);
-      const committer = new ShardCommitter(table, PARTITION, rows, { ...options, slots: new CommitSlots() });
+      const knownCategories = new Set<string>();
+      const rows = new ShardRows(table, PARTITION, known, { stripe }, { knownCategories });
+      const day = { day: DATE, count: 1, shards: new DayShards(table, 1) };
+      const writer = new TransactionWriter(table, PARTITION, rows, day, knownCategories);
+      const committer = new ShardCommitter({ partition: PARTITION, rows, writer, slots: new CommitSlots() });
       const messages = cameras.flatMap((cameraId) => all(HOURS).map((at) => messageOf(cameraId, at, at * 60 + 59)));
 
       const outcomes = await Promise.all(messages.map(async (message) => committer.submit(toEventMessage(message))));

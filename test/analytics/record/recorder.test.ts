@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { CountingStorage, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
@@ -13,10 +12,12 @@ import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
 import {
+  announceOn,
   closeOn,
   day,
   EDITS,
   EIGHT,
+  LONG_AFTER,
   MESSAGES,
   partitions,
   processOn,
@@ -84,13 +85,14 @@ const contentOf = (storage: MemoryStorage): unknown =>
 describe('a closed day', () => {
   it('answers as before to the microsecond, keeps only event rows of overflowed seconds, and refuses changes', async () => {
     const storage = new MemoryStorage();
-    const [remembering] = await recordDay(storage);
+    await recordDay(storage);
     expect(
       partitions.some((own) => storage.get(own, 'total 01')),
       'there are stripes',
     ).toBe(true);
     expect(await answersOf(storage)).toEqual(expectedAnswers());
 
+    announceOn(storage);
     await closeOn(tableOn(storage));
 
     expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
@@ -99,7 +101,7 @@ describe('a closed day', () => {
       Array.from({ length: 80 }, () => '08:15:30'),
     );
     const late = [...MESSAGES.slice(0, 1), { cameraId: 'new', eventId: 'new', ts: EIGHT, time: START }];
-    for (const process of [remembering, processOn(storage)]) {
+    for (const process of [processOn(storage)]) {
       const outcomes = await process?.record(
         late.map((one) => toEventMessage({ ...one, time: START + DAY, reviewed: true })),
       );
@@ -107,12 +109,13 @@ describe('a closed day', () => {
     }
     expect(await answersOf(storage)).toEqual(expectedAnswers());
     const table = tableOn(storage);
-    expect(await auditDay(table, new DayShards(table, SHARDS), day)).toMatchObject({ closed: true, differences: [] });
+    expect(await auditDay(table, day)).toMatchObject({ closed: true, differences: [] });
   });
 
   it('answers as before while its event rows are deleted, at every request', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
+    announceOn(storage);
     const expected = expectedAnswers();
     let removals = 0;
     const turn = async (request: string): Promise<void> => {
@@ -124,31 +127,10 @@ describe('a closed day', () => {
     expect(removals).toBeGreaterThan(2);
   });
 
-  it('answers as before to readers that are interleaved with its closing at every request', async () => {
-    const open = new MemoryStorage();
-    await recordDay(open);
-    const expected = expectedAnswers();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.scheduler(),
-        fc.array(fc.nat(QUESTIONS.length - 1), { minLength: 2, maxLength: 6 }),
-        async (scheduler, asked) => {
-          const storage = open.copy();
-          const turn = async (request: string): Promise<void> => scheduler.schedule(Promise.resolve(), request);
-          const reading = asked.map(async (index) => {
-            const answer = await answerOf(new Reader(...storeOf(tableOn(storage, turn))), QUESTIONS[index]);
-            expect(answer).toEqual(expected[index]);
-          });
-          await scheduler.waitFor(Promise.all([closeOn(tableOn(storage, turn)), ...reading]));
-        },
-      ),
-      { numRuns: 60, interruptAfterTimeLimit: 10_000 },
-    );
-  }, 40_000);
-
   it('has an audit that still finds a counter that is wrong', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
+    announceOn(storage);
     await closeOn(tableOn(storage));
     const partition = partitions.find((own) => storage.get(own, 'camera|crowded'));
     if (partition === undefined) throw new Error('the camera has no row');
@@ -161,7 +143,7 @@ describe('a closed day', () => {
       1,
     );
     const table = tableOn(storage);
-    const { differences } = await auditDay(table, new DayShards(table, SHARDS), day);
+    const { differences } = await auditDay(table, day);
     expect(differences.map(({ counter }) => counter)).toEqual(['camera crowded']);
   });
 });
@@ -172,6 +154,7 @@ describe('closing a day', () => {
   it('that is killed at any request goes on where it was', async () => {
     const open = new MemoryStorage();
     await recordDay(open);
+    announceOn(open);
     const whole = open.copy();
     let requests = 0;
     await closeOn(
@@ -182,8 +165,6 @@ describe('closing a day', () => {
     expect(requests).toBeGreaterThan(20);
     for (let last = 1; last <= requests; last += 1) {
       const storage = open.copy();
-      const remembering = processOn(storage);
-      await remembering.record(MESSAGES.slice(0, 1).map(toEventMessage));
       let request = 0;
       const dies = async (): Promise<void> => {
         request += 1;
@@ -194,7 +175,7 @@ describe('closing a day', () => {
       expect(await answersOf(storage), `killed at request ${last}`).toEqual(expectedAnswers());
       await closeOn(tableOn(storage));
       const late = { cameraId: 'ridge-1', eventId: 'late', ts: EIGHT, time: START };
-      expect(await remembering.record([toEventMessage(late)])).toEqual([CLOSED]);
+      expect(await processOn(storage).record([toEventMessage(late)])).toEqual([CLOSED]);
       expect(contentOf(storage), `killed at request ${last}`).toEqual(contentOf(whole));
     }
   }, 60_000);
@@ -206,7 +187,8 @@ describe('closing a day', () => {
     const lines: string[] = [];
     const log = { ...SILENT, info: (event: string) => void lines.push(event) };
     const shards = new DayShards(table, SHARDS);
-    const closing = { table, shards, retentionDays: 1, now: () => instantFrom(START + 2n * DAY) };
+    const closing = { table, shards, retentionDays: 1, now: () => LONG_AFTER };
+    announceOn(storage);
     const before = eventRows(storage).length;
     await closeDays({ ...closing, runMs: 0 }, log);
     expect(eventRows(storage)).toHaveLength(before);
@@ -238,8 +220,12 @@ describe('closing a day', () => {
     const [first, second, third] = days.map((start) => dayOf(instantFrom(start)));
     expect(lines).toEqual([
       ['day not closed', { day: first, kind: 'DamagedRow', partition: first, row: SHARDS_KEY }],
-      ['day closed', { day: second, shards: SHARDS, event_rows_deleted: 1, event_rows_kept: 0 }],
+      ['day closes', { day: second, closes: expect.stringMatching(/^\d{4}-.*\+00:00$/) }],
     ]);
-    expect(storage.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([first, third]);
+    const closes = String(storage.get(dayPartition(dayOf(instantFrom(START + DAY))), SHARDS_KEY)?.properties['closes']);
+    const ahead = Date.parse(closes) - Date.now();
+    expect(ahead).toBeGreaterThan(60_000);
+    expect(ahead).toBeLessThanOrEqual(120_000);
+    expect(storage.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([first, second, third]);
   });
 });

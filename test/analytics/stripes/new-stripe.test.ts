@@ -4,8 +4,9 @@ import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, type Instant } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
-import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import type { Outcome } from '../../../src/analytics/record/commit-plan.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
@@ -115,7 +116,7 @@ const expectAnswers = async (storage: MemoryStorage, oracle: Oracle): Promise<vo
   const shards = new DayShards(table, 1);
   const { tally, activeCameras } = await new Reader(table, shards).activity(WHOLE_DAY);
   expect(plainAnswer(tally, activeCameras)).toEqual(oracle.answer(WHOLE_DAY));
-  expect((await auditDay(table, shards, DATE)).differences).toEqual([]);
+  expect((await auditDay(table, DATE)).differences).toEqual([]);
 };
 
 const expectRight = async (storage: MemoryStorage, oracle: Oracle): Promise<void> => {
@@ -245,7 +246,7 @@ describe('a row of a stripe that the shard does not have', () => {
     await staying.record(tell([frame(31)]));
     const { tally } = await new Reader(staying.table, new DayShards(staying.table, 1)).activity(WHOLE_DAY);
     expect(tally.events).toBe(oracle.events);
-    const { differences } = await auditDay(staying.table, new DayShards(staying.table, 1), DATE);
+    const { differences } = await auditDay(staying.table, DATE);
     expect(differences.map(({ counter }) => counter)).toContain('number of stripes in total');
   });
 });

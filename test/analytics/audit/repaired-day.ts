@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { expect } from 'vitest';
 
-import { examineDay, type Examination } from '../../../src/analytics/repair/examine-day.ts';
-import { repairDay } from '../../../src/analytics/repair/repair.ts';
+import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import { repairDay } from '../../../src/analytics/audit/repair.ts';
 import type { Table } from '../../../src/storage/table.ts';
 import type { CountingProcess } from '../counting.ts';
 import { DAY, MIDNIGHT, MINUTE } from '../damaged-day.ts';
@@ -38,10 +38,9 @@ export const wrongAnswers = async (
 };
 
 /** Repairs the day, after an audit where it was not audited yet; returns what was said. */
-export const repaired = async (table: Table, audited?: Examination): Promise<readonly string[]> => {
+export const repaired = async (table: Table, audited?: AuditReport): Promise<readonly string[]> => {
   const lines: string[] = [];
-  const examined = audited ?? (await examineDay(table, DAY));
-  const report = await repairDay(table, DAY, examined, { say: (line) => lines.push(line) });
+  const report = await repairDay(table, audited ?? (await auditDay(table, DAY)), { say: (line) => lines.push(line) });
   expect(report.differences).toEqual([]);
   return lines;
 };

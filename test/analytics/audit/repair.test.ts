@@ -2,21 +2,26 @@ import type { TableEntityResult } from '@azure/data-tables';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { NotRepairable, examineDay } from '../../../src/analytics/repair/examine-day.ts';
-import { repairDay } from '../../../src/analytics/repair/repair.ts';
-import { SettingAside } from '../../../src/analytics/repair/set-aside.ts';
-import { WHOLE_KEY } from '../../../src/analytics/repair/set-aside-row.ts';
-import { stepText } from '../../../src/analytics/repair/step-text.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { SettingAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
+import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
+import { Oracle } from '../oracle.ts';
 import {
   CAMERA,
   COUNTER_DAMAGES,
   damageRow,
   DAY,
+  deleted,
   EVENT,
   MANIFEST_DAMAGES,
   messages,
+  MIDNIGHT,
+  MINUTE,
+  replaced,
   seeded,
   set,
   SHARD,
@@ -31,9 +36,9 @@ describe('a repair', () => {
     const storage = await seeded();
     await damageRow(storage, SHARD, rowKey, damage);
     const { table } = storage.process(2);
-    const examined = await examineDay(table, DAY);
-    expect(examined.report.differences.length).toBeGreaterThan(0);
-    await repaired(table, examined);
+    const audited = await auditDay(table, DAY);
+    expect(audited.differences.length).toBeGreaterThan(0);
+    await repaired(table, audited);
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
     // The service goes on with what the repair left.
     const more = messages.map((message) => ({
@@ -144,7 +149,7 @@ describe('a repair', () => {
     ['a key that just fits', `camera|${'x'.repeat(472)}`],
   ])('sets a row aside whose key is too long for the new one, %s, and keeps all of it', async (_, rowKey) => {
     const storage = await seeded();
-    const properties = { format: 1, whole: 7n, part: 1.5, text: 'x', bytes: Buffer.of(1, 2) };
+    const properties = { format: FORMAT, whole: 7n, part: 1.5, text: 'x', bytes: Buffer.of(1, 2) };
     await storage.client().createEntity({ partitionKey: SHARD, rowKey, ...properties });
     await repaired(storage.process(2).table);
     expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
@@ -163,44 +168,64 @@ describe('a repair', () => {
   it('of rows of a later format does nothing', async () => {
     const storage = await seeded();
     await damageRow(storage, SHARD, CAMERA, set('format', 99));
-    await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(LaterFormat);
+    await expect(auditDay(storage.process(2).table, DAY)).rejects.toThrow(LaterFormat);
   });
 
-  it.each([
-    [DAY, 'shards'],
-    [SHARD, 'total'],
-    [SHARD, 'stripes'],
-  ])('refuses a closed day, whichever of its rows says so: %s %s', async (partitionKey, rowKey) => {
+  it('refuses a closed day, also if it was closed after its audit', async () => {
     const storage = await seeded();
-    await damageRow(storage, partitionKey, rowKey, set('closed', true));
-    await expect(examineDay(storage.process(2).table, DAY)).rejects.toThrow(NotRepairable);
+    await damageRow(storage, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
+    const { table } = storage.process(2);
+    const audited = await auditDay(table, DAY);
+    await damageRow(storage, DAY, 'shards', set('closes', '2026-03-17T00:00:00.000000Z'));
+    await expect(repairDay(table, audited, { say: () => undefined })).rejects.toThrow(NotRepairable);
+    const closed = await auditDay(table, DAY);
+    expect(closed).toMatchObject({ closed: true, differences: [{ counter: 'total' }] });
+    await expect(repairDay(table, closed, { say: () => undefined })).rejects.toThrow(NotRepairable);
   });
 
-  it.each([
-    ['number of shards', DAY, 'shards', set('shards', 7)],
-    ['number of stripes', SHARD, 'stripes', set('stripes', 2)],
-  ])(
-    'leaves a day closed that was closed after its audit, where the %s is wrong',
-    async (_, partition, rowKey, damage) => {
-      const storage = await seeded();
-      await damageRow(storage, partition, rowKey, damage);
-      const { table } = storage.process(2);
-      const examined = await examineDay(table, DAY);
-      await damageRow(storage, partition, rowKey, set('closed', true));
-      await expect(repairDay(table, DAY, examined, { say: () => undefined })).rejects.toThrow(NotRepairable);
-      expect(await storage.client().getEntity(partition, rowKey)).toMatchObject({ closed: true });
-    },
-  );
+  it('of a closed day whose manifest is damaged is refused too: its event rows are gone', async () => {
+    const storage = await seeded();
+    await storage.client().deleteEntity(OPEN_DAYS_PARTITION, DAY);
+    await damageRow(storage, DAY, 'shards', set('shards', 'two'));
+    const { table } = storage.process(2);
+    const audited = await auditDay(table, DAY);
+    expect(audited.closed).toBe(true);
+    await expect(repairDay(table, audited, { say: () => undefined })).rejects.toThrow(NotRepairable);
+  });
+
+  it('of samples in a stripe in which their camera has no row leaves every question with its answer', async () => {
+    const storage = await seeded();
+    await damageRow(storage, SHARD, 'hour|08', deleted);
+    await damageRow(storage, SHARD, CAMERA, set('day', '{'));
+    await damageRow(storage, SHARD, 'minute|0800|00', set('s00', 'x'));
+    await damageRow(storage, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
+    await repaired(storage.process(2).table);
+    const oracle = new Oracle();
+    for (const message of messages) oracle.tell(message);
+    for (const cameraId of [undefined, ...messages.slice(0, 8).map((message) => message.cameraId)]) {
+      for (const [from, to] of [
+        [480n, 540n],
+        [480n, 481n],
+        [487n, 489n],
+      ] as const) {
+        const question = {
+          start: MIDNIGHT + from * MINUTE - 1n,
+          end: MIDNIGHT + to * MINUTE + 1n,
+          ...(cameraId !== undefined && { cameraId }),
+        };
+        expect(await storage.process(2).answer(question)).toEqual(oracle.answer(question));
+      }
+    }
+  });
 
   it('says before what it will do', async () => {
     const storage = await seeded();
     await damageRow(storage, SHARD, EVENT, set('detections', '{'));
     await damageRow(storage, SHARD, CAMERA, set('day', 1));
-    const { report } = await examineDay(storage.process(2).table, DAY);
-    const steps = report.differences.map(stepText);
-    expect(steps).toContain(`set aside row ${EVENT}: what it contributed leaves the counters`);
-    expect(steps).toContain(`set aside row ${CAMERA}, and count anew what it held`);
-    expect(steps).toContain('add to hour 08 what the event rows have more or less');
+    const steps = [...stepsOf(await auditDay(storage.process(2).table, DAY))];
+    expect(steps).toContain(`shard 00: set aside row ${EVENT}: what it contributed leaves the counters`);
+    expect(steps).toContain(`shard 00: set aside row ${CAMERA}, and count anew what it held`);
+    expect(steps).toContain('shard 00: add to minute 08:00 what the event rows have more or less');
   });
 });
 
