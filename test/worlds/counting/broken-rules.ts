@@ -17,24 +17,38 @@ interface BrokenRule {
   readonly changes: readonly Change[];
 }
 
-const RECORD = 'src/analytics/record';
-const READ = 'src/analytics/read';
-
 const BROKEN_RULES: readonly BrokenRule[] = [
   {
     rule: 'differences are computed again after a lost answer',
     changes: [
-      [`${RECORD}/commit-draft.ts`, 'if (before !== undefined && facets === before.facets)', 'if (!keyed.uncertain && before !== undefined && facets === before.facets)'],
-      [`${RECORD}/commit-draft.ts`, 'const counted = before === undefined', 'const counted = before === undefined || keyed.uncertain'],
+      [
+        'src/analytics/record/commit-plan.ts',
+        'if (before !== undefined && facets === before.facets)',
+        'if (!keyed.uncertain && before !== undefined && facets === before.facets)',
+      ],
+      [
+        'src/analytics/record/commit-plan.ts',
+        'const counted = before === undefined',
+        'const counted = before === undefined || keyed.uncertain',
+      ],
     ],
   },
   {
     rule: 'a stripe appears through the fence',
-    changes: [[`${RECORD}/counter-plan.ts`, 'properties: announcement(stripes) }, fenced]', 'properties: announcement(stripes) }]']],
+    changes: [
+      [
+        'src/analytics/record/counter-plan.ts',
+        'properties: announcement(stripes) }, fenced]',
+        'properties: announcement(stripes) }]',
+      ],
+    ],
   },
   {
     rule: 'commit numbers are heeded',
-    changes: [[`${READ}/shard-reading.ts`, 'checksCommits = true', 'checksCommits = false']],
+    changes: [
+      ['src/analytics/read/shard-reading.ts', 'if ((found?.commit ?? 0) < newest) found = await total();', ''],
+      ['src/analytics/read/shard-reading.ts', 'if ((found?.commit ?? 0) < newest) throw listsTooShort(partition, 0);', ''],
+    ],
   },
   {
     rule: 'a reader uses one page',
@@ -48,26 +62,26 @@ const BROKEN_RULES: readonly BrokenRule[] = [
   },
   {
     rule: 'an edit counts as its difference',
-    changes: [[`${RECORD}/commit-draft.ts`, 'const counted = before === undefined', 'const counted = before !== undefined || before === undefined']],
+    changes: [
+      [
+        'src/analytics/record/commit-plan.ts',
+        'before === undefined ? EMPTY_TALLY : contributionOf(before.facets)',
+        'EMPTY_TALLY',
+      ],
+    ],
   },
   {
     rule: 'a closed day takes no repeat',
-    changes: [
-      ['src/analytics/rows/day-shards.ts', 'if (known.closed) throw new DayClosed();', ''],
-      [`${RECORD}/own-stripe.ts`, 'if (fence?.closed === true) throw new DayClosed();', ''],
-      [`${RECORD}/own-stripe.ts`, 'if (fence.closed) throw new DayClosed();', ''],
-      [`${RECORD}/top-reads.ts`, 'if (stored.closed) throw new DayClosed();', ''],
-      [`${RECORD}/shard-rows.ts`, 'if (closed) throw new DayClosed();', ''],
-    ],
+    changes: [['src/analytics/rows/day-shards.ts', 'if (closes !== undefined && now() >= closes) throw new DayClosed();', '']],
   },
   {
     rule: 'a repair adds',
     changes: [
-      [`${RECORD}/apply-differences.ts`, 'if (!this.#hasStripe) await this.#rows.move();', ''],
+      ['src/analytics/audit/repair.ts', 'if (!this.#hasStripe) await this.#rows.move();', ''],
       [
-        `${RECORD}/apply-differences.ts`,
-        'const writes = [...plan.writes, guard];',
-        "const writes = [...plan.writes.map((write) => (write.kind === 'merge' || write.kind === 'replace' ? { ...write, etag: '*' } : write)), guard];",
+        'src/analytics/record/transaction.ts',
+        'plan: { outcomes: [], writes: [...writes, guard], rows }',
+        "plan: { outcomes: [], writes: [...writes.map((write) => (write.kind === 'insert' ? write : { ...write, etag: '*' })), guard], rows }",
       ],
     ],
   },

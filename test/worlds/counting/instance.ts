@@ -1,4 +1,6 @@
 import { auditDay, AuditUnsettled } from '../../../src/analytics/audit/audit.ts';
+import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Counts, EventMessage, Facet } from '../../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
@@ -6,10 +8,8 @@ import type { Step } from '../../../src/analytics/model/steps.ts';
 import type { Tally } from '../../../src/analytics/model/tally.ts';
 import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import { CLOSED_DAY } from '../../../src/analytics/record/closed-day.ts';
-import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
-import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
-import { repairDay, RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
+import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
@@ -109,7 +109,7 @@ export class Instance {
   /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
   async audit(day: Day): Promise<readonly string[] | undefined> {
     try {
-      const report = await this.#run(async () => auditDay(this.#table, new DayShards(this.#table, 1), day));
+      const report = await this.#run(async () => auditDay(this.#table, day));
       return report.differences.map(
         ({ shard, counter, expected, stored }) => `shard ${shard}: ${counter} is ${stored} instead of ${expected}`,
       );
@@ -123,7 +123,7 @@ export class Instance {
   async repair(day: Day): Promise<boolean> {
     try {
       const report = await this.#run(async () =>
-        repairDay(this.#table, day, await examineDay(this.#table, day), { say: this.#tell }),
+        repairDay(this.#table, await auditDay(this.#table, day), { say: this.#tell }),
       );
       return report.differences.length === 0;
     } catch (error) {
