@@ -67,7 +67,10 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
     return {
       eventId: `f${index}`,
       cameraId: chance.anyOf(cameras) ?? CAMERAS[0],
-      ts: day + minute * MINUTE + (chance.happens(0.2) ? BigInt(chance.wholeBetween(0, 59_999_999)) : chance.oneOf(SECONDS)),
+      ts:
+        day +
+        minute * MINUTE +
+        (chance.happens(0.2) ? BigInt(chance.wholeBetween(0, 59_999_999)) : chance.oneOf(SECONDS)),
     };
   });
   let messages = 0;
@@ -79,7 +82,11 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
     const late = BigInt(chance.happens(form.repeats) ? chance.wholeBetween(0, 40) : 0);
     messages += 1;
     const frame = chance.anyOf(frames) ?? { eventId: 'f', cameraId: CAMERAS[0], ts: 0n };
-    const message = { ...frame, time: frame.ts + (BigInt(messages) - late) * 100n + BigInt(messages), ...facets(chance, form.isTelling) };
+    const message = {
+      ...frame,
+      time: frame.ts + (BigInt(messages) - late) * 100n + BigInt(messages),
+      ...facets(chance, form.isTelling),
+    };
     sent.push(message);
     return message;
   };

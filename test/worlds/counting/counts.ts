@@ -85,6 +85,9 @@ export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
 
 /** An answer in words, for the story of a seed. */
 export const told = ({ counts, cameras }: Answer): string =>
-  `${[...counts].sort().map(([name, count]) => `${name} ${count}`).join(', ') || 'nothing'} of ${
-    typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')
-  }`;
+  `${
+    [...counts]
+      .sort()
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ') || 'nothing'
+  } of ${typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')}`;

@@ -1,6 +1,12 @@
 import { isUint8Array } from 'node:util/types';
 
-import { ANY_VERSION, copiedProperties, type NewProperties, type PropertyValue, type StoredRow } from '../../../src/storage/row.ts';
+import {
+  ANY_VERSION,
+  copiedProperties,
+  type NewProperties,
+  type PropertyValue,
+  type StoredRow,
+} from '../../../src/storage/row.ts';
 import type { Chance } from '../chance.ts';
 import type { WatchedTable } from './watched-table.ts';
 
@@ -32,7 +38,9 @@ export const damageSome = async (
     await table.tamper(partition, [
       { kind: 'replace', rowKey: row.rowKey, etag: ANY_VERSION, properties: { ...properties, [property]: value } },
     ]);
-    lines.push(`${property} of ${name} is changed to ${isUint8Array(value) ? Buffer.from(value).toString('hex') : String(value)}`);
+    lines.push(
+      `${property} of ${name} is changed to ${isUint8Array(value) ? Buffer.from(value).toString('hex') : String(value)}`,
+    );
   }
   return lines;
 };

@@ -85,7 +85,12 @@ const busyForm = (chance: Chance): Form => ({
   questionsPauseMs: 10,
   writersLatencyMs: chance.oneOf([3, 3, 10]),
   readersLatencyMs: chance.oneOf([5, 30, 100]),
-  weather: { ...FAIR, shortPage: chance.oneOf([0, 0.7]), lostAnswer: chance.oneOf([0, 0, 0.1]), slow: chance.oneOf([0, 0.1]) },
+  weather: {
+    ...FAIR,
+    shortPage: chance.oneOf([0, 0.7]),
+    lostAnswer: chance.oneOf([0, 0, 0.1]),
+    slow: chance.oneOf([0, 0.1]),
+  },
   outages: 0,
   mortality: 0,
   closes: false,

@@ -51,6 +51,9 @@ export interface PlayOptions {
   readonly damages?: boolean;
 }
 
+/** Whether rows are damaged and repaired in a seed. */
+export const isDamaged = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).damages;
+
 /** Plays one seed. */
 export const play = async (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> => {
   const time = VirtualTime.install(BEGINNING, randomFrom(`the service, ${seed}`));
@@ -246,7 +249,8 @@ class History {
       const day = dayFrom(message.ts);
       if (outcome === 'recorded' || outcome === 'unchanged') {
         if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
-        if (outcome === 'recorded' && closed.has(day)) this.#break(() => `${name} records into ${day}, which is closed`);
+        if (outcome === 'recorded' && closed.has(day))
+          this.#break(() => `${name} records into ${day}, which is closed`);
       } else if (outcome === 'refused: its day is closed') {
         if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);
       } else if (!this.#isDamagedSince(damages)) {
@@ -407,7 +411,8 @@ class History {
       const question = this.#activity.ask(this.#chance);
       await this.#askRange(fresh, question);
       if (left === 1) await this.#askSeries(fresh, question);
-      if (left <= 3) await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
+      if (left <= 3)
+        await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
     }
     for (const partition of this.#table.partitions()) {
       const totals = this.#table.rows(partition).filter(({ rowKey }) => /^total( |$)/.test(rowKey));

@@ -1,7 +1,6 @@
 import { auditDay, AuditUnsettled } from '../../../src/analytics/audit/audit.ts';
 import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
-import type { Counts, EventMessage, Facet } from '../../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
@@ -18,7 +17,8 @@ import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { runIn } from '../virtual-time.ts';
-import type { Categories, Counted, Message } from './counts.ts';
+import type { Counted, Message } from './counts.ts';
+import { eventMessage } from './event-message.ts';
 import type { Life } from './life.ts';
 import type { Question } from './truth.ts';
 
@@ -140,7 +140,6 @@ export class Instance {
   async #run<Answer>(run: () => Promise<Answer>): Promise<Answer> {
     return runIn(this.life, run);
   }
-
 }
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
@@ -149,20 +148,6 @@ export const isUnavailable = (error: unknown): boolean =>
 
 /** Whether an error says that what is stored is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
-
-const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
-const counts = (categories: Categories): Counts => new Map(Object.entries(categories));
-
-const eventMessage = ({ eventId, cameraId, ts, time, detections, reviewed, annotations }: Message): EventMessage => ({
-  eventId,
-  cameraId,
-  ts: instantFrom(ts),
-  facets: {
-    ...(detections && { detections: facet(counts(detections), time) }),
-    ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
-    ...(annotations && { annotations: facet(counts(annotations), time) }),
-  },
-});
 
 const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
   const all: (readonly [string, number])[] = [

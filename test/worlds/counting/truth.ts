@@ -1,4 +1,14 @@
-import { type Answer, countsOf, type Counted, type EventState, isSame, type Known, type Message, NOTHING, sumOf } from './counts.ts';
+import {
+  type Answer,
+  countsOf,
+  type Counted,
+  type EventState,
+  isSame,
+  type Known,
+  type Message,
+  NOTHING,
+  sumOf,
+} from './counts.ts';
 
 /** A period, both ends included, in microseconds since 1970, of all cameras or one. */
 export interface Question {
@@ -114,7 +124,10 @@ export class Truth {
       return FACETS.some((facet) => {
         const newest = sent
           .filter((message) => message[facet] !== undefined)
-          .reduce<Message | undefined>((best, one) => (best === undefined || one.time > best.time ? one : best), undefined);
+          .reduce<Message | undefined>(
+            (best, one) => (best === undefined || one.time > best.time ? one : best),
+            undefined,
+          );
         const known = state?.[facet];
         if (newest === undefined) return known !== undefined;
         return known === undefined || known.time !== newest.time || !sameFacet(known, newest[facet]);

@@ -69,7 +69,9 @@ export class UnreliableTable implements TableConnection {
   }
 
   get(partitionKey: string, rowKey: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined> {
-    return this.#ask(`get ${partitionKey} ${rowKey}`, () => this.#parts.table.get(partitionKey, rowKey, selection, signal));
+    return this.#ask(`get ${partitionKey} ${rowKey}`, () =>
+      this.#parts.table.get(partitionKey, rowKey, selection, signal),
+    );
   }
 
   page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page> {
@@ -81,10 +83,14 @@ export class UnreliableTable implements TableConnection {
       return this.#ask(request, () => table.page(partitionKey, range, query, signal), latencyMs);
     }
     const most = chance.oneOf([0, 1, 1, 1, 1, 2]);
-    return this.#ask(`short ${request}`, async () => {
-      if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
-      return table.page(partitionKey, range, { ...query, most: Math.min(most, query.most ?? most) }, signal);
-    }, latencyMs);
+    return this.#ask(
+      `short ${request}`,
+      async () => {
+        if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
+        return table.page(partitionKey, range, { ...query, most: Math.min(most, query.most ?? most) }, signal);
+      },
+      latencyMs,
+    );
   }
 
   transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {

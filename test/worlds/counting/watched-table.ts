@@ -53,7 +53,12 @@ export class WatchedTable extends MemoryTable {
         this.#truth.broken.push(`${write.rowKey} of ${partition} was written after event rows of its day were deleted`);
       }
       const { cameraId, eventId } = parseEventKey(write.rowKey);
-      const { ts, facets } = eventRowFrom({ partitionKey: partition, rowKey: write.rowKey, etag: '', properties: write.properties });
+      const { ts, facets } = eventRowFrom({
+        partitionKey: partition,
+        rowKey: write.rowKey,
+        etag: '',
+        properties: write.properties,
+      });
       const { detections, reviewed, annotations } = facets;
       events.push({
         partition,
