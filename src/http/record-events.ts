@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
-import type { Outcome } from '../analytics/record/commit-plan.ts';
+import type { Outcome } from '../analytics/record/batch.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { deliveryHandshake } from './delivery-handshake.ts';
 import { CAMERA_EVENT_TYPE, cameraEventSchema, parseCameraEvent } from './event-message.ts';

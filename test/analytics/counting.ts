@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
-import type { Outcome } from '../../src/analytics/record/commit-plan.ts';
+import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';

@@ -55,7 +55,11 @@ const produce = async (
 };
 
 const countsOf = (properties: Properties | undefined): Map<string, number> =>
-  new Map(Object.entries(z.record(z.string(), z.number()).parse(JSON.parse(String(properties?.['counts'] ?? '{}')))));
+  new Map(
+    Object.entries(
+      z.record(z.string(), z.number()).parse(JSON.parse(z.string().default('{}').parse(properties?.['counts']))),
+    ),
+  );
 
 /**
  * The counting that comes to mind first: one transaction an event, which reads three rows, the event's, the day's and the camera's, adds

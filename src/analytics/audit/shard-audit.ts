@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { DamagedRow } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
@@ -22,6 +23,7 @@ import { eventRowFrom } from '../rows/event-row.ts';
 import { fenceFrom } from '../rows/fence-row.ts';
 import { bucketsFrom, type Bucket, type HoursRow } from '../rows/hour-rows.ts';
 import {
+  ALL_CAMERA_LISTS,
   ALL_CAMERAS,
   camerasKey,
   eventsOfHour,
@@ -135,6 +137,8 @@ class ShardAudit {
   readonly #names = new Map<number, StripeNames & { readonly commit: number }>();
   /** The newest commit of any row but the total, by stripe. */
   readonly #newest = new Map<number, number>();
+  /** The stripes of all rows that were met. */
+  readonly #stripes = new Set<number>();
   /** How many event rows were read of each minute. */
   readonly #events = new Map<number, number>();
 
@@ -188,8 +192,12 @@ class ShardAudit {
   }
 
   #camerasWithEvents(hour?: number): ReadonlySet<string> {
-    const own = [...this.#minutes].filter(([minute]) => hour === undefined || hourOfMinute(minute) === hour);
-    return new Set(own.flatMap(([, { withEvents }]) => [...withEvents]));
+    const cameras = new Set<string>();
+    for (const [minute, { withEvents }] of this.#minutes) {
+      if (hour !== undefined && hourOfMinute(minute) !== hour) continue;
+      for (const cameraId of withEvents) cameras.add(cameraId);
+    }
+    return cameras;
   }
 
   /** Reads rows that name each other until no commit came between. Every commit changes a total. */
@@ -203,6 +211,7 @@ class ShardAudit {
         this.#table.get(this.#partition, FENCE_KEY),
         this.#table.all(this.#partition, HOURS_AND_HOUR_ROWS),
       ]);
+      const lists = await this.#table.all(this.#partition, ALL_CAMERA_LISTS, { select: [] });
       const totals = new Map<number, StoredTotal>();
       for (const row of rows) {
         const total = await this.#readTotal(findings, row);
@@ -214,6 +223,13 @@ class ShardAudit {
         else findings.damaged(row.rowKey, damage, { of: 'stripe', stripe: total.stripe });
       }
       if (versionsIn(rows) === versionsIn(await versions([]))) {
+        for (const { rowKey } of lists) {
+          const stripe = decodedOr(
+            () => parseStripe(rowKey).stripe,
+            (damage) => findings.damaged(rowKey, damage),
+          );
+          if (stripe !== undefined) this.#stripes.add(stripe);
+        }
         this.#findings.takeOver(findings);
         for (const [stripe, total] of totals) this.#names.set(stripe, namesOf(stripe, total));
         return {
@@ -237,6 +253,7 @@ class ShardAudit {
       (damage) => findings.damaged(row.rowKey, damage),
     );
     if (stripe === undefined) return undefined;
+    this.#stripes.add(stripe);
     const first = await this.#table.get(this.#partition, inStripe(camerasKey(1), stripe));
     try {
       return { stripe, ...(await totalFrom(this.#table, row, stripe, first)) };
@@ -249,7 +266,7 @@ class ShardAudit {
   async #bucketRows(stored: readonly StoredRow[]): Promise<Pick<Top, 'hours' | 'hourRows'>> {
     const hours: OfStripe<HoursRow>[] = [];
     const hourRows = new Map<number, OfStripe<HoursRow>[]>();
-    const rows = await this.#decoded(stored, (key) => (key === HOURS_KEY ? HOURS_KEY : parseHourKey(key)), bucketsFrom);
+    const rows = await this.#decoded(stored, (key) => (key === HOURS_KEY ? HOURS_KEY : parseHourKey(key)), hoursFrom);
     for (const { key, ...row } of rows) {
       if (key === HOURS_KEY) hours.push(row);
       else hourRows.set(key, [...(hourRows.get(key) ?? []), row]);
@@ -275,6 +292,7 @@ class ShardAudit {
       );
       if (decoded === undefined) continue;
       const { key, stripe, commit, value } = decoded;
+      this.#stripes.add(stripe);
       this.#newest.set(stripe, Math.max(this.#newest.get(stripe) ?? 0, commit));
       const names = await this.#namesAsOf(stripe, commit);
       if (names !== undefined) rows.push({ key, rowKey, names, value });
@@ -469,6 +487,7 @@ class ShardAudit {
     }, damaged);
     if (decoded === undefined) return undefined;
     const { camera, commit } = decoded;
+    this.#stripes.add(stripe);
     this.#newest.set(stripe, Math.max(this.#newest.get(stripe) ?? 0, commit));
     const names = await this.#namesAsOf(stripe, commit);
     if (names === undefined || names.ids[camera.index] === cameraId) return camera;
@@ -536,7 +555,7 @@ class ShardAudit {
    * @returns whether a stripe is broken
    */
   #auditStripes({ totals, fence }: Top): boolean {
-    const stripes = new Set([...totals.keys(), ...this.#newest.keys()]);
+    const stripes = this.#stripes;
     const isEmpty = stripes.size === 0 && fence === undefined && this.#findings.differences.length === 0;
     if (isEmpty && this.#camerasWithEvents().size === 0) return false;
     // Readers find the other stripes by the total of stripe 0.
@@ -592,6 +611,13 @@ const subtractCamera = (
 };
 
 const ignored = (): void => undefined;
+
+/** The buckets of a `hours` row or an hour's row, none of which is beyond the day. @throws {DamagedRow} */
+const hoursFrom = (row: StoredRow): HoursRow => {
+  const buckets = bucketsFrom(row);
+  if (!row.rowKey.startsWith(HOURS_KEY) || [...buckets.keys()].every((hour) => hour < HOURS.length)) return buckets;
+  throw new DamagedRow(row.partitionKey, row.rowKey, 'it has more than 24 hours');
+};
 
 const namesOf = (
   stripe: number,

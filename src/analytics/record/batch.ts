@@ -3,7 +3,9 @@ import type { EventMessage } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
 import { cameraKey, eventKey, hourKey, minuteKey } from '../rows/keys.ts';
 import { secondOf } from '../rows/minute-row.ts';
-import type { Outcome } from './commit-plan.ts';
+
+/** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
+export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
 
 /** A message with what its rows are found by, computed once. The keys of counter rows are those of stripe 0. */
 export interface KeyedMessage {

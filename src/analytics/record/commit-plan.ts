@@ -11,13 +11,10 @@ import { eventWrite, type EventRow } from '../rows/event-row.ts';
 import { cameraKey, TOTAL_KEY } from '../rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
 import type { TotalRow } from '../rows/total-row.ts';
-import type { KeyedMessage } from './batch.ts';
+import type { KeyedMessage, Outcome } from './batch.ts';
 import { differencesOf, type Change } from './counter-differences.ts';
 import { planCounters, type RowsPlan } from './counter-plan.ts';
 import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
-
-/** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
-export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
 
 /** One transaction: the outcome of each message, the writes (none where nothing changes), and the rows once they are applied. */
 export interface CommitPlan extends RowsPlan {

@@ -6,8 +6,17 @@ import { StaleSnapshot } from '../errors.ts';
 import { applyFacets, type EventMessage } from '../model/camera-event.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { listsTooShort } from '../rows/total-row.ts';
-import { areTooLarge, fittingInFront, halvesOf, isFrame, keyed, rejectAll, type Batch, type Pending } from './batch.ts';
-import type { Outcome } from './commit-plan.ts';
+import {
+  areTooLarge,
+  fittingInFront,
+  halvesOf,
+  isFrame,
+  keyed,
+  rejectAll,
+  type Batch,
+  type Outcome,
+  type Pending,
+} from './batch.ts';
 import type { CommitSlots } from './commit-slots.ts';
 import type { ShardRows } from './shard-rows.ts';
 import { isConflict } from './shard-snapshot.ts';

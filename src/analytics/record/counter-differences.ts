@@ -102,6 +102,11 @@ const zerosOf = (tallies: Iterable<Tally>): Tally => {
   return minus(sum, sum);
 };
 
+const add = (buckets: Map<number, BucketDifference>, number: number, tally: Tally): void => {
+  const before = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
+  buckets.set(number, { ...before, tally: plus(before.tally, tally) });
+};
+
 /**
  * Differences with what the rows above them need. In the rows of a stripe, a category of any counter is in the total, an hour that has
  * minutes in `hours`, and a minute that has samples in its hour's row. The differences of events are like that from the start.
@@ -110,10 +115,6 @@ export const completed = (differences: CounterDifferences): CounterDifferences =
   const { day, samples, cameras, listed = [] } = differences;
   const minutes = new Map(differences.minutes);
   const hours = new Map(differences.hours);
-  const add = (buckets: Map<number, BucketDifference>, number: number, tally: Tally): void => {
-    const before = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
-    buckets.set(number, { ...before, tally: plus(before.tally, tally) });
-  };
   for (const [minute, own] of samples) add(minutes, minute, zerosOf(own.map(({ tally }) => tally)));
   for (const [minute, { tally }] of minutes) add(hours, hourOfMinute(minute), zerosOf([tally]));
   const ofCameras = Array.from(cameras, ([cameraId, own]): [string, CameraDifference] => [

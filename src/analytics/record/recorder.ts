@@ -9,7 +9,7 @@ import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import type { Outcome } from './commit-plan.ts';
+import type { Outcome } from './batch.ts';
 import { CommitSlots } from './commit-slots.ts';
 import { CLOSED_DAY, ShardCommitter, type CommitterOptions } from './committer.ts';
 import { KnownRows } from './known-rows.ts';
@@ -17,8 +17,6 @@ import type { LastStripe } from './own-stripe.ts';
 import { isConflict } from './shard-snapshot.ts';
 import { ShardRows } from './shard-rows.ts';
 import { TransactionWriter } from './transaction.ts';
-
-export type { Outcome } from './commit-plan.ts';
 
 const MAX_WAITING = 50_000;
 const IDLE_COMMITTERS = 64;

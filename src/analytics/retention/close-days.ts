@@ -61,7 +61,7 @@ export const closeDays = async (
   for (const day of await openDaysBefore(table, firstOpenDay(now(), retentionDays))) {
     if (!hasTime()) return;
     try {
-      const manifest = await shards.close(day);
+      const manifest = await shards.close(day, now());
       if (now() < manifest.closes + CLOSING_MARGIN) {
         log.info('day closes', { day, closes: formatInstant(manifest.closes) });
         continue;

@@ -95,18 +95,18 @@ export class DayShards {
   }
 
   /**
-   * Announces that a day closes {@link CLOSING_MARGIN} from now, unless that was announced before. If the day has no manifest, because the
+   * Announces that a day closes {@link CLOSING_MARGIN} after `at`, which is now, unless that was announced before. If the day has no manifest, because the
    * process that was about to write it ended, inserts one.
    *
    * @throws {StorageTrouble | DamagedRow}
    */
-  async close(day: Day): Promise<Manifest & { readonly closes: Instant }> {
+  async close(day: Day, at: Instant): Promise<Manifest & { readonly closes: Instant }> {
     for (;;) {
       const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
       const { shards, closes } =
         row === undefined ? { shards: this.#forNewDays, closes: undefined } : manifestFrom(row);
       if (closes !== undefined) return { shards, closes };
-      const announced = { [CLOSES]: sortableInstant(instantFrom(now() + CLOSING_MARGIN)) };
+      const announced = { [CLOSES]: sortableInstant(instantFrom(at + CLOSING_MARGIN)) };
       try {
         await this.#table.transact(dayPartition(day), [
           row === undefined

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import type { Outcome } from '../../../src/analytics/record/commit-plan.ts';
+import type { Outcome } from '../../../src/analytics/record/batch.ts';
 import { saidSchema, type Job, type Said } from './job.ts';
 
 const SENDER_PROCESS = fileURLToPath(new URL('sender-process.ts', import.meta.url));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../../src/analytics/record/commit-plan.ts';
+import type { Outcome } from '../../../src/analytics/record/batch.ts';
 import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
 import { ShardCommitter } from '../../../src/analytics/record/committer.ts';

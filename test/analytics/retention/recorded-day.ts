@@ -86,6 +86,6 @@ export const LONG_AFTER = instantFrom(START + 30_000n * DAY);
 export const announceOn = (storage: MemoryStorage): void =>
   void storage.transact(
     dayPartition(day),
-    [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { closes: '2026-11-24T00:00:00.000000Z' } }],
+    [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { closes: '2026-01-01T00:00:00.000000Z' } }],
     1,
   );

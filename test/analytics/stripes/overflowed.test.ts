@@ -9,6 +9,7 @@ import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 import {
+  announceOn,
   closeOn,
   day,
   EIGHT,
@@ -87,6 +88,7 @@ describe('a second that has overflowed in one of two stripes', () => {
       expect((await auditDay(table, day)).differences).toEqual([]);
     };
     await expectAnswers();
+    announceOn(storage);
     await closeOn(tableOn(storage));
     await expectAnswers();
   });

@@ -83,9 +83,10 @@ describe('the stripe of a writer that met another one', () => {
   });
 });
 
+const closing = (ms: number): string => new Date(Date.now() + ms).toISOString();
+
 describe('a closed day', () => {
   const CLOSED = { refused: expect.stringContaining('closed') };
-  const closing = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
   it('refuses everything from the moment in its manifest on, also what an instance remembers', async () => {
     const storage = new CountingStorage();
