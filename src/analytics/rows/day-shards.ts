@@ -64,7 +64,8 @@ export class DayShards {
 
   /** How many shards a day has; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    return (this.#known.get(day)?.manifest ?? (await this.#read(day)))?.shards;
+    // A reading that began before the question may not know of a day that others have recorded into.
+    return (this.#known.get(day)?.manifest ?? (await this.#readNow(day)))?.shards;
   }
 
   /**
@@ -128,7 +129,7 @@ export class DayShards {
     return stored;
   }
 
-  /** Reads a manifest; those who ask at the same time share the answer. */
+  /** Reads a manifest; recorders that ask at the same time share the answer. */
   async #read(day: Day): Promise<Manifest | undefined> {
     const reading = this.#reads.get(day) ?? this.#readNow(day).finally(() => this.#reads.delete(day));
     this.#reads.set(day, reading);

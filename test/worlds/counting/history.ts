@@ -42,6 +42,8 @@ const MINUTE_US = 60_000_000n;
 const LONGEST_MS = 4 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 40;
+/** How many commits are looked at as soon as they are made. */
+const WITNESSED = 0.1;
 
 /** How a seed is played. */
 export interface PlayOptions {
@@ -85,6 +87,8 @@ class History {
   readonly #table: WatchedTable;
   readonly #conditions: Conditions;
   readonly #broken: string[] = [];
+  /** Reads without any delay, so that nothing happens between its question and the answer. */
+  readonly #witness: Instance;
   readonly #writers: Instance[] = [];
   readonly #readers: Instance[] = [];
   readonly #closed = new Set<string>();
@@ -116,6 +120,10 @@ class History {
     this.#activity = drawActivity(chance, { ...form, days: this.#days });
     this.#table = new WatchedTable(this.#truth, () => time.now);
     this.#conditions = { weather: form.weather, isOutage: false };
+    this.#witness = new Instance(new Life('witness', 0), this.#table, 1, () => undefined);
+    this.#truth.onCommit = () => {
+      if (chance.happens(WITNESSED)) void this.#witnessNow();
+    };
     story.tell(() => JSON.stringify(form));
   }
 
@@ -324,6 +332,11 @@ class History {
     };
   }
 
+  /** The commit that was just made is right for everybody who asks now. */
+  async #witnessNow(): Promise<void> {
+    if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
+  }
+
   async #audit(instance: Instance, day: Day): Promise<void> {
     const damages = this.#damages;
     const differences = await this.#of(instance, instance.audit(day), 'does not audit');
@@ -360,9 +373,13 @@ class History {
     const lines = await damageSome(this.#table, partitions, this.#chance);
     this.#story.tell(() => `damage: ${lines.join('; ')}`);
     await sleep(this.#chance.oneOf([0, 50, 400]));
-    await Promise.all(Array.from({ length: this.#chance.happens(0.2) ? 2 : 1 }, async () => this.#repair(day)));
+    const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
+    // As soon as one has ended everything is right, whatever another one is still about to do.
+    await Promise.race(repairs);
     this.#damages += 1;
     this.#isDamaged = false;
+    await this.#witnessNow();
+    await Promise.all(repairs);
     if (lines.length > 0) this.#seen.repairs += 1;
   }
 

@@ -1,9 +1,10 @@
 /**
- * Plays seeds of counting's world, in as many processes as there are processors.
+ * Plays seeds of counting's world, in as many processes as there are processors: 10,000 seeds, at most a minute, if nothing else is said.
+ * Of one seed it prints the story.
  *
- *     npm run soak -- --world counting                    10,000 seeds, at most a minute
- *     npm run soak -- --world counting --seed 438         one seed, with its story
- *     npm run soak -- --world counting --seed 1 --seeds 50000 --seconds 600
+ *     node --import tsx test/worlds/counting/soak.ts
+ *     node --import tsx test/worlds/counting/soak.ts --seed 438
+ *     node --import tsx test/worlds/counting/soak.ts --seed 1 --seeds 50000 --seconds 600
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +34,6 @@ const { values } = parseArgs({
     undamaged: { type: 'boolean', default: false },
     /** Stops at the first seed that is broken. */
     first: { type: 'boolean', default: false },
-    world: { type: 'string' },
   },
 });
 const options = { damages: !values.undamaged };
@@ -98,7 +98,7 @@ if (process.send !== undefined) {
   const broken = shares.flatMap((share) => share.broken).sort(([one], [other]) => one - other);
   for (const [seed, line] of broken) {
     console.log(
-      `seed ${seed}: ${line.split('\n')[0]}\n  npm run soak -- --world counting --seed ${seed}${values.undamaged ? ' --undamaged' : ''}`,
+      `seed ${seed}: ${line.split('\n')[0]}\n  node --import tsx test/worlds/counting/soak.ts --seed ${seed}${values.undamaged ? ' --undamaged' : ''}`,
     );
   }
   const seen: Record<string, number> = {};

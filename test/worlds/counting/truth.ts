@@ -75,6 +75,8 @@ export class Truth {
   readonly #events = new Map<string, KnownEvent>();
   /** What should not have been committed. */
   readonly broken: string[] = [];
+  /** Called after each commit. */
+  onCommit: () => void = () => undefined;
   #moment = 0;
   /** How many questions had too many possible answers to be decided. */
   undecided = 0;
@@ -105,6 +107,7 @@ export class Truth {
       this.#check(name, event.versions.at(-1)?.state, state);
       event.versions.push({ moment: this.#moment, state });
     }
+    this.onCommit();
   }
 
   /** Whether an event has everything that a message says, or something newer. */

@@ -1,13 +1,10 @@
-/**
- * `node --import tsx test/worlds/counting/broken-rules.ts [--rule N] [--seeds N]`: breaks rules of counting one by one in a copy of the source, and plays the world
- * until it finds each.
- */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+
+import { expect, it } from 'vitest';
 
 import { play } from './history.ts';
 
@@ -87,8 +84,14 @@ const BROKEN_RULES: readonly BrokenRule[] = [
   {
     rule: 'a repair adds',
     isRepair: true,
+    // It writes whatever it has read into the stripe that others write to, and believes that all is right then.
     changes: [
       ['src/analytics/audit/repair.ts', 'if (!this.#hasStripe) await this.#rows.move();', ''],
+      [
+        'src/analytics/audit/repair.ts',
+        'report = await auditDay(table, report.day);',
+        'report = await auditDay(table, report.day); if (round > 1) report = { ...report, differences: [] };',
+      ],
       [
         'src/analytics/record/transaction.ts',
         'plan: { outcomes: [], writes: [...writes, guard], rows }',
@@ -99,13 +102,8 @@ const BROKEN_RULES: readonly BrokenRule[] = [
 ];
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const { values } = parseArgs({
-  options: {
-    rule: { type: 'string' },
-    seeds: { type: 'string', default: '3000' },
-    seed: { type: 'string', default: '1' },
-  },
-});
+const MOST_SEEDS = 10_000;
+const MOST_SECONDS = 300;
 
 const brokenCopy = ({ changes }: BrokenRule): string => {
   const copy = mkdtempSync(join(tmpdir(), 'broken-rule-'));
@@ -129,16 +127,8 @@ const findIn = (copy: string, seed: number, isRepair: boolean): readonly [seed: 
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [
-      ...[
-        '--import',
-        'tsx',
-        'test/worlds/counting/soak.ts',
-        '--first',
-        '--seconds',
-        '200',
-        isRepair ? '--damaged' : '--undamaged',
-      ],
-      ...['--seed', `${seed}`, '--seeds', `${Number(values.seed) + Number(values.seeds) - seed}`],
+      ...['--import', 'tsx', 'test/worlds/counting/soak.ts', '--first', isRepair ? '--damaged' : '--undamaged'],
+      ...['--seed', `${seed}`, '--seeds', `${MOST_SEEDS - seed}`, '--seconds', `${MOST_SECONDS}`],
     ],
     { cwd: copy, encoding: 'utf8' },
   );
@@ -147,19 +137,18 @@ const findIn = (copy: string, seed: number, isRepair: boolean): readonly [seed: 
   return line === undefined ? undefined : [Number(found), line];
 };
 
-let found = 0;
-const rules = BROKEN_RULES.filter((_, index) => values.rule === undefined || index + 1 === Number(values.rule));
-for (const broken of rules) {
+it.each(BROKEN_RULES)('the world of counting finds out if it is broken that $rule', async (broken) => {
   const copy = brokenCopy(broken);
-  const started = performance.now();
-  let finding = findIn(copy, Number(values.seed), broken.isRepair === true);
-  // A seed that is broken also by the whole rules tells nothing.
-  while (finding !== undefined && (await play(finding[0], { damages: broken.isRepair === true })).broken.length > 0) {
-    finding = findIn(copy, finding[0] + 1, broken.isRepair === true);
+  const isRepair = broken.isRepair === true;
+  try {
+    let finding = findIn(copy, 1, isRepair);
+    // A seed that fails with the rule as well tells nothing.
+    while (finding !== undefined && (await play(finding[0], { damages: isRepair })).broken.length > 0) {
+      finding = findIn(copy, finding[0] + 1, isRepair);
+    }
+    expect(finding, 'a seed').toBeDefined();
+    console.log(`${broken.rule}: ${finding?.[1].slice(0, 300)}`);
+  } finally {
+    rmSync(copy, { recursive: true });
   }
-  rmSync(copy, { recursive: true });
-  if (finding !== undefined) found += 1;
-  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  console.log(`${broken.rule}: ${seconds} s\n  ${finding?.[1].slice(0, 300) ?? 'NOT FOUND'}`);
-}
-process.exitCode = found === rules.length ? 0 : 1;
+});
