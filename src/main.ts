@@ -6,7 +6,8 @@ import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
-import { CounterTable } from './analytics/rows/table.ts';
+import { FORMAT } from './analytics/rows/format.ts';
+import { Table } from './storage/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
 import { parseCallEvents } from './calls/acs/call-events.ts';
@@ -33,6 +34,7 @@ import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
+import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
 import type { PhoneSettings } from './settings/phone.ts';
 import { tableClient } from './azure/table-client.ts';
@@ -45,7 +47,7 @@ const settings = readSettings(process.env);
 
 // Clients: made when they are first needed
 const credential = lazyCredential();
-const counters = new CounterTable(lazily(() => tableClient(settings.tables, 'analytics', credential)));
+const counters = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
 const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', credential)));
 
 // Analytics

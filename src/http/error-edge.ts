@@ -1,9 +1,7 @@
 import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 
-import { RecorderUnavailable } from '../analytics/record/recorder.ts';
-import { DamagedRow } from '../analytics/rows/damaged-row.ts';
-import { LaterFormat } from '../analytics/rows/format.ts';
-import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
+import { RecorderUnavailable } from '../analytics/errors.ts';
+import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { RowsUnavailable } from '../calls/store/rows.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { sourceFrames } from '../source-frames.ts';

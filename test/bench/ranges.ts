@@ -6,7 +6,7 @@ import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Period } from '../../src/analytics/model/period.ts';
 import type { Reader } from '../../src/analytics/read/reader.ts';
 import type { Recorder } from '../../src/analytics/record/recorder.ts';
-import type { CounterTable } from '../../src/analytics/rows/table.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
 import { dayStart, frames } from './workload.ts';
@@ -73,7 +73,7 @@ const measure = async (reader: Reader, { period, camera }: Range, rounds: number
   return measured;
 };
 
-const bareQuery = async (table: CounterTable): Promise<number> => {
+const bareQuery = async (table: Table): Promise<number> => {
   const partition = shardPartition(dayOf(dayStart()), 0);
   const measured: number[] = [];
   for (let round = 0; round < 20; round += 1) {

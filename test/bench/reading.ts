@@ -1,10 +1,12 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableClient } from '@azure/data-tables';
 
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { readFence } from '../../src/analytics/rows/fence-row.ts';
 import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/keys.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
 import { dayStart, frames, requests } from './workload.ts';
@@ -16,25 +18,25 @@ const PERIOD = { start: dayStart(), end: endOfDay(DAY) };
 const PARTITION = shardPartition(DAY, 0);
 
 /** Keeps the requests that it is asked for, so that they can be sent again with nothing around them. */
-class KeepingReads extends CounterTable {
+class KeepingReads extends Table {
   readonly #bare: TableClient;
   readonly kept: (() => Promise<unknown>)[] = [];
 
   constructor(bare: TableClient) {
-    super(() => bare);
+    super(new AzureTable(() => bare), { format: FORMAT });
     this.#bare = bare;
   }
 
-  override async get(...[partition, key, select]: Parameters<CounterTable['get']>): ReturnType<CounterTable['get']> {
+  override async get(...[partition, key, { select } = {}]: Parameters<Table['get']>): ReturnType<Table['get']> {
     const queryOptions = select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] };
     this.kept.push(async () =>
       // A row that is not there is an answer.
       this.#bare.getEntity(partition, key, { ...(queryOptions && { queryOptions }) }).catch(() => undefined),
     );
-    return super.get(partition, key, select);
+    return super.get(partition, key, { select });
   }
 
-  override async page(...args: Parameters<CounterTable['page']>): ReturnType<CounterTable['page']> {
+  override async page(...args: Parameters<Table['page']>): ReturnType<Table['page']> {
     const [partition, { from, before }, { select } = {}] = args;
     const filter = `PartitionKey eq '${partition}' and RowKey ge '${from}' and RowKey lt '${before}'`;
     const queryOptions = { filter, ...(select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] }) };
