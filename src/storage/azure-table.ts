@@ -1,0 +1,239 @@
+import {
+  odata,
+  TableClient,
+  type TableEntity,
+  type TransactionAction,
+  type UpdateTableEntityOptions,
+} from '@azure/data-tables';
+import type { TokenCredential } from '@azure/identity';
+
+import { lazily } from '../azure/lazily.ts';
+import { readSdkError } from '../azure/sdk-error.ts';
+import type { Settings } from '../settings.ts';
+import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
+import { RequestRefused, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
+import type { KeyRange, RowWrite, StoredRow } from './row.ts';
+
+const PAGE_ROWS = 1_000;
+
+/**
+ * A table of Azure Table Storage, or of Azurite.
+ *
+ * @param name the table's name without the prefix
+ */
+export const azureTable = (
+  { connection, prefix }: Settings['tables'],
+  name: 'analytics' | 'calls',
+  credential: TokenCredential,
+): TableConnection =>
+  new AzureTable(
+    lazily(() => {
+      const options = { retryOptions: { maxRetries: 0 } };
+      const table = `${prefix}${name}`;
+      return 'connectionString' in connection
+        ? // The settings accept plain http for loopback addresses only.
+          TableClient.fromConnectionString(connection.connectionString, table, {
+            ...options,
+            allowInsecureConnection: true,
+          })
+        : new TableClient(connection.endpoint, table, credential, options);
+    }),
+  );
+
+/** Requests to a table over the SDK. */
+export class AzureTable implements TableConnection {
+  readonly #client: () => TableClient;
+
+  /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
+  constructor(client: () => TableClient) {
+    this.#client = client;
+  }
+
+  async get(
+    partitionKey: string,
+    rowKey: string,
+    { select, exact = false }: Selection,
+    abortSignal: AbortSignal,
+  ): Promise<StoredRow | undefined> {
+    try {
+      const entity = await this.#client().getEntity(partitionKey, rowKey, {
+        abortSignal,
+        disableTypeConversion: exact,
+        ...(select && { queryOptions: { select: selectOf(select) } }),
+      });
+      return storedRow(partitionKey, { ...entity, rowKey }, exact);
+    } catch (error) {
+      // A 404 without the code of Table Storage comes from something in between: it says nothing about rows.
+      if (isCode(error, 404, 'ResourceNotFound', 'EntityNotFound')) return undefined;
+      throw readFailure(error);
+    }
+  }
+
+  async page(
+    partitionKey: string,
+    range: KeyRange,
+    { select, exact = false, where, most = PAGE_ROWS, continuation }: PageQuery,
+    abortSignal: AbortSignal,
+  ): Promise<Page> {
+    const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
+    const filter = where
+      ? `${keys} and ${where.property} ge ${quoted(where.from)} and ${where.property} le ${quoted(where.to)}`
+      : keys;
+    try {
+      const pages = this.#client()
+        .listEntities({
+          abortSignal,
+          disableTypeConversion: exact,
+          queryOptions: { filter, ...(select && { select: selectOf(select) }) },
+        })
+        .byPage({
+          maxPageSize: most,
+          ...(continuation !== undefined && { continuationToken: continuation }),
+        });
+      const { value, done } = await pages.next();
+      const page = done === true ? undefined : value;
+      const next = page?.continuationToken;
+      return {
+        rows: (page ?? []).map((entity) => storedRow(partitionKey, entity, exact)),
+        continuation: next === '' ? undefined : next,
+      };
+    } catch (error) {
+      throw readFailure(error);
+    }
+  }
+
+  async transact(
+    partitionKey: string,
+    writes: readonly RowWrite[],
+    abortSignal: AbortSignal,
+  ): Promise<readonly string[]> {
+    try {
+      const [write] = writes;
+      // One write needs no transaction, which is a longer request.
+      if (write !== undefined && writes.length === 1) return [await this.#single(partitionKey, write, abortSignal)];
+      const { subResponses } = await this.#client().submitTransaction(
+        writes.map((one) => actionOf(partitionKey, one)),
+        { abortSignal },
+      );
+      return writes.map(({ kind }, index) => answeredEtag(kind, subResponses[index]?.etag));
+    } catch (error) {
+      throw writeFailure(error);
+    }
+  }
+
+  async create(abortSignal: AbortSignal): Promise<void> {
+    try {
+      // The SDK does not throw if the table exists.
+      await this.#client().createTable({ abortSignal });
+    } catch (error) {
+      // Not allowed to create is not the same as not allowed to use.
+      if (readSdkError(error).status === 403) throw new RequestRefused(403, { cause: error });
+      throw readFailure(error);
+    }
+  }
+
+  async #single(partitionKey: string, write: RowWrite, abortSignal: AbortSignal): Promise<string> {
+    const client = this.#client();
+    const entity = entityOf(partitionKey, write);
+    switch (write.kind) {
+      case 'insert':
+        return answeredEtag(write.kind, (await client.createEntity(entity, { abortSignal })).etag);
+      case 'merge':
+      case 'replace': {
+        // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
+        const options: UpdateTableEntityOptions = { abortSignal, etag: write.etag };
+        const mode = write.kind === 'merge' ? 'Merge' : 'Replace';
+        return answeredEtag(write.kind, (await client.updateEntity(entity, mode, options)).etag);
+      }
+      case 'delete':
+        await client.deleteEntity(partitionKey, write.rowKey, { abortSignal });
+        return '';
+    }
+  }
+}
+
+const entityOf = (partitionKey: string, write: RowWrite): TableEntity => ({
+  ...(write.kind === 'delete' ? {} : write.properties),
+  partitionKey,
+  rowKey: write.rowKey,
+});
+
+const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
+  const entity = entityOf(partitionKey, write);
+  switch (write.kind) {
+    case 'insert':
+      return ['create', entity];
+    case 'merge':
+    case 'replace':
+      return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
+    case 'delete':
+      return ['delete', entity];
+  }
+};
+
+const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string => {
+  if (kind === 'delete') return '';
+  // A success without an ETag is an answer that cannot be read.
+  if (etag === undefined) throw new StorageTrouble(0, { reason: 'no etag' });
+  return etag;
+};
+
+/** A text in a filter. The SDK's `odata` takes no name of a property. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** The names to select for some properties. */
+const selectOf = (select: readonly string[]): string[] => ['RowKey', ...select];
+
+/** Properties of the SDK and of OData that are not the row's own. */
+const isForeign = (name: string): boolean =>
+  name === 'partitionKey' || name === 'rowKey' || name === 'etag' || name.startsWith('odata.');
+
+/** @param exact for a copy, which gets a timestamp of its own */
+const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>, exact: boolean): StoredRow => {
+  const { rowKey, etag } = entity;
+  // Every answer has both: one without is an answer that cannot be read.
+  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
+  const properties: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(entity)) {
+    // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
+    if (value !== null && !isForeign(name) && !(exact && name === 'timestamp')) properties[name] = value;
+  }
+  return { partitionKey, rowKey, etag, properties };
+};
+
+const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {
+  const failure = readSdkError(error);
+  return failure.status === status && failure.code !== undefined && codes.includes(failure.code);
+};
+
+/** What a failed request means: each status with its reason. */
+const readFailure = (error: unknown): Error => {
+  if (error instanceof StorageTrouble) return error;
+  if (isCode(error, 404, 'TableNotFound')) return new TableMissing({ cause: error });
+  const { status, code, unanswered, retryAfterMs = 0 } = readSdkError(error);
+  const reason = code ?? unanswered ?? String(status);
+  // Below 400: success, in an answer that cannot be read. A write may have been applied.
+  if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
+  // 401 and 403: the app's own access is wrong. That is no fault of what is written, and it can be mended.
+  // 404: not of a row, see above; something in between does not know the way.
+  if (status >= 500 || [401, 403, 404, 408, 429].includes(status)) {
+    return new StorageTrouble(retryAfterMs, { reason, cause: error });
+  }
+  return new RequestRefused(status, { cause: error });
+};
+
+const writeFailure = (error: unknown): Error => {
+  const { status } = readSdkError(error);
+  const isConflict = status === 409 || status === 412 || isCode(error, 404, 'ResourceNotFound', 'EntityNotFound');
+  // A table that is being deleted answers 409 as well: that is no conflict of rows.
+  if (isConflict && !isCode(error, 409, 'TableBeingDeleted')) {
+    return new WriteConflict(failedIndex(error), { cause: error });
+  }
+  return readFailure(error);
+};
+
+/** The message of a failed transaction starts with the index of the write that failed: `2:The update condition …`. */
+const failedIndex = (error: unknown): number | undefined => {
+  const index = error instanceof Error ? /^(\d{1,2}):/.exec(error.message)?.[1] : undefined;
+  return index === undefined ? undefined : Number(index);
+};

@@ -1,0 +1,50 @@
+import type { KeyRange, RowWrite, StoredRow } from './row.ts';
+
+/** A page of rows. */
+export interface Page {
+  /** Read together, in the order of their keys. */
+  readonly rows: readonly StoredRow[];
+  /** undefined: the range has no more rows. Else it may have, also if this page is empty. */
+  readonly continuation: string | undefined;
+}
+
+/** Which part of a row is read. */
+export interface Selection {
+  /** Names of the properties to read; all by default. `Timestamp` reads `timestamp`. */
+  readonly select?: readonly string[] | undefined;
+  /** Each property with its type, so that a write of what was read makes the same row again. */
+  readonly exact?: boolean | undefined;
+}
+
+/** Which rows of a key range a page has. */
+export interface PageQuery extends Selection {
+  /** Only rows with a text between these two, both included. */
+  readonly where?: { readonly property: string; readonly from: string; readonly to: string } | undefined;
+  /** At most so many rows; 1,000 by default, which is also the most. */
+  readonly most?: number | undefined;
+  /** The continuation of the page before; undefined: the first page. */
+  readonly continuation?: string | undefined;
+}
+
+/**
+ * Single requests to one table: Table Storage by the SDK, or rows in memory. They are made once and throw the errors of this folder.
+ * Deadlines, tries, the creation of the table and formats are the business of `Table`.
+ */
+export interface TableConnection {
+  /** One row as of one write; undefined if there is none. @throws {TableMissing | StorageTrouble | RequestRefused} */
+  get(partitionKey: string, rowKey: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined>;
+
+  /** One page of the rows of a key range. @throws {TableMissing | StorageTrouble | RequestRefused} */
+  page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page>;
+
+  /**
+   * Applies all writes or none.
+   *
+   * @returns the rows' new ETags in the order of the writes; an empty text for a deleted row
+   * @throws {WriteConflict | TableMissing | StorageTrouble | RequestRefused}
+   */
+  transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]>;
+
+  /** Creates the table; does nothing if it exists. @throws {StorageTrouble | RequestRefused} */
+  create(signal: AbortSignal): Promise<void>;
+}

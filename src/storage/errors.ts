@@ -1,0 +1,114 @@
+// Every error of table storage that leaves this folder. The errors of the SDK stay inside: their messages and requests hold keys.
+
+/** The keys of a row. */
+export interface RowKeys {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+/** A row was not as a write expected: another writer, or this one by a request whose answer was lost, had changed it. */
+export class WriteConflict extends Error {
+  override readonly name = 'WriteConflict';
+  /** The index of the first write of the transaction that failed; undefined if storage did not say. */
+  readonly index: number | undefined;
+
+  constructor(index?: number, options?: ErrorOptions) {
+    super('a row changed', options);
+    this.index = index;
+  }
+}
+
+/** Storage did not take a request, or did not answer: a write may have been applied or not. Trying again may help. */
+export class StorageTrouble extends Error {
+  override readonly name: string = 'StorageTrouble';
+  /** How long storage asked to wait, in milliseconds; 0 if it did not ask. */
+  readonly retryAfterMs: number;
+  /** An error code, an HTTP status or a few words, for the log. */
+  readonly reason: string;
+
+  constructor(
+    retryAfterMs: number,
+    { reason = 'unknown', ...options }: ErrorOptions & { readonly reason?: string } = {},
+  ) {
+    super('table storage did not take the request', options);
+    this.retryAfterMs = retryAfterMs;
+    this.reason = reason;
+  }
+}
+
+/** Storage answered one empty page after another. Reading the rows by their keys may help. */
+export class EmptyPages extends StorageTrouble {
+  override readonly name = 'EmptyPages';
+}
+
+/** Storage refuses this request, and would refuse it again. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused';
+  readonly status: number;
+
+  constructor(status: number, options?: ErrorOptions) {
+    super(`table storage refused the request with status ${status}`, options);
+    this.status = status;
+  }
+}
+
+/** The table does not exist. */
+export class TableMissing extends Error {
+  override readonly name = 'TableMissing';
+
+  constructor(options?: ErrorOptions) {
+    super('the table does not exist', options);
+  }
+}
+
+/** A row was written by a later version of the service, in a format that this one does not know: it would be misread. */
+export class LaterFormat extends Error implements RowKeys {
+  override readonly name = 'LaterFormat';
+  readonly partitionKey: string;
+  readonly rowKey: string;
+
+  constructor({ partitionKey, rowKey }: RowKeys, format: number, known: number) {
+    super(`row ${rowKey} of partition ${partitionKey} has format ${format}; this version knows formats up to ${known}`);
+    this.partitionKey = partitionKey;
+    this.rowKey = rowKey;
+  }
+}
+
+/**
+ * A stored row does not hold what this service writes: it was changed from outside, or by a bug. Every reader of rows throws this
+ * and nothing else for damage, so that it is told apart from a failure of storage and from a bug.
+ */
+export class DamagedRow extends Error implements RowKeys {
+  override readonly name = 'DamagedRow';
+  readonly partitionKey: string;
+  readonly rowKey: string;
+
+  /** @param damage what is wrong with the row, in words; no values of the row */
+  constructor(partitionKey: string, rowKey: string, damage: string, options?: ErrorOptions) {
+    super(`row ${rowKey} of partition ${partitionKey} is damaged: ${damage}`, options);
+    this.partitionKey = partitionKey;
+    this.rowKey = rowKey;
+  }
+}
+
+/**
+ * A key, a property or bytes of a row cannot be decoded. Functions that take a stored row catch it with {@link decodingRow}; callers
+ * of a function that takes a key, properties or bytes do so themselves.
+ */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/**
+ * Decodes a row, or bytes that were read from it.
+ *
+ * @throws {DamagedRow} in place of a {@link DecodeError}
+ */
+export const decodingRow = <Value>({ partitionKey, rowKey }: RowKeys, decode: () => Value): Value => {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new DamagedRow(partitionKey, rowKey, error.message, { cause: error });
+  }
+};

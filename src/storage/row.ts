@@ -1,0 +1,65 @@
+import type { RowKeys } from './errors.ts';
+
+/** The properties of a stored row, or those of them that were read, by name. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** A row as it is stored, and its version. */
+export interface StoredRow extends RowKeys {
+  readonly etag: string;
+  /** With `timestamp`, the time of the row's last write, if it was read. */
+  readonly properties: Properties;
+}
+
+/** A value with its type in Table Storage, as an exact read gives it: `{ type: 'Int64', value: '7' }`. */
+export interface TypedValue {
+  readonly type: string;
+  readonly value: unknown;
+}
+
+/** What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. */
+export type PropertyValue = string | number | boolean | Uint8Array | Date | TypedValue;
+
+/** Properties to write. One that is undefined is not stored. */
+export type NewProperties = Readonly<Record<string, PropertyValue | undefined>>;
+
+/** The version of a row that exists, whatever its version. */
+export const ANY_VERSION = '*';
+
+/**
+ * One write of a transaction. An insert requires that the row does not exist, a merge or a replacement that it has not changed since
+ * it was read, and a deletion only that it exists: the SDK sends no version with it.
+ */
+export type RowWrite =
+  | { readonly kind: 'insert'; readonly rowKey: string; readonly properties: NewProperties }
+  | {
+      /** `merge` keeps the properties that it does not name; `replace` removes them. */
+      readonly kind: 'merge' | 'replace';
+      readonly rowKey: string;
+      /** {@link ANY_VERSION} passes every fence: only for a merge of properties that nothing else writes. */
+      readonly etag: string;
+      readonly properties: NewProperties;
+    }
+  | { readonly kind: 'delete'; readonly rowKey: string };
+
+/** Writes a row that was read at a version, or that is not stored yet (`etag` undefined: an insert). */
+export const writeOf = (
+  rowKey: string,
+  etag: string | undefined,
+  properties: NewProperties,
+  kind: 'merge' | 'replace' = 'merge',
+): RowWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
+
+/** What an exact read gave, to write a copy of the row. */
+export const copiedProperties = ({ properties }: StoredRow): NewProperties =>
+  Object.fromEntries(
+    Object.entries(properties).filter((property): property is [string, PropertyValue] => isValue(property[1])),
+  );
+
+const isValue = (value: unknown): value is PropertyValue =>
+  ['string', 'number', 'boolean'].includes(typeof value) || (typeof value === 'object' && value !== null);
+
+/** A range of row keys: `from` is in it, `before` is the first key after it. */
+export interface KeyRange {
+  readonly from: string;
+  readonly before: string;
+}

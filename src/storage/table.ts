@@ -1,0 +1,287 @@
+import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
+import {
+  EmptyPages,
+  LaterFormat,
+  RequestRefused,
+  type RowKeys,
+  StorageTrouble,
+  TableMissing,
+  WriteConflict,
+} from './errors.ts';
+import type { KeyRange, NewProperties, RowWrite, StoredRow } from './row.ts';
+
+/** How long a request may take, and how often it is made. */
+export interface Patience {
+  /** Deadline of each try, in milliseconds. */
+  readonly deadlineMs?: number;
+  /** How often a read is tried. Writes are tried once: the writer reads again and decides. */
+  readonly tries?: number;
+}
+
+/** How a table is used. */
+export interface TableOptions extends Patience {
+  /** The format of the rows that this version writes and knows. */
+  readonly format: number;
+  /** Whether the table is created on first use; true by default, false for those who only read. */
+  readonly isCreated?: boolean;
+  /** For the jitter of pauses between tries. */
+  readonly random?: () => number;
+}
+
+const DEADLINE_MS = 5_000;
+const READ_TRIES = 4;
+const MOST_EMPTY_PAGES = 20;
+const MOST_RETRY_AFTER_MS = 3_000;
+
+/** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
+const FORMAT_PROPERTY = 'format';
+
+/** How long to wait after try `n` (1, 2, …) failed: exponential, with full jitter, in milliseconds. */
+export const backoffMs = (tries: number, baseMs: number, mostMs: number, random: () => number = Math.random): number =>
+  random() * Math.min(mostMs, baseMs * 2 ** (tries - 1));
+
+const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+
+/**
+ * One table: the only way to it. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and
+ * every row has its format.
+ *
+ * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: 2 });
+ */
+export class Table {
+  readonly #connection: TableConnection;
+  readonly #options: Required<TableOptions>;
+  #created: Promise<void> | undefined;
+
+  constructor(connection: TableConnection, options: TableOptions) {
+    this.#connection = connection;
+    this.#options = { isCreated: true, deadlineMs: DEADLINE_MS, tries: READ_TRIES, random: Math.random, ...options };
+  }
+
+  /**
+   * One row as of one write, never half of two; undefined if there is none.
+   *
+   * @throws {StorageTrouble} after bounded tries
+   * @throws {TableMissing} if there is no table and this client creates none
+   * @throws {LaterFormat | RequestRefused}
+   */
+  async get(
+    partitionKey: string,
+    rowKey: string,
+    { select, exact, ...patience }: Selection & Patience = {},
+  ): Promise<StoredRow | undefined> {
+    const selection = { select: select && [...select, FORMAT_PROPERTY], exact };
+    const row = await this.#read(patience, async (signal) =>
+      this.#connection.get(partitionKey, rowKey, selection, signal),
+    );
+    if (row !== undefined) this.#checkFormat(row);
+    return row;
+  }
+
+  /**
+   * One page of the rows of a key range, which were read together.
+   *
+   * @throws {StorageTrouble | TableMissing | LaterFormat | RequestRefused} as {@link get}
+   */
+  async page(
+    partitionKey: string,
+    range: KeyRange,
+    { select, deadlineMs, tries, ...rest }: PageQuery & Patience = {},
+  ): Promise<Page> {
+    const query = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
+    const patience = { ...(deadlineMs !== undefined && { deadlineMs }), ...(tries !== undefined && { tries }) };
+    const page = await this.#read(patience, async (signal) =>
+      this.#connection.page(partitionKey, range, query, signal),
+    );
+    for (const row of page.rows) this.#checkFormat(row);
+    return page;
+  }
+
+  /**
+   * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
+   * page were read together, those of two pages were not.
+   *
+   * @throws {EmptyPages} if storage answers only empty pages
+   * @throws {StorageTrouble | TableMissing | LaterFormat | RequestRefused} as {@link get}
+   */
+  async *pages(
+    partitionKey: string,
+    range: KeyRange,
+    options: Omit<PageQuery, 'continuation'> & Patience = {},
+  ): AsyncGenerator<readonly StoredRow[]> {
+    let continuation: string | undefined;
+    let empty = 0;
+    do {
+      const page = await this.page(partitionKey, range, { ...options, continuation });
+      empty = page.rows.length === 0 ? empty + 1 : 0;
+      if (empty > MOST_EMPTY_PAGES) throw new EmptyPages(0, { reason: 'empty pages' });
+      continuation = page.continuation;
+      yield page.rows;
+    } while (continuation !== undefined);
+  }
+
+  /** All rows of a key range; see {@link pages}. */
+  async all(
+    partitionKey: string,
+    range: KeyRange,
+    options: Omit<PageQuery, 'continuation'> & Patience = {},
+  ): Promise<readonly StoredRow[]> {
+    const rows: StoredRow[] = [];
+    for await (const page of this.pages(partitionKey, range, options)) rows.push(...page);
+    return rows;
+  }
+
+  /**
+   * Applies all writes or none, in one try.
+   *
+   * @param writes 1 to 100, each to another row, 4 MiB in all
+   * @returns the rows' new ETags in the order of the writes; an empty text for a deleted row
+   * @throws {WriteConflict} if a row was not as expected: nothing was applied
+   * @throws {StorageTrouble} if storage failed: the writes may have been applied or not
+   * @throws {RequestRefused} if storage would never take them
+   * @throws {TableMissing} if there is no table and this client creates none
+   */
+  async transact(
+    partitionKey: string,
+    writes: readonly RowWrite[],
+    { deadlineMs }: Pick<Patience, 'deadlineMs'> = {},
+  ): Promise<readonly string[]> {
+    const sent = writes.map((write) =>
+      write.kind === 'insert' || write.kind === 'replace'
+        ? { ...write, properties: this.#withFormat(write.properties) }
+        : write,
+    );
+    try {
+      return await this.#request(deadlineMs, async (signal) => this.#connection.transact(partitionKey, sent, signal));
+    } catch (error) {
+      throw error instanceof TableMissing ? this.#missing(error) : error;
+    }
+  }
+
+  /**
+   * Inserts one row.
+   *
+   * @returns the row's ETag; undefined if the row exists already
+   * @throws {StorageTrouble} if storage failed: the row may have been inserted or not
+   */
+  async insert(
+    partitionKey: string,
+    rowKey: string,
+    properties: NewProperties,
+    patience: Pick<Patience, 'deadlineMs'> = {},
+  ): Promise<string | undefined> {
+    try {
+      const [etag] = await this.transact(partitionKey, [{ kind: 'insert', rowKey, properties }], patience);
+      return etag;
+    } catch (error) {
+      if (error instanceof WriteConflict) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes rows, all or none, whatever their versions.
+   *
+   * @param rowKeys 1 to 100
+   * @throws {WriteConflict} if one of them is gone already: nothing was deleted
+   * @throws {StorageTrouble} if storage failed: they may have been deleted or not
+   */
+  async delete(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
+    await this.transact(
+      partitionKey,
+      rowKeys.map((rowKey) => ({ kind: 'delete', rowKey })),
+    );
+  }
+
+  /** One cheap request: whether storage answers within a deadline. Never throws. */
+  async answers(): Promise<boolean> {
+    try {
+      await this.#request(undefined, async (signal) => this.#connection.get('-', '-', {}, signal));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #read<Answer>(
+    { deadlineMs, tries = this.#options.tries }: Patience,
+    request: (signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.#request(deadlineMs, request);
+      } catch (error) {
+        // Somebody deleted the table while this process was using it: it is created again with the next try.
+        const trouble = error instanceof TableMissing ? this.#missing(error) : error;
+        if (!(trouble instanceof StorageTrouble) || tried >= tries) throw trouble;
+        const asked = Math.min(trouble.retryAfterMs, MOST_RETRY_AFTER_MS);
+        await wait(Math.max(asked, backoffMs(tried, 50, 1_000, this.#options.random)));
+      }
+    }
+  }
+
+  /** Makes one request, in a table that exists. */
+  async #request<Answer>(
+    deadlineMs = this.#options.deadlineMs,
+    request: (signal: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer> {
+    await this.#create(deadlineMs);
+    try {
+      return await withinDeadline(deadlineMs, request);
+    } catch (error) {
+      if (error instanceof TableMissing) this.#created = undefined;
+      throw error;
+    }
+  }
+
+  /** Creates the table, once a process. */
+  async #create(deadlineMs: number): Promise<void> {
+    if (!this.#options.isCreated) return;
+    this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
+    try {
+      await this.#created;
+    } catch (error) {
+      this.#created = undefined;
+      // An identity may be allowed to use the table and not to create one: the request itself shows that.
+      if (error instanceof RequestRefused && error.status === 403) this.#created = Promise.resolve();
+      else
+        throw error instanceof StorageTrouble ? error : new StorageTrouble(0, { reason: 'not created', cause: error });
+    }
+  }
+
+  #missing(error: TableMissing): Error {
+    return this.#options.isCreated ? new StorageTrouble(0, { reason: 'no table', cause: error }) : error;
+  }
+
+  #withFormat(properties: NewProperties): NewProperties {
+    return { ...properties, [FORMAT_PROPERTY]: this.#options.format };
+  }
+
+  /** One without a format is read as damaged if it lacks what this format has. */
+  #checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
+    const stored = row.properties[FORMAT_PROPERTY];
+    const format = typeof stored === 'object' && stored !== null && 'value' in stored ? Number(stored.value) : stored;
+    const { format: known } = this.#options;
+    if (typeof format === 'number' && format > known) throw new LaterFormat(row, format, known);
+  }
+}
+
+/** Makes a request and ends it at its deadline, also if the connection ignores the signal. */
+const withinDeadline = async <Answer>(
+  ms: number,
+  request: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> => {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      controller.abort();
+      reject(new StorageTrouble(0, { reason: 'deadline' }));
+    }, ms);
+  });
+  try {
+    return await Promise.race([request(controller.signal), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
