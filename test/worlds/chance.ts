@@ -1,5 +1,4 @@
-import { type Random, randomFrom } from '../../../infra/local/demo/random.ts';
-import { oneOf } from '../../analytics/faults/chance.ts';
+import { type Random, randomFrom } from '../../infra/local/demo/random.ts';
 
 /** Random choices that are the same in every run with the same seed. */
 export class Chance {
@@ -15,18 +14,28 @@ export class Chance {
     return least + this.next() * (most - least);
   }
 
+  /** A whole number from `least` to `most`, both included. */
+  wholeBetween(least: number, most: number): number {
+    return Math.floor(this.between(least, most + 1));
+  }
+
   /** True with this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** Any item; undefined where the list is empty. */
+  /** Any item; undefined if the list is empty. */
   anyOf<Item>(items: readonly Item[]): Item | undefined {
     return items[Math.floor(this.next() * items.length)];
   }
 
   /** One item by its probability; undefined for what is left of 1. */
   byProbability<const Item>(items: readonly (readonly [probability: number, item: Item])[]): Item | undefined {
-    return oneOf(this.next, items);
+    let left = this.next();
+    for (const [probability, item] of items) {
+      if (left < probability) return item;
+      left -= probability;
+    }
+    return undefined;
   }
 }
