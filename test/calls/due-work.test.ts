@@ -11,7 +11,7 @@ import { createPhone } from '../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
 import { NotificationStore } from '../../src/calls/store/notification-store.ts';
 import type { Log } from '../../src/log.ts';
-import { until } from '../system/calls/until.ts';
+import { until } from '../harness/until.ts';
 import { callsTable } from './calls-table.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
-import { until } from '../system/calls/until.ts';
+import { until } from '../harness/until.ts';
 import { ask, callIdOf, createCall, errorSchema, listen, play, repeatable, startAcs } from './acs-requests.ts';
 
 /** Calls a number until the call has ended, and speaks and listens when it is answered. */

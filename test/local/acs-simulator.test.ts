@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
 import { freePort } from '../../infra/local/free-port.ts';
-import { until } from '../system/calls/until.ts';
+import { until } from '../harness/until.ts';
 import { ask, callIdOf, createCall, errorSchema, play, repeatable, startAcs } from './acs-requests.ts';
 
 it('takes a right request, and the same again with its repeatability id as one', async () => {

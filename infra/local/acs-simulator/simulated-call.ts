@@ -282,8 +282,7 @@ export class SimulatedCall {
       this.note('event', kind);
       this.#options.deliveries.post(this.#options.body.callbackUri, event, (answer) => {
         const line = this.#story[index];
-        if (line === undefined) return;
-        this.#story[index] = { ...line, answer: line.answer === undefined ? answer : `${line.answer}, ${answer}` };
+        if (line !== undefined) this.#story[index] = { ...line, answer };
       });
     }
   }

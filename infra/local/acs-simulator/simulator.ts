@@ -42,8 +42,6 @@ export interface AcsSimulator {
   readonly url: string;
   /** Signs callback tokens, valid and invalid ones. */
   readonly signer: TokenSigner;
-  /** Base URLs of further instances of the app: they get every callback as well. */
-  readonly mirrors: string[];
   /** When each call's last request to speak arrived, in milliseconds since 1970, with fractions; by the call's id. */
   readonly playsAt: ReadonlyMap<string, number>;
   /** While true, a request for the keys of the tokens is answered with 503. */
@@ -112,7 +110,6 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
     keysUrl: `${url}/calling/keys`,
     url,
     signer,
-    mirrors: deliveries.mirrors,
     playsAt: api.playsAt,
     get keysDown() {
       return keys.down;

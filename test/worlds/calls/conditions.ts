@@ -29,7 +29,7 @@ const NO_FAULTS: Faults = {
 export class Conditions {
   readonly #now: () => number;
   /** When our credential is wrong. */
-  readonly setUpFaults: readonly Span[];
+  readonly setUpFaults: Span[];
   readonly #outages: readonly Span[];
   #faults: Faults;
   #isCalm = false;
@@ -38,7 +38,7 @@ export class Conditions {
   constructor(mode: Mode, chance: Chance, now: () => number) {
     this.#now = now;
     this.#faults = mode;
-    const spans = (count: number, lengthMs: readonly [number, number]): readonly Span[] =>
+    const spans = (count: number, lengthMs: readonly [number, number]): Span[] =>
       Array.from({ length: count }, () => {
         const from = now() + chance.between(0, BEGIN_WITHIN_MS);
         return { from, until: from + chance.between(...lengthMs) };
@@ -58,6 +58,11 @@ export class Conditions {
 
   get isSetUpWrong(): boolean {
     return !this.#isCalm && this.#isIn(this.setUpFaults);
+  }
+
+  /** Our credential is wrong from now on, for so long. */
+  breakSetUp(ms: number): void {
+    this.setUpFaults.push({ from: this.#now(), until: this.#now() + ms });
   }
 
   /** Ends all faults. */

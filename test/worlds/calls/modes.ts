@@ -94,6 +94,17 @@ const USUAL: Mode = {
 
 const NO_FAULTS = { tableFaults: 0, lineFaults: 0, deathsAtRequests: 0, eventLoss: 0, topicFaults: 0 };
 
+/** No faults, two lines, one instance: what a scenario says happens, and nothing else. */
+export const QUIET: Mode = {
+  ...USUAL,
+  ...NO_FAULTS,
+  name: 'quiet',
+  eventRepeat: 0,
+  eventDelay: 0,
+  instances: 1,
+  fates: [],
+};
+
 /** The modes that every seed is played in. */
 export const MODES: readonly Mode[] = [
   USUAL,

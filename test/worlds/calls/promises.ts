@@ -90,7 +90,7 @@ const brokenToRecipient = (
   const isForbidden = sent.request.waves
     .flat()
     .some((number) => maskPhoneNumber(number) === recipient.recipient && !number.startsWith('+1'));
-  const isStopped = sent.stop !== undefined || (confirm && sent.request.waves.length > 1);
+  const isStopped = sent.stop !== undefined || sent.request.waveMs !== undefined;
   const rang = calls.filter(({ fate }) => fate !== 'turned away' && fate !== 'no line' && fate !== 'set-up');
   const isCertain = !isMuchUnknown(world);
   const found = [
@@ -143,6 +143,8 @@ const isGivenUpWell = (
 const hasWaited = (sent: SentRequest, lastEnd: number, mode: World['mode']): boolean =>
   mode.deadlineMs <= 60_000 || lastEnd > (sent.answeredAt ?? 0) + mode.deadlineMs / 2 || lastEnd === 0;
 
+const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
+
 /** An attempt says what became of its call. */
 const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): readonly string[] => {
   const { outcome, callId } = attempt;
@@ -164,7 +166,8 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
     case 'cut_short': {
       if (spoken.length === 0) return wrong(outcome);
       const isSure = attempt.reason === 'the callee hung up' && !isMuchUnknown(world);
-      return isSure && spokenMs >= spoken[0]!.text.length * MS_PER_CHARACTER ? wrong(outcome) : [];
+      const wholeMs = Math.min(...spoken.map(({ text }) => text.length * MS_PER_CHARACTER));
+      return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
       return fate === 'no answer' || fate === 'rings out' || (endedBy === 'service' && call.answeredAt === undefined)
@@ -178,8 +181,7 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
       // The reason of an end that was reported is known.
-      const isTold =
-        !isMuchUnknown(world) && !isForged && ['busy', 'declines', 'wrong number', 'no answer'].includes(fate);
+      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate);
       return isTold && endedBy === 'network' ? wrong(outcome) : [];
     }
   }
@@ -191,13 +193,13 @@ const brokenEnd = (
   calls: readonly NetworkCall[],
   world: World,
 ): readonly string[] => {
-  const outcomes = attempts.map(({ outcome }) => outcome);
+  const outcomes = new Set(attempts.map(({ outcome }) => outcome));
   const keys = calls.flatMap(({ keysAt }) => keysAt).length;
   const isKeyKnown = keys > 0 && !isMuchUnknown(world) && world.mode.lineFaults === 0;
   const reachedByUnit = attempts.some((attempt) => attempt.outcome === 'cut_short' && heardUnit(attempt, world));
   return [
-    status === 'heard' && !outcomes.includes('heard') && !reachedByUnit && 'heard without a message',
-    status === 'confirmed' && !outcomes.includes('confirmed') && 'confirmed without a key',
+    status === 'heard' && !outcomes.has('heard') && !reachedByUnit && 'heard without a message',
+    status === 'confirmed' && !outcomes.has('confirmed') && 'confirmed without a key',
     isKeyKnown && status !== 'confirmed' && status !== 'stopped' && 'a key was pressed, and it is not confirmed',
   ].filter((what) => what !== false);
 };
@@ -266,7 +268,7 @@ const brokenInDialling = (world: World): readonly string[] => {
     const sent = senders.sent.find((one) => idOf(one) === notificationId);
     if (sent === undefined) continue;
     const closing = closings.get(notificationId);
-    const isClosed = closing !== undefined && claim.number > closing.number && closesAll(sent, world);
+    const isClosed = closing !== undefined && claim.number > closing.number;
     const isStopped = sent.stop?.answered !== undefined && claim.number > sent.stop.answered.number;
     if (isClosed || isStopped) broken.push(`${number} was dialled after a stop or a confirmation`);
     const createdAt = createdAtOf(notificationId);
@@ -279,10 +281,6 @@ const brokenInDialling = (world: World): readonly string[] => {
   if (broken.length > 0) story.tell(broken.join('\n'));
   return broken;
 };
-
-/** A stop is for all; the first confirmation stops the others of waves. */
-const closesAll = ({ request, stop }: SentRequest, _world: World): boolean =>
-  stop !== undefined || request.waves.length > 1;
 
 /** Whether nobody of the waves before could be reached any more: no call of theirs came later. */
 const areOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): boolean => {
@@ -307,12 +305,11 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
         fate !== 'set-up',
     );
     const usual = calls.filter(({ request }) => request !== undefined && !isUrgent(request.alertType.name));
-    return [
-      ...(calls.length > mode.callsPerDay ? [`${calls.length} calls on day ${day}, ${mode.callsPerDay} allowed`] : []),
-      ...(usual.length > Math.ceil(mode.callsPerDay * 0.8)
-        ? [`${usual.length} calls on day ${day} that are not urgent`]
-        : []),
+    const told = [
+      calls.length > mode.callsPerDay && `${calls.length} calls on day ${day}, ${mode.callsPerDay} allowed`,
+      usual.length > Math.ceil(mode.callsPerDay * 0.8) && `${usual.length} calls on day ${day} that are not urgent`,
     ];
+    return told.filter((what) => what !== false);
   });
 
 const brokenRows = ({ rows }: World): readonly string[] =>

@@ -31,7 +31,7 @@ export interface SentRequest {
 }
 
 /** The id under which a request is known. */
-export const idOf = ({ answers }: SentRequest): NotificationId | undefined => {
+export const idOf = ({ answers }: Pick<SentRequest, 'answers'>): NotificationId | undefined => {
   const [first] = answers;
   return first?.kind === 'sent' ? first.id : undefined;
 };
@@ -95,7 +95,7 @@ export class Senders {
           if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
           if (chance.happens(0.3)) this.#later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
           if (chance.happens(0.2)) {
-            const [alertType] = ALERT_TYPES.filter((type) => type !== request.alertType);
+            const alertType = ALERT_TYPES.find((type) => type !== request.alertType);
             const another = { ...request, alertType: alertType ?? request.alertType };
             this.#later(REPEATED_WITHIN_MS, () => {
               if (sent.answers.length > 0) this.#ask(sent, another, sent.answersToAnother);

@@ -1,5 +1,6 @@
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
 import { createPhone, type NotificationView, type Phone } from '../../../src/calls/phone.ts';
+import type { PhoneLine } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
@@ -25,6 +26,9 @@ export const SERVICE_NAME = 'Test Watch';
 export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
 const TABLE_FORMAT = 1;
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const nobody = async (): Promise<never> => Promise.reject(new Error('the observer phones nobody'));
+const NO_LINE: PhoneLine = { call: nobody, speak: nobody, listen: nobody, hangUp: nobody };
 
 /** A request of an instance to storage or to the line. */
 export interface OutgoingRequest {
@@ -71,7 +75,7 @@ export class World {
   readonly published: Published = [];
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
-  /** The commit by which a notification was first seen to be stopped, or somebody in it to have confirmed. */
+  /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
   readonly closings = new Map<NotificationId, Commit>();
   readonly chance: Chance;
   readonly #time: VirtualTime;
@@ -134,9 +138,8 @@ export class World {
       story: this.story,
       now,
     });
-    const nothing = async (): Promise<never> => Promise.reject(new Error('the observer phones nobody'));
     this.#observer = createPhone({
-      line: { call: nothing, speak: nothing, listen: nothing, hangUp: nothing },
+      line: NO_LINE,
       table: new Table(this.#rows, { format: TABLE_FORMAT }),
       serviceName: SERVICE_NAME,
       rules,
@@ -211,12 +214,14 @@ export class World {
 
   /** Only those that may be closed are looked at: it takes time. */
   async #watch(commit: Commit, rowKeys: readonly string[]): Promise<void> {
-    for (const sent of this.senders.sent) {
+    for (const { request, stop, ...sent } of this.senders.sent) {
       const id = idOf(sent);
       const isOpen = id !== undefined && !this.closings.has(id) && rowKeys.some((key) => key.includes(id));
-      if (!isOpen || (sent.request.confirm !== true && sent.stop === undefined)) continue;
+      // The first confirmation stops the rest of waves only.
+      if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
       const view = await this.view(id);
-      const isConfirmed = view?.recipients.some(({ status }) => status === 'confirmed') === true;
+      const isConfirmed =
+        request.waveMs !== undefined && view?.recipients.some(({ status }) => status === 'confirmed') === true;
       if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
     }
   }

@@ -1,7 +1,7 @@
 import { exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 
-import { setStage, type Stage } from './stage.ts';
+import { setStage, type Stage } from '../../harness/phone-stage.ts';
 
 const connected = (callConnectionId: string) => [
   {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { messageOf, setStage, type Stage } from './stage.ts';
+import { messageOf, ONE_CALL, setStage, type Stage } from '../../harness/phone-stage.ts';
 
 const testCall = async (stage: Stage, numbers: readonly string[], query = ''): Promise<Response> =>
   stage.fetch(`${stage.url}/api/test-call${query}`, { method: 'POST', body: JSON.stringify(numbers) });
@@ -26,7 +26,7 @@ it('places test calls in a debug build: of type Custom, or of the requested type
     const call = await stage.callEnds(number);
     expect(call.callbackUri).toBe(`${stage.url}/api/${alertType}Callback`);
     expect(call.spoken).toEqual([messageOf(alertType)]);
-    expect(call.requests).toEqual({ createCall: 1, play: 1, hangUp: 1 });
+    expect(call.requests).toEqual(ONE_CALL);
   }
   stage.endsWell();
 });

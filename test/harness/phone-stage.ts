@@ -8,28 +8,26 @@ import {
   type AcsSimulator,
   type AcsSimulatorOptions,
   startAcsSimulator,
-} from '../../../infra/local/acs-simulator/simulator.ts';
-import type { Pace } from '../../../infra/local/acs-simulator/simulated-call.ts';
-import type { CallStory } from '../../../infra/local/acs-simulator/story.ts';
-import { findAlertType } from '../../../src/calls/alert-types.ts';
-import { spokenMessage } from '../../../src/calls/message.ts';
-import { notificationAnswer } from '../../../src/http/notification-answer.ts';
-import { type AppOptions, ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
-import { type CheckedFetch, checkedFetch } from '../../harness/checked-fetch.ts';
-import { FrontDoor } from '../../harness/front-door.ts';
-import { Instance } from '../../harness/instances.ts';
-import { type Callee, calleesOf } from './callees.ts';
+} from '../../infra/local/acs-simulator/simulator.ts';
+import type { Pace } from '../../infra/local/acs-simulator/simulated-call.ts';
+import type { CallStory } from '../../infra/local/acs-simulator/story.ts';
+import { findAlertType } from '../../src/calls/alert-types.ts';
+import { spokenMessage } from '../../src/calls/message.ts';
+import { notificationAnswer } from '../../src/http/notification-answer.ts';
+import { type AppOptions, ownTablesPrefix, testEnvironment } from './app.ts';
+import { type CheckedFetch, checkedFetch } from './checked-fetch.ts';
+import { FrontDoor } from './front-door.ts';
+import { Instance } from './instances.ts';
+import { ask, callIdOf, createCall, repeatable } from '../local/acs-requests.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
 export interface StageOptions {
-  /** How many instances of the app share the tables; 1 where it is not given. */
-  readonly instances?: number;
   /**
-   * Which of several instances get a callback: exactly one, as behind Azure's front end, or all of them; one where it is not given. With
-   * one, `stage.url` is a front door, which chooses the instance of every request.
+   * How many instances of the app share the tables; 1 if it is not given. Of several, `stage.url` is a front door: each request and each
+   * callback goes to exactly one of them.
    */
-  readonly delivery?: 'one' | 'all';
+  readonly instances?: number;
   /** What the front door chooses at random is the same with the same seed and order of requests. */
   readonly seed?: string;
   /** The bundle of the app, `debug` where it is not given. */
@@ -40,6 +38,8 @@ export interface StageOptions {
   readonly runsSchedules?: boolean;
   /** False where callbacks need no token; true where it is not given. */
   readonly verifiesCallbacks?: boolean;
+  /** True if outcomes are published to the simulator's topic; false if it is not given. */
+  readonly publishesOutcomes?: boolean;
   /** Further options of the simulator. */
   readonly acs?: Omit<AcsSimulatorOptions, 'pace'>;
   /** Further settings of the app. */
@@ -51,6 +51,9 @@ export interface StageOptions {
 }
 
 const SERVICE_NAME = 'Test Watch';
+
+/** The requests of a call that goes well, without a key to listen for. */
+export const ONE_CALL: CallStory['requests'] = { createCall: 1, play: 1, listen: 0, hangUp: 1 };
 
 /** What `GET /api/notifications/{id}` answers. */
 export type NotificationState = z.output<typeof notificationAnswer>;
@@ -74,7 +77,7 @@ const alertAnswerSchema = z.looseObject({
 export class Stage {
   readonly acs: AcsSimulator;
   readonly apps: readonly Instance[];
-  /** Undefined where there is one instance, or every instance gets every callback. */
+  /** Undefined if there is one instance. */
   readonly frontDoor: FrontDoor | undefined;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
@@ -108,19 +111,33 @@ export class Stage {
     await this.runTimer('Sweep', url);
   }
 
-  /** Everybody who was called, and what they heard. */
-  callees(): ReadonlyMap<string, Callee> {
-    return calleesOf(this.acs.log());
-  }
-
-  /** Sends a notification and returns the answer. */
-  async alert(alertType: string, recipients: readonly string[], headers: Readonly<Record<string, string>> = {}) {
+  /**
+   * Sends a notification and returns the answer.
+   *
+   * @param recipients in a list of lists: in waves
+   * @param more further fields of the request
+   */
+  async alert(
+    alertType: string,
+    recipients: readonly string[] | readonly (readonly string[])[],
+    {
+      headers = {},
+      ...more
+    }: { readonly headers?: Readonly<Record<string, string>>; readonly [field: string]: unknown } = {},
+  ) {
     const response = await this.fetch(`${this.url}/api/notifications`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients }),
+      body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients, ...more }),
     });
     return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
+  }
+
+  /** Stops a notification and returns its state. */
+  async stop(id = ''): Promise<NotificationState> {
+    const response = await this.fetch(`${this.url}/api/notifications/${id}/stop`, { method: 'POST' });
+    assert.equal(response.status, 200);
+    return notificationAnswer.parse(await response.json());
   }
 
   /** Posts a callback as ACS would, with a good token unless another authorization is given. */
@@ -131,6 +148,18 @@ export class Stage {
       headers: { 'content-type': 'application/json', ...(bearer === null ? {} : { authorization: bearer }) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
+  }
+
+  /** Another system places a call with a callback path of the app. @returns the call's id */
+  async callOfAnotherSystem(number: string, path: string): Promise<string> {
+    const { status, body } = await ask(
+      this.acs,
+      '',
+      { ...createCall(number), callbackUri: `${this.url}/api/${path}`, operationContext: 'of another system' },
+      repeatable(),
+    );
+    assert.equal(status, 201);
+    return callIdOf(body);
   }
 
   /** The calls to a number so far. */
@@ -160,15 +189,6 @@ export class Stage {
     return call;
   }
 
-  /** The record of a call in the table. */
-  async record(callId: string): Promise<Record<string, unknown> | undefined> {
-    const rows = this.#calls.listEntities({
-      queryOptions: { filter: `RowKey eq 'call|${callId}'` },
-    });
-    for await (const row of rows) return row;
-    return undefined;
-  }
-
   /** What `GET /api/notifications/{id}` answers, by any instance. */
   async notification(id = '', url = this.url): Promise<NotificationState> {
     const response = await this.fetch(`${url}/api/notifications/${id}`);
@@ -179,8 +199,8 @@ export class Stage {
   /** A notification that nothing more will be done about. */
   async completed(id = '', withinMs?: number): Promise<NotificationState> {
     await until(
-      async () => (await this.notification(id)).status === 'completed',
-      'the notification is completed',
+      async () => (await this.notification(id)).status !== 'in_progress',
+      'the notification is over',
       withinMs,
     );
     return this.notification(id);
@@ -216,7 +236,7 @@ export class Stage {
     await this.alert(alertType, [number]);
     const call = await this.callEnds(number);
     assert.deepEqual(call.spoken, words === undefined ? [] : [words]);
-    assert.deepEqual(call.requests, { createCall: 1, play: 1, hangUp: 1 });
+    assert.deepEqual(call.requests, ONE_CALL);
     return call;
   }
 
@@ -237,12 +257,12 @@ export class Stage {
 export const setStage = async (
   {
     instances = 1,
-    delivery = 'one',
     seed = 'front door',
     environment = {},
     pace = {},
     acs: acsOptions = {},
     verifiesCallbacks = true,
+    publishesOutcomes = false,
     tablesConnectionString = inject('tablesConnectionString'),
     ...instanceOptions
   }: StageOptions = {},
@@ -250,7 +270,7 @@ export const setStage = async (
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
-  const frontDoor = instances > 1 && delivery === 'one' ? await FrontDoor.start(seed) : undefined;
+  const frontDoor = instances > 1 ? await FrontDoor.start(seed) : undefined;
   whenOver(() => frontDoor?.stop());
   const prefix = ownTablesPrefix();
   const {
@@ -261,6 +281,7 @@ export const setStage = async (
     SERVICE_NAME,
     TABLES_PREFIX: prefix,
     ...(verifiesCallbacks ? { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer } : {}),
+    ...(publishesOutcomes ? { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key } : {}),
   });
   const apps = await Promise.all(
     Array.from({ length: instances }, () =>
@@ -272,8 +293,7 @@ export const setStage = async (
       }),
     ),
   );
-  if (frontDoor === undefined) acs.mirrors.push(...apps.slice(1).map((app) => app.url));
-  else frontDoor.backends.push(...apps);
+  frontDoor?.backends.push(...apps);
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Holds for every test: no log line has a key or an unmasked phone number.
@@ -292,12 +312,12 @@ export const setStage = async (
 };
 
 const hasAllEvents = ({ story }: CallStory): boolean =>
-  story.some((line) => /^(CallDisconnected|CreateCallFailed)$/.test(line.text)) &&
+  story.some((line) => line.text === 'CallDisconnected') &&
   story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 
-/** What a callee must hear. */
-export const messageOf = (alertType: string): string => {
+/** What a callee must hear. @param confirm whether a key is asked for */
+export const messageOf = (alertType: string, confirm = false): string => {
   const found = findAlertType(alertType);
   if (found === undefined) throw new Error(`no alert type ${alertType}`);
-  return spokenMessage(SERVICE_NAME, found);
+  return spokenMessage(SERVICE_NAME, found, confirm);
 };
