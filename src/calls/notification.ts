@@ -132,13 +132,10 @@ export const stoppedNotification = (known: NotificationCase, now: number): Notif
   return concluded({ notification: { ...notification, stoppedAt: now }, recipients: recipients.map(stopped) }, now);
 };
 
-/** It is time to look at the notification as a whole: opens the next wave, and gives back what it covered. */
+/** It is time to look at the notification as a whole, and those whom it covers were looked at: opens the next wave if its time has come. */
 export const lookedAt = (known: NotificationCase, newId: () => string, now: number): NotificationCase => {
-  const { nextWaveAt = Infinity, coversUntil = Infinity } = known.notification;
-  if (Math.min(nextWaveAt, coversUntil) > now) return known;
-  const uncovered =
-    coversUntil <= now ? { ...known, notification: { ...known.notification, coversUntil: undefined } } : known;
-  return concluded(nextWaveAt <= now ? nextWave(uncovered, newId, now) : uncovered, now);
+  const { nextWaveAt = Infinity } = known.notification;
+  return concluded(nextWaveAt <= now ? nextWave(known, newId, now) : known, now);
 };
 
 const nextWave = (
