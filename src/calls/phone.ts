@@ -21,9 +21,9 @@ import type { PhoneRules } from './rules.ts';
 import { Sending } from './send.ts';
 import { NotificationStore } from './store/notification-store.ts';
 import { isStranger } from './stranger.ts';
-import { type NotificationView, viewOf } from './view.ts';
+import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './view.ts';
 
-export type { NotificationRequest, PhoneRules, Sent, SentCall };
+export type { AttemptView, NotificationRequest, NotificationView, PhoneRules, RecipientView, Sent, SentCall };
 
 /** What the phone is made of. */
 export interface PhoneParts {
@@ -35,7 +35,7 @@ export interface PhoneParts {
   readonly rules: PhoneRules;
   /** Where outcomes are published; undefined: nowhere. */
   readonly topic?: OutcomeTopic | undefined;
-  /** A notification as `GET` answers it; needed with a topic. */
+  /** A notification as `GET` answers it, for the topic; by default as it is read here. */
   readonly bodyOf?: PublisherParts['bodyOf'] | undefined;
   /** For what happens outside any request. */
   readonly log: Log;
@@ -86,16 +86,16 @@ const CALLS_AT_A_TIME = 8;
 const NO_MORE_EVENTS_AFTER_MS = 60_000;
 /** Puts the parts of this folder together. */
 export const createPhone = (parts: PhoneParts): Phone => {
-  const { line, table, serviceName, rules, topic, bodyOf, log: ownLog } = parts;
+  const { line, table, serviceName, rules, topic, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
+  const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
   const { callsPerDay, retentionMs } = rules;
   const isPublishing = topic !== undefined;
   const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId });
   const alarm = new Alarm(clock);
   const pause = new LinePause();
   const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId });
-  const publisher =
-    topic === undefined || bodyOf === undefined ? undefined : new Publisher({ topic, store, clock, bodyOf });
+  const publisher = topic && new Publisher({ topic, store, clock, bodyOf });
   const due = new DueWork({ store, driver, pause, alarm, clock, publisher });
   alarm.onRing(() => {
     void due.run(ownLog);

@@ -5,8 +5,8 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
-import { setStage } from '../system/calls/stage.ts';
-import { until } from '../system/calls/until.ts';
+import { setStage } from '../harness/phone-stage.ts';
+import { until } from '../harness/until.ts';
 import { bicepFile, descendants, propertiesOf, textOf } from './bicep-files.ts';
 import { alertQueries } from './kql.ts';
 import { type Row, rowsOf, type Tables } from './kql-rows.ts';

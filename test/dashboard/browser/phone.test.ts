@@ -8,7 +8,7 @@ import { placeDemoAlerts } from '../../../infra/screenshot/demo-alerts.ts';
 import { notificationSchema, notificationsSchema } from '../../../src/dashboard/browser/asking/answer-schemas.ts';
 import type { Notification } from '../../../src/dashboard/browser/model/answers.ts';
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
-import { until } from '../../system/calls/until.ts';
+import { until } from '../../harness/until.ts';
 import { openPage, type Reader } from './reader.ts';
 import { startService, type Target, YESTERDAY } from './target.ts';
 

@@ -1,0 +1,75 @@
+import type { NotificationView, RecipientView } from '../../../src/calls/phone.ts';
+import { idOf } from './senders.ts';
+import type { World } from './world.ts';
+
+const EVERY_MS = 10_000;
+// Two turns of the timer function, and a request that takes its longest time.
+const WAITS_AT_MOST_MS = 100_000;
+const NOT_FINAL = new Set(['waiting', 'ringing', 'speaking']);
+
+const isFinal = ({ status }: RecipientView): boolean => !NOT_FINAL.has(status);
+
+/** Looks at all notifications again and again, and collects what may not be, a line each. */
+export class Sampler {
+  readonly broken: string[] = [];
+  readonly #world: World;
+  readonly #last = new Map<string, NotificationView>();
+  /** Since when somebody could have been called. */
+  readonly #idleSince = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  start(): void {
+    setInterval(() => void this.#look(), EVERY_MS);
+  }
+
+  async #look(): Promise<void> {
+    for (const sent of this.#world.senders.sent) {
+      const id = idOf(sent);
+      if (id === undefined) continue;
+      const before = this.#last.get(id);
+      // What is over is looked at again at the end.
+      if (before !== undefined && before.status !== 'in_progress') continue;
+      const view = await this.#world.view(id);
+      if (view === undefined) {
+        this.#say(`${id} was answered, and is not there`);
+        continue;
+      }
+      this.#last.set(id, view);
+      for (const [index, recipient] of view.recipients.entries()) {
+        const earlier = before?.recipients[index];
+        if (earlier !== undefined && isFinal(earlier) && !isFinal(recipient)) {
+          this.#say(`${recipient.recipient} was ${earlier.status} and is ${recipient.status}`);
+        }
+        this.#demandProgress(`${id} ${index}`, recipient);
+      }
+    }
+  }
+
+  /** Nobody waits while a line is free. */
+  #demandProgress(key: string, { recipient, status, nextAttemptAt = 0 }: RecipientView): void {
+    const { mode, now, network, conditions } = this.#world;
+    const open = network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined).length;
+    const canBeCalled =
+      status === 'waiting' &&
+      nextAttemptAt <= now &&
+      open < mode.lines &&
+      !conditions.isOutage &&
+      !conditions.isSetUpWrong &&
+      mode.callsPerDay >= 1_000;
+    if (!canBeCalled) {
+      this.#idleSince.delete(key);
+      return;
+    }
+    const since = this.#idleSince.get(key) ?? now;
+    this.#idleSince.set(key, since);
+    if (now - since > WAITS_AT_MOST_MS) this.#say(`${recipient} has waited for ${now - since} ms beside a free line`);
+  }
+
+  #say(what: string): void {
+    this.#world.story.tell(`NOT AS PROMISED: ${what}`);
+    if (this.broken.length < 10) this.broken.push(what);
+  }
+}
