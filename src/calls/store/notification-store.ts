@@ -62,6 +62,12 @@ export type Created =
 /** Something due, with what its entry holds. */
 export type Due = DueKey & DueProperties;
 
+/** Those entries that stand for a call of ours that may be ringing or open. */
+export const openCallsOf = (due: readonly Due[]): readonly (Due & { readonly kind: 'look' })[] =>
+  due.filter(
+    (entry): entry is Due & { readonly kind: 'look' } => entry.kind === 'look' && !isStranger(entry.notificationId),
+  );
+
 // A callee hears silence meanwhile.
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 const MOST_WRITES = 100;
@@ -113,6 +119,7 @@ export class NotificationStore {
         properties: recipientProperties(recipient),
       })),
       ...this.#dueWrites(undefined, known),
+      ...this.#publishWrites(undefined, known, now),
       insertDue(expiry),
       ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
     ];
@@ -292,15 +299,15 @@ export class NotificationStore {
     ];
   }
 
-  #publishWrites(known: NotificationCase, next: NotificationCase, now: number): readonly RowWrite[] {
+  #publishWrites(known: NotificationCase | undefined, next: NotificationCase, now: number): readonly RowWrite[] {
     const { id, completedAt, stoppedAt } = next.notification;
     if (!this.#parts.isPublishing || isStranger(id)) return [];
     const indexes = next.recipients.flatMap((recipient, index) =>
-      isFinal(recipient) && recipient.state !== known.recipients[index]?.state ? index : [],
+      isFinal(recipient) && recipient.state !== known?.recipients[index]?.state ? index : [],
     );
     const isOver =
-      (completedAt !== undefined && known.notification.completedAt === undefined) ||
-      (stoppedAt !== undefined && known.notification.stoppedAt === undefined);
+      (completedAt !== undefined && known?.notification.completedAt === undefined) ||
+      (stoppedAt !== undefined && known?.notification.stoppedAt === undefined);
     if (indexes.length === 0 && !isOver) return [];
     const batch = this.#parts.newId().slice(0, 8);
     const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
