@@ -339,7 +339,8 @@ export class TelephoneNetwork {
     call.endedBy = by;
     for (const speech of call.speeches) {
       if (speech.isWhole) continue;
-      speech.cutBy = by;
+      // Of a text that has not begun nothing is cut.
+      if (speech.startedAt !== undefined) speech.cutBy = by;
       speech.endedAt = now();
       this.#post(call, 'play canceled', { code: 200, subCode: 0 }, speech.ref);
     }

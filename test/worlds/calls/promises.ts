@@ -1,6 +1,6 @@
 import { isUrgent } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
-import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/phone.ts';
+import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';
@@ -76,6 +76,9 @@ const describe = ({ recipient, status, attempts }: RecipientView, calls: readonl
   return `${recipient} ${status}; ${told.join(', ')}; ${JSON.stringify(attempts)}`;
 };
 
+/** A call that is declined beside others may have had no line: nobody can tell. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+
 const brokenToRecipient = (
   recipient: RecipientView,
   calls: readonly NetworkCall[],
@@ -91,7 +94,7 @@ const brokenToRecipient = (
     .flat()
     .some((number) => maskPhoneNumber(number) === recipient.recipient && !number.startsWith('+1'));
   const isStopped = sent.stop !== undefined || sent.request.waveMs !== undefined;
-  const rang = calls.filter(({ fate }) => fate !== 'turned away' && fate !== 'no line' && fate !== 'set-up');
+  const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
   const isCertain = !isMuchUnknown(world);
   const found = [
     calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -170,7 +173,7 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
-      return fate === 'no answer' || fate === 'rings out' || (endedBy === 'service' && call.answeredAt === undefined)
+      return fate === 'no answer' || fate === 'rings out' || endedBy === 'service' || isMuchUnknown(world)
         ? []
         : wrong(outcome);
     case 'busy':
