@@ -5,8 +5,18 @@
 export const ALERT_TYPES = [
   { name: 'Anomaly', callbackPath: 'AnomalyCallback', phrase: 'Anomaly has been reported.' },
   { name: 'PointOfInterest', callbackPath: 'PointOfInterestCallback', phrase: 'Point of interest has been reported.' },
-  { name: 'ReportOfFire', callbackPath: 'ReportOfFireCallback', phrase: 'Report of a fire has been reported.', isUrgent: true },
-  { name: 'ConfirmedFire', callbackPath: 'ConfirmedFireCallback', phrase: 'Confirmed fire has been reported.', isUrgent: true },
+  {
+    name: 'ReportOfFire',
+    callbackPath: 'ReportOfFireCallback',
+    phrase: 'Report of a fire has been reported.',
+    isUrgent: true,
+  },
+  {
+    name: 'ConfirmedFire',
+    callbackPath: 'ConfirmedFireCallback',
+    phrase: 'Confirmed fire has been reported.',
+    isUrgent: true,
+  },
   { name: 'BurnJob', callbackPath: 'BurnJobCallback', phrase: 'Burn job has been reported.' },
   { name: 'Custom', callbackPath: 'CustomCallback', phrase: 'Custom Alert has been reported.' },
 ] as const satisfies readonly AlertTypeRow[];

@@ -198,9 +198,7 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'play started':
       return credited(attempt, { startedAt: attempt.startedAt ?? now }, terms);
     case 'tone received':
-      return terms.confirm
-        ? credited(attempt, { confirmedAt: attempt.confirmedAt ?? now }, terms)
-        : { next: attempt };
+      return terms.confirm ? credited(attempt, { confirmedAt: attempt.confirmedAt ?? now }, terms) : { next: attempt };
     case 'play completed':
     case 'play failed':
     case 'play canceled':
@@ -373,7 +371,10 @@ const ended = (attempt: Attempt, result: CallResult, terms: CallTerms, endedAt: 
   const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
   const { code, subCode, reason } = why;
   const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt };
-  return { ...over, ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, endedAt) };
+  return {
+    ...over,
+    ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, endedAt),
+  };
 };
 
 type End = Pick<Attempt, 'outcome' | 'hasHeardUnit' | 'reason'>;

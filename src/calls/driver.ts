@@ -13,7 +13,6 @@ import type { LinePause } from './lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
 import { lookedAt, type NotificationCase, stoppedNotification, withRecipient } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
-import type { PhoneRules } from './phone.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { isMaskedNumber } from './phone-number.ts';
 import {
@@ -28,7 +27,14 @@ import {
   type RecipientStep,
   SET_UP_RETRY_MS,
 } from './recipient.ts';
-import { isCommitted, merged, type NotificationStore, type StoredCase, untilCommitted } from './store/notification-store.ts';
+import {
+  isCommitted,
+  merged,
+  type NotificationStore,
+  type StoredCase,
+  untilCommitted,
+} from './store/notification-store.ts';
+import type { PhoneRules } from './rules.ts';
 import { newStranger, strangerRef } from './stranger.ts';
 
 /** What the driver needs. */
@@ -287,8 +293,7 @@ export class Driver {
     if (recipient === undefined || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     const beside = due.filter(
-      (entry) =>
-        entry.kind === 'look' && !(entry.notificationId === ref.notificationId && entry.index === ref.index),
+      (entry) => entry.kind === 'look' && !(entry.notificationId === ref.notificationId && entry.index === ref.index),
     ).length;
     return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
   }
@@ -368,7 +373,13 @@ export class Driver {
     let event: AttemptEvent;
     try {
       const { callbackBaseUrl } = notification;
-      const callId = await line.call({ number, alertType, attempt: ref, firstSentAt: attempt.claimedAt, callbackBaseUrl });
+      const callId = await line.call({
+        number,
+        alertType,
+        attempt: ref,
+        firstSentAt: attempt.claimedAt,
+        callbackBaseUrl,
+      });
       pause.accepted(sentAt);
       log.info('call placed', { ...fields, call_id: callId });
       event = { kind: 'placed', callId };
@@ -606,7 +617,10 @@ export class Driver {
     const { alarm } = this.#parts;
     stored.recipients.forEach((recipient, index) => {
       const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= this.#parts.clock.now();
-      alarm.set(keyOf({ notificationId: id, index }), isWaitingForLine || isFinal(recipient) ? undefined : recipient.dueAt);
+      alarm.set(
+        keyOf({ notificationId: id, index }),
+        isWaitingForLine || isFinal(recipient) ? undefined : recipient.dueAt,
+      );
     });
     alarm.set(id, stored.notification.nextWaveAt);
   }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import type { NotificationRequest } from './phone.ts';
+import type { NotificationRequest } from './notification-request.ts';
 
 /** The `Idempotency-Key` of a request and what it is for, as hashes: the key's characters are the caller's. */
 export interface KeyUse {

@@ -1,19 +1,10 @@
-import { isUrgent, type AlertTypeName } from './alert-types.ts';
-import { NOT_ALLOWED, isAllowed } from './allowed-prefixes.ts';
+import { type AlertTypeName, isUrgent } from './alert-types.ts';
+import { isAllowed, NOT_ALLOWED } from './allowed-prefixes.ts';
+import { type Attempt, DIAL_LEASE_MS, isLive } from './attempt.ts';
 import { CALLS_USED_UP } from './day-limit.ts';
 import type { NotificationId } from './notification-id.ts';
 import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
-import {
-  final,
-  isFinal,
-  neverOpened,
-  newAttempt,
-  opened,
-  type Recipient,
-  refusal,
-  stopped,
-} from './recipient.ts';
-import { DIAL_LEASE_MS } from './attempt.ts';
+import { final, isFinal, neverOpened, newAttempt, opened, type Recipient, refusal, stopped } from './recipient.ts';
 
 // A request to tell people something: pure functions from a notification with its recipients to the next one.
 
@@ -132,6 +123,24 @@ export const stoppedNotification = (known: NotificationCase, now: number): Notif
   return concluded({ notification: { ...notification, stoppedAt: now }, recipients: recipients.map(stopped) }, now);
 };
 
+/** The phone was switched off: nothing more will be heard of any call. */
+export const abandoned = ({ notification, recipients }: NotificationCase, now: number): NotificationCase =>
+  concluded(
+    {
+      notification: { ...notification, stoppedAt: notification.stoppedAt ?? notification.completedAt ?? now },
+      recipients: recipients.map((recipient) => {
+        if (isFinal(recipient)) return recipient;
+        const attempts = recipient.attempts.map((attempt): Attempt =>
+          isLive(attempt)
+            ? { ...attempt, state: 'over', endedAt: now, outcome: 'unknown', reason: 'the phone was switched off' }
+            : attempt,
+        );
+        return final({ ...recipient, attempts }, 'stopped');
+      }),
+    },
+    now,
+  );
+
 /** It is time to look at the notification as a whole, and those whom it covers were looked at: opens the next wave if its time has come. */
 export const lookedAt = (known: NotificationCase, newId: () => string, now: number): NotificationCase => {
   const { nextWaveAt = Infinity } = known.notification;
@@ -174,7 +183,11 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
     notification: {
       ...notification,
       coversUntil: isCovering ? coversUntil : undefined,
-      nextWaveAt: !hasLater ? undefined : isHopeless ? Math.min(now, notification.nextWaveAt ?? now) : notification.nextWaveAt,
+      nextWaveAt: !hasLater
+        ? undefined
+        : isHopeless
+          ? Math.min(now, notification.nextWaveAt ?? now)
+          : notification.nextWaveAt,
       completedAt: completedAt ?? (isCompleted ? now : undefined),
     },
     recipients: isCompleted ? recipients.map(masked) : recipients,

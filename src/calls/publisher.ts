@@ -77,12 +77,22 @@ export class Publisher {
     await store.drop(due);
   }
 
-  async #eventsOf({ notificationId, indexes = '', isCompleted, at, firstAt = at }: PublishDue): Promise<readonly OutcomeEvent[]> {
+  async #eventsOf({
+    notificationId,
+    indexes = '',
+    isCompleted,
+    at,
+    firstAt = at,
+  }: PublishDue): Promise<readonly OutcomeEvent[]> {
     const known = await this.#parts.store.load(notificationId);
     if (known === undefined) return [];
     const view = viewOf(known, this.#parts.clock.now());
     const { alertType, reference } = view;
-    const about = { notification_id: notificationId, alert_type: alertType, ...(reference === undefined ? {} : { reference }) };
+    const about = {
+      notification_id: notificationId,
+      alert_type: alertType,
+      ...(reference === undefined ? {} : { reference }),
+    };
     const common = { subject: notificationId, time: firstAt };
     const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
     return [

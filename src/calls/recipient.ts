@@ -159,7 +159,12 @@ const givenUp = (recipient: Recipient, attemptId: string, now: number): Recipien
 };
 
 /** The day's calls are used up: nothing is dialled before `until`. */
-export const postponed = (recipient: Recipient, until: number, reason: string, { deadlineAt }: ReachTerms): Recipient =>
+export const postponed = (
+  recipient: Recipient,
+  until: number,
+  reason: string,
+  { deadlineAt }: ReachTerms,
+): Recipient =>
   recipient.state === 'waiting' ? { ...recipient, dueAt: Math.min(until, deadlineAt), reason } : recipient;
 
 /** The time of its wave has come. */
@@ -198,7 +203,8 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   if (follows.kind === 'reached') return final(next, follows.outcome);
   if (recipient.isStopped === true) return final(next, 'stopped');
   if (notMade !== undefined) return waitingForLine(next, notMade, now, beside);
-  if (isFinal(recipient)) return recipient.state === 'not_reached' && follows.kind === 'failed' ? final(next, 'failed') : next;
+  if (isFinal(recipient))
+    return recipient.state === 'not_reached' && follows.kind === 'failed' ? final(next, 'failed') : next;
   if (follows.kind === 'failed') return final(next, 'failed');
   if (follows.kind === 'given up' || next.number === undefined || isMaskedNumber(next.number)) {
     return final(next, 'not_reached');

@@ -78,7 +78,9 @@ const recipientView = (recipient: Recipient, hasWaves: boolean, now: number): re
       recipient: maskPhoneNumber(number),
       status: statusOf(recipient),
       wave: hasWaves ? wave : undefined,
-      attempts: attempts.filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined).map(attemptView),
+      attempts: attempts
+        .filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined)
+        .map(attemptView),
       nextAttemptAt: isLater ? dueAt : undefined,
     },
   ];

@@ -3,9 +3,9 @@ import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 import { RecorderUnavailable } from '../analytics/record/recorder.ts';
 import { DamagedRow } from '../analytics/rows/damaged-row.ts';
 import { LaterFormat } from '../analytics/rows/format.ts';
-import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
-import { RowsUnavailable } from '../calls/store/rows.ts';
+import { StorageTrouble as CountersTrouble } from '../analytics/rows/storage-errors.ts';
 import { invocationLog, type Log } from '../log.ts';
+import { StorageTrouble } from '../storage/errors.ts';
 import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
 
@@ -31,7 +31,7 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof RowsUnavailable) {
+  if (error instanceof StorageTrouble || error instanceof CountersTrouble || error instanceof RecorderUnavailable) {
     return new Problem(503, {
       detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
       headers: { 'retry-after': RETRY_AFTER_SECONDS },

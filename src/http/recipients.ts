@@ -29,6 +29,48 @@ export const recipientsSchema = z
     examples: [['+12065550100', '+12065550101']],
   });
 
+/** The recipients of a notification, in waves; a flat list is one wave. */
+export interface Waves {
+  readonly waves: readonly (readonly PhoneNumber[])[];
+  /** Whether they were a list of lists. */
+  readonly areWaves: boolean;
+}
+
+const SOME_NUMBERS = 'must name at least one phone number';
+
+/** Phone numbers, or lists of them: each number trimmed, repeated ones once, in their order. */
+export const wavesSchema = z
+  .array(z.union([z.string(), z.array(z.string())], { error: 'must be a phone number, or a list of phone numbers' }), {
+    error: 'must be an array of phone numbers, or of lists of them',
+  })
+  .min(1, SOME_NUMBERS)
+  .transform((list, context): Waves => {
+    const areWaves = list.some((one) => Array.isArray(one));
+    list.forEach((one, index) => {
+      const wrong = (detail: string) =>
+        context.addIssue({ code: 'custom', message: detail, path: [index], input: one });
+      if (areWaves && !Array.isArray(one)) wrong('must be a list of phone numbers, as the others are');
+      else if (one.length === 0 && Array.isArray(one)) wrong(SOME_NUMBERS);
+      else if ([one].flat().some((text) => parsePhoneNumber(text) === undefined)) {
+        wrong(Array.isArray(one) ? `has one that ${NOT_A_NUMBER}` : NOT_A_NUMBER);
+      }
+    });
+    const seen = new Set<string>();
+    const waves = (areWaves ? list.map((one) => [one].flat()) : [list.flat()]).map((texts) =>
+      distinctNumbers(texts).filter((number) => !seen.has(number) && seen.add(number)),
+    );
+    if (seen.size > MAX_RECIPIENTS) context.addIssue(`must name at most ${MAX_RECIPIENTS} phone numbers`);
+    // A wave of numbers that were all in an earlier one has nobody to call.
+    return { waves: waves.filter(({ length }) => length > 0), areWaves };
+  })
+  .meta({
+    description: `Phone numbers in E.164 form, 1 to ${MAX_RECIPIENTS}; spaces around them and repeated ones are dropped. With \`confirm\`, a list of lists is waves.`,
+    examples: [
+      ['+12065550100', '+12065550101'],
+      [['+12065550100'], ['+12065550101', '+12065550102']],
+    ],
+  });
+
 /** The name of an alert type. */
 export const alertTypeName = z
   .enum(ALERT_TYPE_NAMES, { error: `must be one of ${ALERT_TYPE_NAMES.join(', ')}` })

@@ -3,12 +3,7 @@ import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { callsLeft, dayOf } from '../day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../idempotency.ts';
-import {
-  isUrgentNotification,
-  type Notification,
-  type NotificationCase,
-  notificationDueAt,
-} from '../notification.ts';
+import { isUrgentNotification, type Notification, type NotificationCase, notificationDueAt } from '../notification.ts';
 import type { NotificationId } from '../notification-id.ts';
 import { isFinal, type Recipient } from '../recipient.ts';
 import { isStranger } from '../stranger.ts';
@@ -112,13 +107,11 @@ export class NotificationStore {
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
     const writes: RowWrite[] = [
       { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
-      ...recipients.map(
-        (recipient, index): RowWrite => ({
-          kind: 'insert',
-          rowKey: recipientKey(id, index),
-          properties: recipientProperties(recipient),
-        }),
-      ),
+      ...recipients.map((recipient, index): RowWrite => ({
+        kind: 'insert',
+        rowKey: recipientKey(id, index),
+        properties: recipientProperties(recipient),
+      })),
       ...this.#dueWrites(undefined, known),
       ...this.#publishWrites(undefined, known, now),
       insertDue(expiry),
@@ -171,13 +164,11 @@ export class NotificationStore {
     const { id } = notification;
     const rows: RowWrite[] = [
       { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
-      ...recipients.map(
-        (recipient, index): RowWrite => ({
-          kind: 'insert',
-          rowKey: recipientKey(id, index),
-          properties: recipientProperties(recipient),
-        }),
-      ),
+      ...recipients.map((recipient, index): RowWrite => ({
+        kind: 'insert',
+        rowKey: recipientKey(id, index),
+        properties: recipientProperties(recipient),
+      })),
     ];
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
     const writes = [...rows, ...this.#dueWrites(undefined, known), insertDue(expiry)];

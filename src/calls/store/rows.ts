@@ -121,7 +121,11 @@ export type DueProperties = z.output<typeof dueSchema>;
 const parse = <Output>({ partitionKey, rowKey, properties }: StoredRow, schema: z.ZodType<Output>): Output => {
   const parsed = schema.safeParse(properties);
   if (!parsed.success) {
-    throw new DamagedRow(partitionKey, rowKey, `wrong: ${parsed.error.issues.map(({ path }) => path.join('.')).join()}`);
+    throw new DamagedRow(
+      partitionKey,
+      rowKey,
+      `wrong: ${parsed.error.issues.map(({ path }) => path.join('.')).join()}`,
+    );
   }
   return parsed.data;
 };
