@@ -146,6 +146,11 @@ const isGivenUpWell = (
 const hasWaited = (sent: SentRequest, lastEnd: number, mode: World['mode']): boolean =>
   mode.deadlineMs <= 60_000 || lastEnd > (sent.answeredAt ?? 0) + mode.deadlineMs / 2 || lastEnd === 0;
 
+/** After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. */
+const isOftenTurnedAway = ({ request }: NetworkCall, { network }: World): boolean =>
+  network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length > 5;
+
+const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
 
 /** An attempt says what became of its call. */
@@ -158,6 +163,8 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const spoken = speeches.filter(({ startedAt }) => startedAt !== undefined);
   const isWhole = speeches.some((speech) => speech.isWhole);
   const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
+  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined';
+  if (isKept && world.mode.lineFaults === 0) return [`${call.id} (${fate}) is kept as an attempt`];
   const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
   switch (outcome) {
     case 'confirmed':
@@ -179,7 +186,7 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' ? [] : wrong(outcome);
+      return fate === 'declines' || fate === 'declines by 603' || isOftenTurnedAway(call, world) ? [] : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
@@ -207,13 +214,15 @@ const brokenEnd = (
   ].filter((what) => what !== false);
 };
 
-const heardUnit = ({ callId }: AttemptView, { network }: World): boolean =>
+/** Or the service heard of the end much too late to tell. */
+const heardUnit = ({ callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
   network.calls.some(
-    ({ id, speeches }) =>
+    ({ id, speeches, endedAt: over = 0 }) =>
       id === callId &&
-      speeches.some(
-        ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
-      ),
+      (knownAt - over > CLOCKS_MS ||
+        speeches.some(
+          ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
+        )),
   );
 
 const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
@@ -303,9 +312,7 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
         request !== undefined &&
         placedAt >= from + CLOCKS_MS &&
         placedAt < from + DAY_MS - CLOCKS_MS &&
-        fate !== 'turned away' &&
-        fate !== 'no line' &&
-        fate !== 'set-up',
+        !COSTS_NOTHING.has(fate),
     );
     const usual = calls.filter(({ request }) => request !== undefined && !isUrgent(request.alertType.name));
     const told = [

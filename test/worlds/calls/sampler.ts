@@ -53,7 +53,11 @@ export class Sampler {
   }
 
   /** Nobody waits while a line is free. */
-  #demandProgress(key: string, number: PhoneNumber | undefined, { recipient, status, nextAttemptAt = 0 }: RecipientView): void {
+  #demandProgress(
+    key: string,
+    number: PhoneNumber | undefined,
+    { recipient, status, nextAttemptAt = 0 }: RecipientView,
+  ): void {
     const { mode, now, network, conditions } = this.#world;
     const open = network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined).length;
     const canBeCalled =
@@ -61,7 +65,8 @@ export class Sampler {
       // Of a call request without an answer nobody knows whether it rings.
       !this.#wasDialled(number) &&
       nextAttemptAt <= now &&
-      open < mode.lines &&
+      // Somebody who declines beside one other call may have had no line: then one line is taken for all there are.
+      open < (mode.lines > 1 ? mode.lines - 1 : 1) &&
       !conditions.isOutage &&
       !conditions.isSetUpWrong &&
       mode.callsPerDay >= 1_000;
