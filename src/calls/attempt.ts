@@ -76,6 +76,8 @@ export interface Attempt extends ResultCodes {
   readonly confirmedAt?: number | undefined;
   /** The message could not be spoken, or not to its end, though nobody hung up. */
   readonly hasSpeechFailed?: boolean | undefined;
+  /** When the line reported the end of a call that nobody had answered: why comes in another event. */
+  readonly disconnectedAt?: number | undefined;
   /** It was hung up because nobody had answered. */
   readonly isUnanswered?: boolean | undefined;
   /** When hanging up was claimed first, and for the last time. */
@@ -149,13 +151,19 @@ const MOST_RESENT = 2;
 const RESEND_AFTER_MS = 10_000;
 // How long after an unclear answer to a request to speak `play started` may take.
 const START_WITHIN_MS = 4_500;
+// The reason of an end and the end itself are two events, at about the same time.
+const REASON_WITHIN_MS = 5_000;
 const HANG_UP_WITHIN_MS = 600_000;
 
 /** Whether a call of the attempt may be ringing or open. */
 export const isLive = ({ state }: Attempt): boolean => state !== 'over';
 
+const isWithoutReason = (attempt: Attempt): attempt is Attempt & { readonly disconnectedAt: number } =>
+  attempt.disconnectedAt !== undefined && (attempt.state === 'claimed' || attempt.state === 'placed');
+
 /** When to look at an attempt if nothing is heard of it; undefined if it is over. */
 export const lookAtOf = (attempt: Attempt, { ringMs, messageMs }: CallTerms): number | undefined => {
+  if (isWithoutReason(attempt)) return attempt.disconnectedAt + REASON_WITHIN_MS;
   switch (attempt.state) {
     case 'claimed':
       return attempt.lookAt ?? (attempt.resentAt ?? attempt.claimedAt) + DIAL_LEASE_MS;
@@ -206,7 +214,7 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
-      return { next: isLive(attempt) ? ended(attempt, event.result, terms, now) : attempt };
+      return disconnected(attempt, event.result, terms, now);
     case 'create failed':
       return createFailed(attempt, event.result, terms, now);
     case 'look':
@@ -241,6 +249,7 @@ const notPlaced = (
 };
 
 const NO_END = {
+  disconnectedAt: undefined,
   endedAt: undefined,
   outcome: undefined,
   code: undefined,
@@ -296,13 +305,20 @@ const speechOver = (
   return hangingUp({ ...next, hasSpeechFailed: true }, { code, subCode, reason }, now);
 };
 
+const disconnected = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptStep => {
+  if (!isLive(attempt) || isWithoutReason(attempt)) return { next: attempt };
+  const isAnswered = attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined;
+  if (isAnswered || result.meaning !== undefined) return { next: ended(attempt, result, terms, now) };
+  return { next: { ...attempt, disconnectedAt: now } };
+};
+
 const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptStep => {
   const isAnswered = attempt.speakingAt !== undefined;
   if (isAnswered || attempt.isReasonReported === true) return { next: attempt };
   // Whoever hung up a ringing line knows better why.
   if (attempt.hangingUpAt !== undefined) return { next: isLive(attempt) ? ended(attempt, {}, terms, now) : attempt };
   // The end may have been reported first, without the reason.
-  const { endedAt = now } = attempt;
+  const endedAt = attempt.endedAt ?? attempt.disconnectedAt ?? now;
   const why = { ...result, reason: result.reason ?? 'not established' };
   return { next: { ...ended(attempt, why, terms, endedAt), isReasonReported: true } };
 };
@@ -311,6 +327,7 @@ const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
   const isDue = (lookAtOf(attempt, terms) ?? Infinity) <= now;
   if (terms.isStopped && attempt.state === 'placed') return ringingHungUp(attempt, STOPPED, now);
   if (!isDue) return { next: attempt };
+  if (isWithoutReason(attempt)) return { next: ended(attempt, {}, terms, attempt.disconnectedAt) };
   switch (attempt.state) {
     case 'claimed':
       return claimRunOut(attempt, terms, now);

@@ -16,8 +16,14 @@ export const attemptFields = (
   call_id: callId,
   ...recipientFields(notification, recipients[ref.index], ref.index),
   alert_type: notification.alertType,
-  attempt: (recipients[ref.index]?.attempts.findIndex(({ id }) => id === ref.attemptId) ?? 0) + 1,
+  attempt: attemptNumber(recipients[ref.index], ref),
 });
+
+/** From 1; undefined if it is not kept, because there was no line for it. */
+const attemptNumber = (recipient: Recipient | undefined, { attemptId }: AttemptRef): number | undefined => {
+  const index = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
+  return index < 0 ? undefined : index + 1;
+};
 
 const attempt = (recipient: Recipient | undefined, { attemptId }: AttemptRef): Attempt | undefined =>
   recipient && attemptOf(recipient, attemptId);

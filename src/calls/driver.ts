@@ -31,6 +31,7 @@ import {
   isCommitted,
   merged,
   type NotificationStore,
+  openCallsOf,
   type StoredCase,
   untilCommitted,
 } from './store/notification-store.ts';
@@ -77,6 +78,8 @@ interface Committed {
   readonly asks: RecipientStep['asks'];
 }
 
+// Start and end of a message may be reported to two instances.
+const CLOCKS_DIFFER_MS = 2_000;
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const MOST_REMEMBERED = 500;
@@ -292,8 +295,8 @@ export class Driver {
     const recipient = known?.recipients[ref.index];
     if (recipient === undefined || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
-    const beside = due.filter(
-      (entry) => entry.kind === 'look' && !(entry.notificationId === ref.notificationId && entry.index === ref.index),
+    const beside = openCallsOf(due).filter(
+      ({ notificationId, index }) => notificationId !== ref.notificationId || index !== ref.index,
     ).length;
     return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
   }
@@ -515,7 +518,7 @@ export class Driver {
     const alertType = findAlertType(notification.alertType);
     const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
     const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
-    const durations = { ringMs, unitMs: surelySpokenMs(unit), messageMs: longestSpeakingMs(message) };
+    const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
     return { attempts, retryMs, confirm, deadlineAt, ...durations };
   }
 

@@ -8,7 +8,7 @@ import type { Clock } from './clock.ts';
 import { type Attended, type Driver, OPEN_WITHIN_MS } from './driver.ts';
 import { freeLines, type LinePause } from './lines.ts';
 import type { Publisher } from './publisher.ts';
-import type { Due, NotificationStore } from './store/notification-store.ts';
+import { type Due, type NotificationStore, openCallsOf } from './store/notification-store.ts';
 
 /** What looking for due work needs. */
 export interface DueWorkParts {
@@ -89,7 +89,7 @@ export class DueWork {
     await pLimit(AT_A_TIME).map(due.filter(isNoDial), attend);
     if (pause.isOn(clock.now())) return;
     const queue = due.filter((entry) => !isNoDial(entry)).toSorted(urgentFirst);
-    const open = found.filter(({ kind }) => kind === 'look').length;
+    const open = openCallsOf(found).length;
     await pLimit(AT_A_TIME).map(queue.slice(0, freeLines(queue, open)), attend);
   }
 

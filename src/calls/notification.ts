@@ -31,6 +31,8 @@ export interface Notification {
   readonly nextWaveAt?: number | undefined;
   /** When the claims of its first calls run out; undefined: each recipient is looked after on its own. */
   readonly coversUntil?: number | undefined;
+  /** How many recipients are final. It changes with each, so that two who are the last at the same moment meet each other. */
+  readonly finals: number;
   readonly stoppedAt?: number | undefined;
   readonly confirmedAt?: number | undefined;
   readonly completedAt?: number | undefined;
@@ -44,7 +46,7 @@ export interface NotificationCase {
 
 /** What a new notification is made of. */
 export interface NewNotification {
-  readonly notification: Omit<Notification, 'wave' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt'>;
+  readonly notification: Omit<Notification, 'wave' | 'finals' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt'>;
   readonly waves: readonly (readonly PhoneNumber[])[];
   readonly deadlineMs: number;
   readonly allowedPrefixes: readonly string[] | undefined;
@@ -89,6 +91,7 @@ export const newNotification = (
         ...notification,
         deadlineAt: now + deadlineMs,
         wave: 1,
+        finals: 0,
         nextWaveAt: isOneWave ? undefined : now + (notification.waveMs ?? 0),
         coversUntil: claimed === 0 ? undefined : now + DIAL_LEASE_MS,
       },
@@ -182,6 +185,7 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   return {
     notification: {
       ...notification,
+      finals: recipients.filter(isFinal).length,
       coversUntil: isCovering ? coversUntil : undefined,
       nextWaveAt: !hasLater
         ? undefined

@@ -55,6 +55,8 @@ export interface Recipient {
   readonly isCounted?: boolean | undefined;
   /** Nobody is to dial it any more; what is being spoken goes on. */
   readonly isStopped?: boolean | undefined;
+  /** How often it has waited for a line: no two of its entries among what is due have one key. */
+  readonly waits?: number | undefined;
   /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
   readonly noLine?: number | undefined;
   readonly refusedBeside?: number | undefined;
@@ -75,7 +77,7 @@ export interface RecipientStep {
 /** Lines that are mended are tried again after so long, in milliseconds. */
 export const SET_UP_RETRY_MS = 30_000;
 /** How often a call of one recipient may end because no line is free before it counts as declined. */
-export const MOST_WITHOUT_LINE = 5;
+export const MOST_WITHOUT_LINE = 10;
 
 const FINAL: ReadonlySet<RecipientState> = new Set(['heard', 'confirmed', 'not_reached', 'failed', 'stopped']);
 
@@ -194,8 +196,11 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
 
 /** What follows from the attempts. Late news about one that was over may change what was decided before. */
 const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: number): Recipient => {
-  const notMade = recipient.attempts.find(isNotMade);
-  const attempts = recipient.attempts.filter((attempt) => !isNotMade(attempt));
+  const notMade = isFinal(recipient) ? undefined : recipient.attempts.find(isNotMade);
+  // Where nothing more will be done, it was an attempt all the same.
+  const attempts = recipient.attempts.flatMap((attempt) =>
+    isNotMade(attempt) ? (isFinal(recipient) ? { ...attempt, outcome: 'unknown' as const } : []) : attempt,
+  );
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
   const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
   if (attempts.some(isLive)) return { ...next, state: 'calling', dueAt: Math.min(...lookAt), reason: undefined };
@@ -230,7 +235,9 @@ const waitingForLine = (
   ...(outcome === 'set_up'
     ? { dueAt: now + SET_UP_RETRY_MS }
     : {
-        dueAt: recipient.queuedAt,
+        waits: (recipient.waits ?? 0) + 1,
+        // In its old place: a millisecond later than before.
+        dueAt: recipient.queuedAt + (recipient.waits ?? 0) + 1,
         ...(beside === undefined ? {} : { noLine: (recipient.noLine ?? 0) + 1, refusedBeside: beside }),
       }),
 });

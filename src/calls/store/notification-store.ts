@@ -62,6 +62,12 @@ export type Created =
 /** Something due, with what its entry holds. */
 export type Due = DueKey & DueProperties;
 
+/** Those entries that stand for a call of ours that may be ringing or open. */
+export const openCallsOf = (due: readonly Due[]): readonly (Due & { readonly kind: 'look' })[] =>
+  due.filter(
+    (entry): entry is Due & { readonly kind: 'look' } => entry.kind === 'look' && !isStranger(entry.notificationId),
+  );
+
 // A callee hears silence meanwhile.
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 const MOST_WRITES = 100;
