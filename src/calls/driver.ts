@@ -69,7 +69,7 @@ type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'to
 const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind !== 'tone failed';
 
 /** What attending to something due has come to: the notification if nothing was to be done, or `left` for later. */
-export type Attended = NotificationCase | 'moved' | 'left' | 'unknown';
+export type Attended = StoredCase | 'moved' | 'left' | 'unknown';
 
 /** What a step has come to. */
 interface Committed {

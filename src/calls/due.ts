@@ -120,7 +120,8 @@ export class DueWork {
   async #dropIfLeftOver(due: Due, attended: Attended): Promise<void> {
     if (attended === 'moved' || attended === 'left') return;
     const { store } = this.#parts;
-    if (attended === 'unknown' || !store.isCurrent(due, attended)) await store.drop(due);
+    if (attended === 'unknown') await store.drop(due);
+    else if (!store.isCurrent(due, attended)) await store.dropLeftOver(due, attended);
   }
 
   #failed(error: unknown, due: Due | undefined, log: Log): void {

@@ -140,7 +140,7 @@ export class VirtualTime {
   }
 
   #install(random: () => number): void {
-    const nowHere = (): number => this.#now + (processes.getStore()?.clockAheadMs ?? 0);
+    const nowHere = (): number => Math.floor(this.#now + (processes.getStore()?.clockAheadMs ?? 0));
     globalThis.Date = new Proxy(REAL.Date, {
       construct: (target, args: unknown[]) => Reflect.construct(target, args.length === 0 ? [nowHere()] : args, target),
       get: (target, name) => (name === 'now' ? nowHere : Reflect.get(target, name, target)),

@@ -208,6 +208,11 @@ export class NotificationStore {
       rows.push({ kind: 'replace', rowKey: recipientKey(id, index), etag, properties: recipientProperties(recipient) });
     }
     if (rows.length === 0) return 'unchanged';
+    // What follows for the whole depends on all recipients: of two that become final at the same time, one must see the other.
+    const isTouched =
+      !isChanged && changed.some(({ recipient, index }) => isFinal(recipient) !== isFinalOf(known.recipients[index]));
+    if (isTouched) rows.unshift({ kind: 'merge', rowKey: notificationKey(id), etag: known.etag, properties: {} });
+    const isWhole = isChanged || isTouched;
     const counted = changed.filter(
       ({ recipient, index }) => recipient.isCounted === true && known.recipients[index]?.isCounted !== true,
     );
@@ -222,9 +227,9 @@ export class NotificationStore {
     const etags = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
     const recipientEtags = [...known.recipientEtags];
     changed.forEach(({ index }, at) => {
-      recipientEtags[index] = etags[at + (isChanged ? 1 : 0)] ?? '';
+      recipientEtags[index] = etags[at + (isWhole ? 1 : 0)] ?? '';
     });
-    return { ...next, etag: isChanged ? (etags[0] ?? '') : known.etag, recipientEtags };
+    return { ...next, etag: isWhole ? (etags[0] ?? '') : known.etag, recipientEtags };
   }
 
   /** What is due until a time, in the order of its time. */
@@ -243,9 +248,29 @@ export class NotificationStore {
     return recipient !== undefined && due.rowKey === recipientEntry(notification, due.index, recipient);
   }
 
-  /** Drops an entry. */
+  /** Drops an entry that nothing needs. */
   async drop({ rowKey }: Pick<Due, 'rowKey'>): Promise<void> {
     await this.#unlessGone([rowKey]);
+  }
+
+  /**
+   * Drops an entry that a notification does not need. Another instance may have given it an entry of the same name since it was read, and
+   * a deletion has no version: so it is deleted together with a row of that version.
+   */
+  async dropLeftOver(due: Due, { notification, recipients, etag, recipientEtags }: StoredCase): Promise<void> {
+    const { id } = notification;
+    const index = 'index' in due ? due.index : undefined;
+    const recipient = index === undefined ? undefined : recipients[index];
+    const kept: RowWrite =
+      index === undefined || recipient === undefined
+        ? { kind: 'merge', rowKey: notificationKey(id), etag, properties: {} }
+        : { kind: 'merge', rowKey: recipientKey(id, index), etag: recipientEtags[index] ?? '', properties: {} };
+    try {
+      await this.#table.transact(CALLS, [kept, { kind: 'delete', rowKey: due.rowKey }]);
+    } catch (error) {
+      // It is found again if it is still there.
+      if (!(error instanceof WriteConflict)) throw error;
+    }
   }
 
   /** Moves an entry about outcomes that could not be published. */
@@ -331,6 +356,8 @@ export class NotificationStore {
     return row === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
+
+const isFinalOf = (recipient: Recipient | undefined): boolean => recipient !== undefined && isFinal(recipient);
 
 const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
   kind: 'insert',

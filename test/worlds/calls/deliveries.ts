@@ -26,7 +26,11 @@ export const deliverTo = (instances: () => Instances, conditions: Conditions, ch
     story.tell(`#${number} gets ${event.kind} of ${event.callId}`);
     void life.do(() => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log), again);
   };
-  return (call, event) => {
+  return (call, event, how = 'usual') => {
+    if (how === 'at once') {
+      deliver(call, event);
+      return;
+    }
     const { eventLoss, eventRepeat, eventDelay } = conditions.faults;
     const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));
     if (chance.happens(eventLoss)) story.tell(`${event.kind} of ${event.callId} gets lost`);

@@ -31,7 +31,7 @@ export interface InstancesParts {
   readonly rules: PhoneParts['rules'];
   readonly serviceName: string;
   /** What an instance reaches storage, the network and the topic by. */
-  readonly connect: (life: Life) => Pick<PhoneParts, 'table' | 'line' | 'topic'>;
+  readonly connect: (life: Life) => Pick<PhoneParts, 'table' | 'line' | 'topic' | 'bodyOf'>;
 }
 
 /** Clocks differ by up to twice this. */

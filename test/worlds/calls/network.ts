@@ -82,8 +82,8 @@ export interface NetworkCall {
   isForged: boolean;
 }
 
-/** Brings an event about a call to the service. */
-export type Post = (call: NetworkCall, event: CallEvent) => void;
+/** Brings an event about a call to the service; one that is not `usual` comes once and at once. */
+export type Post = (call: NetworkCall, event: CallEvent, how?: 'usual' | 'at once') => void;
 
 /** How a network is. */
 export interface NetworkOptions {
@@ -231,7 +231,8 @@ export class TelephoneNetwork {
   /** A stranger, or a fault of ACS, reports something about a call that is not true. */
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
-    this.#post(call, kind, { code: 200, subCode: 0 }, ref);
+    const result = { code: 200, subCode: 0 };
+    this.#options.post(call, { kind, callId: call.id, result, attempt: ref }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
@@ -339,7 +340,8 @@ export class TelephoneNetwork {
     call.endedBy = by;
     for (const speech of call.speeches) {
       if (speech.isWhole) continue;
-      speech.cutBy = by;
+      // Of a text that has not begun nothing is cut.
+      if (speech.startedAt !== undefined) speech.cutBy = by;
       speech.endedAt = now();
       this.#post(call, 'play canceled', { code: 200, subCode: 0 }, speech.ref);
     }

@@ -1,6 +1,6 @@
 import { isUrgent } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
-import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/phone.ts';
+import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';
@@ -76,6 +76,9 @@ const describe = ({ recipient, status, attempts }: RecipientView, calls: readonl
   return `${recipient} ${status}; ${told.join(', ')}; ${JSON.stringify(attempts)}`;
 };
 
+/** A call that is declined beside others may have had no line: nobody can tell. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+
 const brokenToRecipient = (
   recipient: RecipientView,
   calls: readonly NetworkCall[],
@@ -91,7 +94,7 @@ const brokenToRecipient = (
     .flat()
     .some((number) => maskPhoneNumber(number) === recipient.recipient && !number.startsWith('+1'));
   const isStopped = sent.stop !== undefined || sent.request.waveMs !== undefined;
-  const rang = calls.filter(({ fate }) => fate !== 'turned away' && fate !== 'no line' && fate !== 'set-up');
+  const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
   const isCertain = !isMuchUnknown(world);
   const found = [
     calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -143,6 +146,11 @@ const isGivenUpWell = (
 const hasWaited = (sent: SentRequest, lastEnd: number, mode: World['mode']): boolean =>
   mode.deadlineMs <= 60_000 || lastEnd > (sent.answeredAt ?? 0) + mode.deadlineMs / 2 || lastEnd === 0;
 
+/** After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. */
+const isOftenTurnedAway = ({ request }: NetworkCall, { network }: World): boolean =>
+  network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length > 5;
+
+const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
 
 /** An attempt says what became of its call. */
@@ -155,6 +163,8 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const spoken = speeches.filter(({ startedAt }) => startedAt !== undefined);
   const isWhole = speeches.some((speech) => speech.isWhole);
   const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
+  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined';
+  if (isKept && world.mode.lineFaults === 0) return [`${call.id} (${fate}) is kept as an attempt`];
   const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
   switch (outcome) {
     case 'confirmed':
@@ -170,13 +180,13 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
-      return fate === 'no answer' || fate === 'rings out' || (endedBy === 'service' && call.answeredAt === undefined)
+      return fate === 'no answer' || fate === 'rings out' || endedBy === 'service' || isMuchUnknown(world)
         ? []
         : wrong(outcome);
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' ? [] : wrong(outcome);
+      return fate === 'declines' || fate === 'declines by 603' || isOftenTurnedAway(call, world) ? [] : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
@@ -204,13 +214,15 @@ const brokenEnd = (
   ].filter((what) => what !== false);
 };
 
-const heardUnit = ({ callId }: AttemptView, { network }: World): boolean =>
+/** Or the service heard of the end much too late to tell. */
+const heardUnit = ({ callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
   network.calls.some(
-    ({ id, speeches }) =>
+    ({ id, speeches, endedAt: over = 0 }) =>
       id === callId &&
-      speeches.some(
-        ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
-      ),
+      (knownAt - over > CLOCKS_MS ||
+        speeches.some(
+          ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
+        )),
   );
 
 const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
@@ -300,9 +312,7 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
         request !== undefined &&
         placedAt >= from + CLOCKS_MS &&
         placedAt < from + DAY_MS - CLOCKS_MS &&
-        fate !== 'turned away' &&
-        fate !== 'no line' &&
-        fate !== 'set-up',
+        !COSTS_NOTHING.has(fate),
     );
     const usual = calls.filter(({ request }) => request !== undefined && !isUrgent(request.alertType.name));
     const told = [

@@ -1,10 +1,13 @@
-import type { NotificationView, RecipientView } from '../../../src/calls/phone.ts';
+import type { NotificationView, RecipientView } from '../../../src/calls/view.ts';
+import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import { idOf } from './senders.ts';
 import type { World } from './world.ts';
 
 const EVERY_MS = 10_000;
 // Two turns of the timer function, and a request that takes its longest time.
 const WAITS_AT_MOST_MS = 100_000;
+// A phone may ring for so long after a request of which nothing was heard.
+const UNCLEAR_MS = 160_000;
 const NOT_FINAL = new Set(['waiting', 'ringing', 'speaking']);
 
 const isFinal = ({ status }: RecipientView): boolean => !NOT_FINAL.has(status);
@@ -38,24 +41,32 @@ export class Sampler {
         continue;
       }
       this.#last.set(id, view);
+      const numbers = sent.request.waves.flat();
       for (const [index, recipient] of view.recipients.entries()) {
         const earlier = before?.recipients[index];
         if (earlier !== undefined && isFinal(earlier) && !isFinal(recipient)) {
           this.#say(`${recipient.recipient} was ${earlier.status} and is ${recipient.status}`);
         }
-        this.#demandProgress(`${id} ${index}`, recipient);
+        this.#demandProgress(`${id} ${index}`, numbers[index], recipient);
       }
     }
   }
 
   /** Nobody waits while a line is free. */
-  #demandProgress(key: string, { recipient, status, nextAttemptAt = 0 }: RecipientView): void {
+  #demandProgress(
+    key: string,
+    number: PhoneNumber | undefined,
+    { recipient, status, nextAttemptAt = 0 }: RecipientView,
+  ): void {
     const { mode, now, network, conditions } = this.#world;
     const open = network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined).length;
     const canBeCalled =
       status === 'waiting' &&
+      // Of a call request without an answer nobody knows whether it rings.
+      !this.#wasDialled(number) &&
       nextAttemptAt <= now &&
-      open < mode.lines &&
+      // Somebody who declines beside one other call may have had no line: then one line is taken for all there are.
+      open < (mode.lines > 1 ? mode.lines - 1 : 1) &&
       !conditions.isOutage &&
       !conditions.isSetUpWrong &&
       mode.callsPerDay >= 1_000;
@@ -66,6 +77,11 @@ export class Sampler {
     const since = this.#idleSince.get(key) ?? now;
     this.#idleSince.set(key, since);
     if (now - since > WAITS_AT_MOST_MS) this.#say(`${recipient} has waited for ${now - since} ms beside a free line`);
+  }
+
+  #wasDialled(number: PhoneNumber | undefined): boolean {
+    const { dialled, now } = this.#world;
+    return dialled.some((dial) => dial.number === number && now - dial.at < UNCLEAR_MS);
   }
 
   #say(what: string): void {

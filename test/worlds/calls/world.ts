@@ -1,5 +1,6 @@
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
-import { createPhone, type NotificationView, type Phone } from '../../../src/calls/phone.ts';
+import { createPhone, type Phone } from '../../../src/calls/phone.ts';
+import type { NotificationView } from '../../../src/calls/view.ts';
 import type { PhoneLine } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
@@ -128,6 +129,7 @@ export class World {
           faults: () => this.conditions.faults.topicFaults,
           now,
         }),
+        bodyOf: (view) => ({ ...view }),
       }),
     });
     this.senders = new Senders({
