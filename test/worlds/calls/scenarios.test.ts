@@ -281,7 +281,7 @@ describe('an instance dies', () => {
 
 describe('a good call', () => {
   it('takes at most ten requests to storage, and four from the end of its message on', async () => {
-    await inWorld('good', quiet(), {}, async (world) => {
+    await inWorld('good', quiet({ isPublishing: false }), {}, async (world) => {
       // The first one creates the table, which happens once.
       world.senders.send(to([people(1)]), 'first');
       await world.pass(120_000);
