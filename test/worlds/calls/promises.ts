@@ -147,9 +147,17 @@ const isGivenUpWell = (
 };
 
 const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
-/** After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. */
-const isOftenTurnedAway = ({ request }: NetworkCall, { network }: World): boolean =>
-  network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length > 5;
+/**
+ * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
+ * other call was open any more when its end was reported.
+ */
+const isTakenForDeclined = ({ id, request, reasonKnownAt = 0 }: NetworkCall, { network }: World): boolean => {
+  const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
+  return (
+    network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
+      5 || !network.calls.some((call) => call.id !== id && isOpen(call))
+  );
+};
 
 const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
 
@@ -181,18 +189,22 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
-      return fate === 'no answer' || fate === 'rings out' || endedBy === 'service' || isMuchUnknown(world)
+      return fate === 'no answer' ||
+        fate === 'rings out' ||
+        endedBy === 'service' ||
+        isMuchUnknown(world) ||
+        wasStopped(call, world)
         ? []
         : wrong(outcome);
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' || isOftenTurnedAway(call, world) ? [] : wrong(outcome);
+      return fate === 'declines' || fate === 'declines by 603' || isTakenForDeclined(call, world) ? [] : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
       // The reason of an end that was reported is known.
-      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate);
+      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate) && !isReasonLate;
       return isTold && endedBy === 'network' ? wrong(outcome) : [];
     }
   }
@@ -296,18 +308,24 @@ const brokenInDialling = (world: World): readonly string[] => {
     const createdAt = createdAtOf(notificationId);
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
     const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
-    const isEarly = wave > 0 && claim.at < createdAt + wave * (sent.request.waveMs ?? 0) - CLOCKS_MS;
-    if (isEarly && !areOver(sent, wave, claim.at, world))
+    const waited = wave - wavesOver(sent, wave, claim.at, world);
+    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS) {
       broken.push(`${number} of wave ${wave + 1} was dialled too early`);
+    }
   }
   if (broken.length > 0) story.tell(broken.join('\n'));
   return broken;
 };
 
-/** Whether nobody of the waves before could be reached any more: no call of theirs came later. */
-const areOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): boolean => {
-  const earlier = new Set(request.waves.slice(0, wave).flat());
-  return !dialled.some((dial) => earlier.has(dial.number) && dial.at > at + CLOCKS_MS);
+/** After how many of the waves before nobody up to there could be reached any more: no call of theirs came later. */
+const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): number => {
+  const called = new Set(dialled.flatMap((dial) => (dial.at > at + CLOCKS_MS ? dial.number : [])));
+  const isOver = (index: number) =>
+    request.waves
+      .slice(0, index + 1)
+      .flat()
+      .every((number) => !called.has(number));
+  return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
 };
 
 /** The id of a notification begins with when it was made. */
