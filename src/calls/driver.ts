@@ -295,9 +295,10 @@ export class Driver {
     const recipient = known?.recipients[ref.index];
     if (recipient === undefined || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
-    const beside = openCallsOf(due).filter(
-      ({ notificationId, index }) => notificationId !== ref.notificationId || index !== ref.index,
-    ).length;
+    // The first calls of a notification have no entries of their own until they are placed.
+    const inIt = known?.recipients.filter(({ state }, index) => state === 'calling' && index !== ref.index).length ?? 0;
+    const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
+    const beside = inIt + others;
     return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
   }
 
@@ -518,7 +519,11 @@ export class Driver {
     const alertType = findAlertType(notification.alertType);
     const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
     const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
-    const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
+    const durations = {
+      ringMs,
+      unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS,
+      messageMs: longestSpeakingMs(message),
+    };
     return { attempts, retryMs, confirm, deadlineAt, ...durations };
   }
 

@@ -6,7 +6,7 @@ import type { Alarm } from './alarm.ts';
 import { errorKind } from './call-log.ts';
 import type { Clock } from './clock.ts';
 import { type Attended, type Driver, OPEN_WITHIN_MS } from './driver.ts';
-import { freeLines, type LinePause } from './lines.ts';
+import { type LinePause, nextToDial } from './lines.ts';
 import type { Publisher } from './publisher.ts';
 import { type Due, type NotificationStore, openCallsOf } from './store/notification-store.ts';
 
@@ -90,7 +90,7 @@ export class DueWork {
     if (pause.isOn(clock.now())) return;
     const queue = due.filter((entry) => !isNoDial(entry)).toSorted(urgentFirst);
     const open = openCallsOf(found).length;
-    await pLimit(AT_A_TIME).map(queue.slice(0, freeLines(queue, open)), attend);
+    await pLimit(AT_A_TIME).map(nextToDial(queue, open), attend);
   }
 
   async #attend(due: Due, log: Log): Promise<void> {

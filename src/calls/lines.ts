@@ -8,14 +8,23 @@ export interface Queued {
   readonly refusedBeside?: number | undefined;
 }
 
+/** How many lines there seem to be: a call that was refused beside two others tells that there are two. Forgotten when none of those waits. */
+const knownLines = (queue: readonly Queued[]): number =>
+  Math.min(...queue.map(({ refusedBeside }) => refusedBeside ?? Infinity));
+
 /**
- * How many may be dialled now. How many lines there are, nobody says: a call that was refused beside two others tells that there are two.
- * That is forgotten when nobody waits any more who was refused.
+ * Who may be dialled now, in this order.
  *
+ * @param queue who waits, in order
  * @param openCalls how many calls are ringing or open
  */
-export const freeLines = (queue: readonly Queued[], openCalls: number): number =>
-  Math.max(0, Math.min(...queue.map(({ refusedBeside }) => refusedBeside ?? Infinity)) - openCalls);
+export const nextToDial = <Entry extends Queued>(queue: readonly Entry[], openCalls: number): readonly Entry[] => {
+  const lines = knownLines(queue);
+  // Whoever was refused beside the fewest others is the one that the rest waits for: it may have declined, and alone that is certain.
+  const first = queue.findIndex(({ refusedBeside }) => refusedBeside === lines);
+  const ordered = lines === 1 && first > 0 ? [...queue.slice(first, first + 1), ...queue.toSpliced(first, 1)] : queue;
+  return ordered.slice(0, Math.max(0, lines - openCalls));
+};
 
 /** When this process may dial again after the line did not take a call: who waits for a line keeps its place meanwhile. */
 export class LinePause {

@@ -95,7 +95,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const alarm = new Alarm(clock);
   const pause = new LinePause();
   const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId });
-  const publisher = topic && new Publisher({ topic, store, clock, bodyOf });
+  const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => driver.recall(id) });
   const due = new DueWork({ store, driver, pause, alarm, clock, publisher });
   alarm.onRing(() => {
     void due.run(ownLog);

@@ -1,8 +1,11 @@
 import type { Log } from '../log.ts';
 import { errorKind } from './call-log.ts';
 import type { Clock } from './clock.ts';
+import type { NotificationCase } from './notification.ts';
+import type { NotificationId } from './notification-id.ts';
 import type { OutcomeEvent, OutcomeTopic } from './outcome-events.ts';
 import { maskPhoneNumber } from './phone-number.ts';
+import { isFinal } from './recipient.ts';
 import type { Due, NotificationStore } from './store/notification-store.ts';
 import { viewOf } from './view.ts';
 
@@ -11,6 +14,8 @@ export interface PublisherParts {
   readonly topic: OutcomeTopic;
   readonly store: NotificationStore;
   readonly clock: Clock;
+  /** What this process wrote last, if it remembers. */
+  readonly recall: (id: NotificationId) => NotificationCase | undefined;
   /** A notification as `GET` answers it: the data of `Notification.Completed`. */
   readonly bodyOf: (view: ReturnType<typeof viewOf>) => Readonly<Record<string, unknown>>;
 }
@@ -84,7 +89,15 @@ export class Publisher {
     at,
     firstAt = at,
   }: PublishDue): Promise<readonly OutcomeEvent[]> {
-    const known = await this.#parts.store.load(notificationId);
+    const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
+    const remembered = this.#parts.recall(notificationId);
+    // What is remembered may be older than what is to be published.
+    const isNewEnough = recipients.every((index) => {
+      const recipient = remembered?.recipients[index];
+      return recipient !== undefined && isFinal(recipient);
+    });
+    const isOverThere = isCompleted !== true || isOver(remembered);
+    const known = isNewEnough && isOverThere ? remembered : await this.#parts.store.load(notificationId);
     if (known === undefined) return [];
     const view = viewOf(known, this.#parts.clock.now());
     const { alertType, reference } = view;
@@ -94,7 +107,6 @@ export class Publisher {
       ...(reference === undefined ? {} : { reference }),
     };
     const common = { subject: notificationId, time: firstAt };
-    const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
     return [
       ...recipients.flatMap((index): readonly OutcomeEvent[] => {
         const recipient = known.recipients[index];
@@ -117,3 +129,6 @@ export class Publisher {
     ];
   }
 }
+
+const isOver = (known: NotificationCase | undefined): boolean =>
+  known?.notification.completedAt !== undefined || known?.notification.stoppedAt !== undefined;

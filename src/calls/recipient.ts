@@ -77,7 +77,7 @@ export interface RecipientStep {
 /** Lines that are mended are tried again after so long, in milliseconds. */
 export const SET_UP_RETRY_MS = 30_000;
 /** How often a call of one recipient may end because no line is free before it counts as declined. */
-export const MOST_WITHOUT_LINE = 10;
+export const MOST_WITHOUT_LINE = 5;
 
 const FINAL: ReadonlySet<RecipientState> = new Set(['heard', 'confirmed', 'not_reached', 'failed', 'stopped']);
 
@@ -238,6 +238,9 @@ const waitingForLine = (
         waits: (recipient.waits ?? 0) + 1,
         // In its old place: a millisecond later than before.
         dueAt: recipient.queuedAt + (recipient.waits ?? 0) + 1,
-        ...(beside === undefined ? {} : { noLine: (recipient.noLine ?? 0) + 1, refusedBeside: beside }),
+        // It may have rung: it counts among the day's calls.
+        ...(beside === undefined
+          ? {}
+          : { noLine: (recipient.noLine ?? 0) + 1, refusedBeside: beside, isCounted: undefined }),
       }),
 });

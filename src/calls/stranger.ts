@@ -24,7 +24,14 @@ export const strangerRef = (callId: CallId): AttemptRef => {
 
 /** What is known of such a call before its first event. Nobody dials it again. */
 export const newStranger = (callId: CallId, alertType: AlertTypeName, now: number): NotificationCase => ({
-  notification: { id: strangerRef(callId).notificationId, alertType, createdAt: now, deadlineAt: now, wave: 1, finals: 0 },
+  notification: {
+    id: strangerRef(callId).notificationId,
+    alertType,
+    createdAt: now,
+    deadlineAt: now,
+    wave: 1,
+    finals: 0,
+  },
   recipients: [
     {
       state: 'calling',

@@ -57,7 +57,7 @@ export interface AttemptView extends ResultCodes {
 
 /** A notification for those who ask. */
 export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
-  const { id, alertType, reference, createdAt, stoppedAt, waveMs } = notification;
+  const { id, alertType, reference, createdAt, stoppedAt } = notification;
   const isOver = recipients.every(isFinal);
   return {
     id,
@@ -65,19 +65,26 @@ export const viewOf = ({ notification, recipients }: NotificationCase, now: numb
     reference,
     createdAt,
     status: stoppedAt === undefined ? (isOver ? 'completed' : 'in_progress') : 'stopped',
-    recipients: recipients.flatMap((recipient) => recipientView(recipient, waveMs !== undefined, now)),
+    recipients: recipients.flatMap((recipient) => recipientView(recipient, notification, now)),
   };
 };
 
-const recipientView = (recipient: Recipient, hasWaves: boolean, now: number): readonly RecipientView[] => {
-  const { number, state, attempts, dueAt, wave } = recipient;
+const recipientView = (
+  recipient: Recipient,
+  { waveMs, wave: opened, nextWaveAt }: NotificationCase['notification'],
+  now: number,
+): readonly RecipientView[] => {
+  const { number, state, attempts, wave } = recipient;
+  // Of a later wave, the time when it is opened if nobody confirms.
+  const waveAt = nextWaveAt === undefined ? undefined : nextWaveAt + (wave - opened - 1) * (waveMs ?? 0);
+  const dueAt = state === 'later' ? waveAt : recipient.dueAt;
   if (number === undefined) return [];
-  const isLater = state === 'waiting' && dueAt !== undefined && dueAt > now;
+  const isLater = (state === 'waiting' || state === 'later') && dueAt !== undefined && dueAt > now;
   return [
     {
       recipient: maskPhoneNumber(number),
       status: statusOf(recipient),
-      wave: hasWaves ? wave : undefined,
+      wave: waveMs === undefined ? undefined : wave,
       attempts: attempts
         .filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined)
         .map(attemptView),

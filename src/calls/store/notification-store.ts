@@ -101,42 +101,46 @@ export class NotificationStore {
     key: KeyUse | undefined,
     now: number,
   ): Promise<Created> {
-    const keyRow = key && (await this.#table.get(CALLS, idempotencyRowKey(key.keyHash), IN_A_CALL));
-    const earlier = keyRow && parseIdempotencyRow(keyRow);
-    if (earlier !== undefined && earlier.notificationId !== id && now - earlier.createdAt < KEY_HOLDS_MS) {
-      return { kind: 'key used', earlier };
+    try {
+      // Most keys are new: that is cheaper to find out by inserting.
+      return await this.#create(id, make, isUrgent, key, undefined, now);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      // An earlier try of this very request may have been carried out, and its answer lost.
+      const stored = await this.load(id);
+      if (stored !== undefined) return { kind: 'created', stored };
+      const keyRow = key && (await this.#readKey(key));
+      if (keyRow === undefined) throw error;
+      return holds(keyRow, now) ?? this.#create(id, make, isUrgent, key, keyRow, now);
     }
+  }
+
+  async #create(
+    id: NotificationId,
+    make: (left: number) => NotificationCase,
+    isUrgent: boolean,
+    key: KeyUse | undefined,
+    keyRow: StoredRow | undefined,
+    now: number,
+  ): Promise<Created> {
     const day = await this.#readDay(now);
     const known = make(callsLeft(day.used, this.#parts.callsPerDay, isUrgent));
-    const { notification, recipients } = known;
-    if (recipients.every(isFinal)) return { kind: 'refused', known };
-    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
+    const { recipients } = known;
+    if (recipients.every(isFinal)) {
+      const used = key && (await this.#readKey(key));
+      return (used && holds(used, now)) ?? { kind: 'refused', known };
+    }
     const writes: RowWrite[] = [
-      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
-      ...recipients.map((recipient, index): RowWrite => ({
-        kind: 'insert',
-        rowKey: recipientKey(id, index),
-        properties: recipientProperties(recipient),
-      })),
-      ...this.#dueWrites(undefined, known),
+      ...this.#insertWrites(known, now),
       ...this.#publishWrites(undefined, known, now),
-      insertDue(expiry),
       ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
     ];
     if (key !== undefined) {
       const properties = idempotencyProperties({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
       writes.push(writeOf(idempotencyRowKey(key.keyHash), keyRow?.etag, properties, 'replace'));
     }
-    try {
-      const [etag = '', ...rest] = await this.#table.transact(CALLS, writes);
-      return { kind: 'created', stored: { ...known, etag, recipientEtags: rest.slice(0, recipients.length) } };
-    } catch (error) {
-      if (!(error instanceof WriteConflict)) throw error;
-      // An earlier try of this very request may have been carried out, and its answer lost.
-      const stored = await this.load(id);
-      if (stored === undefined) throw error;
-      return { kind: 'created', stored };
-    }
+    const [etag = '', ...rest] = await this.#table.transact(CALLS, writes);
+    return { kind: 'created', stored: { ...known, etag, recipientEtags: rest.slice(0, recipients.length) } };
   }
 
   /** A notification with its recipients; undefined if there is none. */
@@ -166,20 +170,8 @@ export class NotificationStore {
    * @throws {WriteConflict} if another writer was first
    */
   async insertStranger(known: NotificationCase, now: number): Promise<StoredCase> {
-    const { notification, recipients } = known;
-    const { id } = notification;
-    const rows: RowWrite[] = [
-      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
-      ...recipients.map((recipient, index): RowWrite => ({
-        kind: 'insert',
-        rowKey: recipientKey(id, index),
-        properties: recipientProperties(recipient),
-      })),
-    ];
-    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
-    const writes = [...rows, ...this.#dueWrites(undefined, known), insertDue(expiry)];
-    const [etag = '', ...rest] = await this.#table.transact(CALLS, writes, IN_A_CALL);
-    return { ...known, etag, recipientEtags: rest.slice(0, recipients.length) };
+    const [etag = '', ...rest] = await this.#table.transact(CALLS, this.#insertWrites(known, now), IN_A_CALL);
+    return { ...known, etag, recipientEtags: rest.slice(0, known.recipients.length) };
   }
 
   /**
@@ -314,6 +306,23 @@ export class NotificationStore {
     }
   }
 
+  /** All rows of a new notification, and when they expire. */
+  #insertWrites(known: NotificationCase, now: number): readonly RowWrite[] {
+    const { notification, recipients } = known;
+    const { id } = notification;
+    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
+    return [
+      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
+      ...recipients.map((recipient, index): RowWrite => ({
+        kind: 'insert',
+        rowKey: recipientKey(id, index),
+        properties: recipientProperties(recipient),
+      })),
+      ...this.#dueWrites(undefined, known),
+      insertDue(expiry),
+    ];
+  }
+
   /** Moves the entries of what has changed; who is final may leave one behind, which is dropped when it is found. */
   #dueWrites(known: NotificationCase | undefined, next: NotificationCase): readonly RowWrite[] {
     const before = known === undefined ? new Map<string, DueProperties>() : entriesOf(known);
@@ -339,6 +348,10 @@ export class NotificationStore {
     return [insertDue(key, { indexes: indexes.join(), ...(isOver ? { isCompleted: true } : {}) })];
   }
 
+  async #readKey({ keyHash }: KeyUse): Promise<StoredRow | undefined> {
+    return this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
+  }
+
   async #readDay(now: number): Promise<{ readonly used: number; readonly row: StoredRow | undefined }> {
     const row = await this.#table.get(CALLS, dayRowKey(dayOf(now)), IN_A_CALL);
     return { row, used: row === undefined ? 0 : parseDayRow(row) };
@@ -358,6 +371,11 @@ export class NotificationStore {
 }
 
 const isFinalOf = (recipient: Recipient | undefined): boolean => recipient !== undefined && isFinal(recipient);
+
+const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
+  const earlier = parseIdempotencyRow(keyRow);
+  return now - earlier.createdAt < KEY_HOLDS_MS ? { kind: 'key used', earlier } : undefined;
+};
 
 const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
   kind: 'insert',
