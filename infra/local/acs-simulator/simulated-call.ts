@@ -147,7 +147,7 @@ export class SimulatedCall {
       this.#after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
       return;
     }
-    if (presses === 'at the start') this.#after(0, () => this.#press());
+    if (presses === 'at the start') this.#after(eventMs / 2, () => this.#press());
     this.#after(eventMs, () => {
       if (reordered !== true) this.#report('PlayStarted', OK, operationContext);
       play.speech = { text, startedAt: Date.now(), isComplete: false };

@@ -17,7 +17,12 @@ it('publishes what is final as CloudEvents, with masked numbers', async () => {
     source: '/notifications',
     type: 'Notification.RecipientFinal',
     subject: notification_id,
-    data: { ...about, index, ...over.recipients[index] },
+    data: expect.objectContaining({
+      ...about,
+      index,
+      recipient: over.recipients[index]?.recipient,
+      status: over.recipients[index]?.status,
+    }),
   });
   expect(published).toContainEqual(expect.objectContaining(final(0)));
   expect(published).toContainEqual(expect.objectContaining(final(1)));

@@ -16,22 +16,21 @@ it.concurrent(
   'tells in one word, with code and reason, why somebody was not reached',
   async ({ expect, onTestFinished }) => {
     const stage = await setStage({ environment: { CALL_ATTEMPTS: '1' } }, onTestFinished);
-    const { status, notification_id } = await stage.alert(
-      'Anomaly',
-      UNREACHABLE.map(({ number }) => number),
-    );
-    expect(status).toBe(202);
-    const { recipients } = await stage.completed(notification_id);
-    for (const [index, { number, ...told }] of UNREACHABLE.entries()) {
+    // One after the other: who declines beside another call may have had no line.
+    for (const { number, ...told } of UNREACHABLE) {
+      const { notification_id } = await stage.alert('Anomaly', [number]);
+      const { recipients } = await stage.completed(notification_id);
       const call = await stage.callEnds(number);
       expect(call.requests).toEqual({ createCall: 1, play: 0, listen: 0, hangUp: 0 });
       const recipient = `+1206•••••${number.slice(-2)}`;
-      expect(recipients[index]).toMatchObject({
-        recipient,
-        status: told.outcome === 'refused' ? 'failed' : 'not_reached',
-        attempts: [{ call_connection_id: call.id, ...told }],
-      });
-      const line = { notification_id, recipient_index: index, recipient, ...told };
+      expect(recipients).toMatchObject([
+        {
+          recipient,
+          status: told.outcome === 'refused' ? 'failed' : 'not_reached',
+          attempts: [{ call_connection_id: call.id, ...told }],
+        },
+      ]);
+      const line = { notification_id, recipient, ...told };
       expect(stage.logged('recipient not reached')).toContainEqual(expect.objectContaining(line));
     }
     stage.endsWell();
@@ -54,7 +53,7 @@ it.concurrent(
       expect.stringContaining('speech refused'),
       expect.stringContaining('speech not configured'),
       expect.stringContaining('speech in a bad format'),
-      expect.stringContaining('500'),
+      expect.stringContaining('not answered'),
     ]);
     stage.endsWell();
   },
@@ -71,8 +70,7 @@ it.concurrent(
       status: 'in_progress',
       recipients: numbers.map(() => ({ status: 'waiting', attempts: [] })),
     });
-    const told = stage.apps.flatMap((app) => app.output().split('\n')).filter((line) => line.includes('set-up'));
-    expect(told.length).toBeGreaterThan(0);
+    expect(stage.logged('call not placed').map(({ code }) => code)).toEqual(expect.arrayContaining([403, 401, 404]));
     stage.endsWell();
   },
 );

@@ -12,7 +12,9 @@ it('stops: who waits or rings is not called any more, who is spoken to hears it 
   expect(state.recipients.at(-1)).toMatchObject({ status: 'stopped' });
   await stage.stop(notification_id);
 
-  const over = await stage.completed(notification_id);
+  const isHeard = async () => (await stage.notification(notification_id)).recipients[0]?.status === 'heard';
+  await until(isHeard, 'the message was heard');
+  const over = await stage.notification(notification_id);
   expect(over).toMatchObject({
     status: 'stopped',
     recipients: [{ status: 'heard' }, { status: 'stopped' }, { status: 'stopped', attempts: [] }],

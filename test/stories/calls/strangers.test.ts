@@ -50,7 +50,6 @@ describe('hostile callbacks', () => {
     await stage.callback('AnomalyCallback', [event({ callConnectionId: 'well-formed' })]);
     expect(stage.acs.log().refused.map(({ request }) => request)).toEqual([
       'POST /calling/callConnections/well-formed:play',
-      'POST /calling/callConnections/well-formed:terminate',
     ]);
     expect(stage.logged('callback events without a call id').length).toBeGreaterThan(100);
   });
@@ -123,7 +122,7 @@ describe('hostile callbacks', () => {
     expect(stage.logged('unexpected error')).toEqual([]);
   });
 
-  it('with hundreds of events are handled in bounded time: one request to speak and one to hang up a call', async () => {
+  it('with hundreds of events are handled in bounded time: one request to speak a call', async () => {
     const stage = await setStage();
     const short = { id: '1', source: 's' };
     const distinct = Array.from({ length: 100 }, (_, index) => event({ callConnectionId: `nobody-${index}` }, short));
@@ -133,10 +132,10 @@ describe('hostile callbacks', () => {
       expect((await stage.callback('AnomalyCallback', batch)).status).toBe(200);
     }
     expect((await stage.fetch(`${stage.url}/api/health`)).status).toBe(200);
-    // All are refused: the simulator knows none of these calls.
+    // All are refused: the simulator knows none of these calls. A call that is gone is not hung up.
     const asked = stage.acs.log().refused.map((refused) => refused.request);
     expect(new Set(asked).size).toBe(asked.length);
-    expect(asked.length).toBe(2 * 101);
+    expect(asked.length).toBe(101);
   });
 
   it('about a ringing call that is not spoken to do not make it heard', async () => {

@@ -1,5 +1,5 @@
 import { exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 
 import { setStage, type Stage } from '../../harness/phone-stage.ts';
 
@@ -51,9 +51,12 @@ const unsigned = (stage: Stage): string => {
   return `${base64({ alg: 'none' })}.${base64({ iss: stage.acs.issuer, aud: stage.acs.resourceId, exp })}.`;
 };
 
-describe('the token of a callback', () => {
-  it('is refused with the same 401 however it is forged, and accepted if ACS signed it; the keys are fetched once', async () => {
-    const stage = await setStage();
+describe.concurrent('the token of a callback', () => {
+  it('is refused with the same 401 however it is forged, and accepted if ACS signed it; the keys are fetched once', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const stage = await setStage({}, onTestFinished);
     const forged: Readonly<Record<string, string | null>> = {
       'no token': null,
       'not a bearer token': 'Basic dXNlcjpwYXNz',
@@ -88,14 +91,14 @@ describe('the token of a callback', () => {
     expect(stage.acs.log()).toMatchObject({ refused: [], keyFetches: 1 });
   });
 
-  it('is verified before the body is read', async () => {
-    const stage = await setStage();
+  it('is verified before the body is read', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
     expect((await stage.callback('AnomalyCallback', 'not even JSON', null)).status).toBe(401);
     expect((await stage.callback('AnomalyCallback', 'x'.repeat(10_000_000), null)).status).toBe(401);
   });
 
-  it('is verified with one fetch of the keys for a thousand callbacks', async () => {
-    const stage = await setStage();
+  it('is verified with one fetch of the keys for a thousand callbacks', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
     const authorization = `Bearer ${await stage.acs.signer.sign()}`;
     let accepted = 0;
     for (let round = 0; round < 10; round += 1) {
@@ -108,8 +111,11 @@ describe('the token of a callback', () => {
     expect(stage.acs.log().keyFetches).toBe(1);
   });
 
-  it('is answered 503 while the keys cannot be fetched, and accepted afterwards', async () => {
-    const stage = await setStage();
+  it('is answered 503 while the keys cannot be fetched, and accepted afterwards', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const stage = await setStage({}, onTestFinished);
     stage.acs.keysDown = true;
     const answer = await stage.callback('AnomalyCallback', connected('a-call'));
     expect(answer.status).toBe(503);
@@ -120,8 +126,8 @@ describe('the token of a callback', () => {
     expect((await stage.callback('AnomalyCallback', [])).status).toBe(200);
   });
 
-  it('is not verified without a resource id, and start-up warns of that once', async () => {
-    const stage = await setStage({ environment: { ACS_RESOURCE_ID: '' } });
+  it('is not verified without a resource id, and start-up warns of that once', async ({ expect, onTestFinished }) => {
+    const stage = await setStage({ environment: { ACS_RESOURCE_ID: '' } }, onTestFinished);
     expect(stage.logged('callbacks are not verified')).toHaveLength(1);
     expect((await stage.callback('AnomalyCallback', [], null)).status).toBe(200);
     await stage.alert('Anomaly', ['+12065550700']);

@@ -11,7 +11,13 @@ const AGAIN_AFTER_MS = 1_000;
  * Brings each event to any one instance, and to another one if that dies before it has answered. Events get lost, come twice, and come
  * late, by the conditions.
  */
-export const deliverTo = (instances: () => Instances, conditions: Conditions, chance: Chance, story: Story): Post => {
+export const deliverTo = (
+  instances: () => Instances,
+  conditions: Conditions,
+  chance: Chance,
+  story: Story,
+  now: () => number,
+): Post => {
   const deliver: Post = (call, event) => {
     const again = () => {
       setTimeout(() => deliver(call, event), AGAIN_AFTER_MS);
@@ -23,6 +29,8 @@ export const deliverTo = (instances: () => Instances, conditions: Conditions, ch
     }
     const { number, life, phone, log } = instance;
     call.isKnown = true;
+    if (event.kind === 'play started') call.startKnownAt ??= now();
+    if (event.kind === 'create failed') call.reasonKnownAt ??= now();
     story.tell(`#${number} gets ${event.kind} of ${event.callId}`);
     void life.do(() => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log), again);
   };

@@ -20,6 +20,7 @@ export interface Mode {
   readonly outages: number;
   /** How many times our credential is wrong, for up to four minutes. */
   readonly setUpFaults: number;
+  readonly isPublishing: boolean;
   /** That the topic does not take a batch, or its answer is lost. */
   readonly topicFaults: number;
   /** Untrue events that a stranger posts. */
@@ -75,6 +76,7 @@ const USUAL: Mode = {
   deathsAtRequests: 0.01,
   outages: 0,
   setUpFaults: 0,
+  isPublishing: true,
   topicFaults: 0.2,
   forgeries: 0,
   foreignCalls: 0,

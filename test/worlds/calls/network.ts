@@ -76,6 +76,13 @@ export interface NetworkCall {
   listening: { readonly ref: AttemptRef } | undefined;
   /** When keys were pressed of which the service is told, if the event is not lost. */
   readonly keysAt: number[];
+  /** How many requests to speak were sent, and whether the answer to one was lost. */
+  speakRequests: number;
+  isSpeechAnswerLost: boolean;
+  /** When the service was told that the message had started. */
+  startKnownAt: number | undefined;
+  /** When the service was told why nobody was reached. */
+  reasonKnownAt: number | undefined;
   /** Whether any event of it, or the answer to its request, has reached the service. */
   isKnown: boolean;
   /** A stranger has posted an event about it that was not true. */
@@ -168,6 +175,14 @@ export class TelephoneNetwork {
     if (call !== undefined) call.isKnown = true;
   }
 
+  /** A process sends a request to speak. */
+  askedToSpeak(callId: CallId, isAnswerLost: boolean): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    call.speakRequests += 1;
+    call.isSpeechAnswerLost ||= isAnswerLost;
+  }
+
   /** Speaks a text, after what is being spoken. @throws {NetworkRefusal} if nobody is there to hear it */
   speak(callId: CallId, text: string, ref: AttemptRef | undefined): void {
     const { chance, now, story } = this.#options;
@@ -250,6 +265,10 @@ export class TelephoneNetwork {
       endedBy: undefined,
       listening: undefined,
       keysAt: [],
+      speakRequests: 0,
+      isSpeechAnswerLost: false,
+      startKnownAt: undefined,
+      reasonKnownAt: undefined,
       isKnown: false,
       isForged: false,
     };

@@ -8,6 +8,8 @@ import { BEGINNING, SERVICE_NAME, type World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
+// The service waits for the reason of an end; after that it says that it does not know.
+const LONGEST_FOR_REASON_MS = 4_000;
 // Clocks differ by that.
 const CLOCKS_MS = 2_000;
 // Beyond that, something is asked for again and again without a pause.
@@ -42,7 +44,8 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   if (first === undefined) return [`${key} was never answered`];
   const broken: string[] = [];
   const ids = new Set(answers.map((answer) => (answer.kind === 'sent' ? answer.id : answer.kind)));
-  if (ids.size > 1) broken.push(`${key} was answered differently: ${[...ids].join()}`);
+  // A refusal is not kept: the next day has calls again.
+  if (ids.difference(new Set(['refused'])).size > 1) broken.push(`${key} was answered differently: ${[...ids].join()}`);
   if (first.kind === 'sent' && answersToAnother.some(({ kind }) => kind !== 'key of another request')) {
     broken.push(`another request with ${key} was taken`);
   }
@@ -61,7 +64,7 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   for (const [index, recipient] of view.recipients.entries()) {
     const number = numbers[index];
     const calls = world.network.calls.filter((call) => call.request?.number === number);
-    for (const what of brokenToRecipient(recipient, calls, sent, world)) {
+    for (const what of brokenToRecipient(recipient, calls, sent, { id: view.id, index }, world)) {
       broken.push(`${what}: ${describe(recipient, calls)}`);
     }
   }
@@ -83,6 +86,7 @@ const brokenToRecipient = (
   recipient: RecipientView,
   calls: readonly NetworkCall[],
   sent: SentRequest,
+  at: { readonly id: string; readonly index: number },
   world: World,
 ): readonly string[] => {
   const { mode } = world;
@@ -111,7 +115,7 @@ const brokenToRecipient = (
     // A message that nobody heard may be spoken again by another process that knows nothing of the first.
     attempts.length > mode.attempts && 'more attempts than allowed',
     rang.length > mode.attempts && mode.outages === 0 && 'called too often',
-    status === 'not_reached' && !isGivenUpWell(recipient, calls, world) && 'given up too early',
+    status === 'not_reached' && !isGivenUpWell(recipient, at, world) && 'given up too early',
     status === 'failed' && !isForbidden && !isHopeless(calls, world) && 'failed, though it could be reached',
   ];
   return [
@@ -125,32 +129,36 @@ const brokenToRecipient = (
 const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
   calls.some(({ fate }) => fate === 'wrong number') || mode.callsPerDay < 1_000;
 
+/** All attempts were made, somebody declined twice, or there was no time for another attempt. */
 const isGivenUpWell = (
   { attempts }: RecipientView,
-  calls: readonly NetworkCall[],
-  { mode, senders }: World,
+  { id, index }: { readonly id: string; readonly index: number },
+  { mode, instances }: World,
 ): boolean => {
   const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
-  const last = Math.max(0, ...attempts.map(({ endedAt = 0 }) => endedAt));
-  const number = calls[0]?.request?.number;
-  const sent = senders.sent.find(({ request }) => number !== undefined && request.waves.flat().includes(number));
-  // Without a call: it waited until the deadline, which other checks look at.
-  if (sent?.answeredAt === undefined) return true;
-  const hasNoTime = last + mode.retryMs + 2 * CLOCKS_MS + 15_000 >= sent.answeredAt - 60_000 + mode.deadlineMs;
-  // Waiting for lines, an outage or a set-up may use up all the time.
-  const isDisturbed = mode.setUpFaults > 0 || mode.outages > 0 || mode.lines < mode.mostRecipients * 2;
-  return attempts.length >= mode.attempts || declined >= 2 || hasNoTime || (isDisturbed && hasWaited(sent, last, mode));
+  const told = instances.logs.filter(
+    ({ event, fields }) =>
+      event === 'recipient not reached' && fields['notification_id'] === id && fields['recipient_index'] === index,
+  );
+  const givenUpAt = Math.max(0, ...told.map(({ at }) => at));
+  const hasNoTime = givenUpAt >= createdAtOf(id) + mode.deadlineMs - mode.retryMs - 2 * CLOCKS_MS;
+  // Who died in the moment has not said when.
+  return attempts.length >= mode.attempts || declined >= 2 || hasNoTime || told.length === 0;
 };
 
-// The deadline passed while somebody waited: only a long wait says so.
-const hasWaited = (sent: SentRequest, lastEnd: number, mode: World['mode']): boolean =>
-  mode.deadlineMs <= 60_000 || lastEnd > (sent.answeredAt ?? 0) + mode.deadlineMs / 2 || lastEnd === 0;
-
-/** After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. */
-const isOftenTurnedAway = ({ request }: NetworkCall, { network }: World): boolean =>
-  network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length > 5;
-
 const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
+/**
+ * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
+ * other call was open any more when its end was reported.
+ */
+const isTakenForDeclined = ({ id, request, reasonKnownAt = 0 }: NetworkCall, { network }: World): boolean => {
+  const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
+  return (
+    network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
+      5 || !network.calls.some((call) => call.id !== id && isOpen(call))
+  );
+};
+
 const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
 
 /** An attempt says what became of its call. */
@@ -163,7 +171,8 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const spoken = speeches.filter(({ startedAt }) => startedAt !== undefined);
   const isWhole = speeches.some((speech) => speech.isWhole);
   const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
-  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined';
+  const isReasonLate = (call.reasonKnownAt ?? Infinity) > (call.endedAt ?? 0) + LONGEST_FOR_REASON_MS;
+  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined' && !isReasonLate;
   if (isKept && world.mode.lineFaults === 0) return [`${call.id} (${fate}) is kept as an attempt`];
   const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
   switch (outcome) {
@@ -180,18 +189,22 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
-      return fate === 'no answer' || fate === 'rings out' || endedBy === 'service' || isMuchUnknown(world)
+      return fate === 'no answer' ||
+        fate === 'rings out' ||
+        endedBy === 'service' ||
+        isMuchUnknown(world) ||
+        wasStopped(call, world)
         ? []
         : wrong(outcome);
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' || isOftenTurnedAway(call, world) ? [] : wrong(outcome);
+      return fate === 'declines' || fate === 'declines by 603' || isTakenForDeclined(call, world) ? [] : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
       // The reason of an end that was reported is known.
-      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate);
+      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate) && !isReasonLate;
       return isTold && endedBy === 'network' ? wrong(outcome) : [];
     }
   }
@@ -234,11 +247,12 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   if (state !== 'ended') broken.push(`${id} was never ended`);
   const expected =
     request === undefined ? undefined : spokenMessage(SERVICE_NAME, request.alertType, ...confirmOf(call, world));
-  for (const { text } of speeches) {
+  // Without the table nobody knows more than the callback path says.
+  for (const { text } of mode.outages > 0 ? [] : speeches) {
     if (expected !== undefined && text !== expected) broken.push(`${id} was told: ${text}`);
   }
   const isHeard = speeches.some(({ isWhole }) => isWhole);
-  if (speeches.some(({ cutBy }) => cutBy === 'service') && !isHeard && !isForged) {
+  if (speeches.some(({ cutBy }) => cutBy === 'service') && !isHeard && !isForged && !isSpeechUnclear(call, world)) {
     broken.push(`${id} was hung up while being spoken to`);
   }
   if (answeredAt !== undefined) {
@@ -259,6 +273,14 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   }
   return broken;
 };
+
+/**
+ * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
+ * and one of them could not.
+ */
+const isSpeechUnclear = (call: NetworkCall, { mode }: World): boolean =>
+  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.endedAt ?? 0)) ||
+  (mode.outages > 0 && call.speakRequests > 1);
 
 const confirmOf = ({ request }: NetworkCall, { senders }: World): readonly [boolean] => [
   senders.sent.find((sent) => idOf(sent) === request?.attempt.notificationId)?.request.confirm === true,
@@ -286,18 +308,24 @@ const brokenInDialling = (world: World): readonly string[] => {
     const createdAt = createdAtOf(notificationId);
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
     const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
-    const isEarly = wave > 0 && claim.at < createdAt + wave * (sent.request.waveMs ?? 0) - CLOCKS_MS;
-    if (isEarly && !areOver(sent, wave, claim.at, world))
+    const waited = wave - wavesOver(sent, wave, claim.at, world);
+    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS) {
       broken.push(`${number} of wave ${wave + 1} was dialled too early`);
+    }
   }
   if (broken.length > 0) story.tell(broken.join('\n'));
   return broken;
 };
 
-/** Whether nobody of the waves before could be reached any more: no call of theirs came later. */
-const areOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): boolean => {
-  const earlier = new Set(request.waves.slice(0, wave).flat());
-  return !dialled.some((dial) => earlier.has(dial.number) && dial.at > at + CLOCKS_MS);
+/** After how many of the waves before nobody up to there could be reached any more: no call of theirs came later. */
+const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): number => {
+  const called = new Set(dialled.flatMap((dial) => (dial.at > at + CLOCKS_MS ? dial.number : [])));
+  const isOver = (index: number) =>
+    request.waves
+      .slice(0, index + 1)
+      .flat()
+      .every((number) => !called.has(number));
+  return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
 };
 
 /** The id of a notification begins with when it was made. */

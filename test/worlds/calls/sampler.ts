@@ -4,8 +4,8 @@ import { idOf } from './senders.ts';
 import type { World } from './world.ts';
 
 const EVERY_MS = 10_000;
-// Two turns of the timer function, and a request that takes its longest time.
-const WAITS_AT_MOST_MS = 100_000;
+// A call request of which nothing is heard may ring for 145 s, and takes a line meanwhile; then the timer function has its turn.
+const WAITS_AT_MOST_MS = 200_000;
 // A phone may ring for so long after a request of which nothing was heard.
 const UNCLEAR_MS = 160_000;
 const NOT_FINAL = new Set(['waiting', 'ringing', 'speaking']);

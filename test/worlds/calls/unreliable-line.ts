@@ -67,6 +67,9 @@ export class UnreliableLine implements PhoneLine {
       [faults * 0.1, 'unreachable'],
     ]);
     const death = onRequest(kind, about);
+    if (kind === 'speak' && typeof about === 'string') {
+      this.#parts.network.askedToSpeak(about, fault === 'answer' || fault === 'request' || death !== undefined);
+    }
     const travel: Travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),

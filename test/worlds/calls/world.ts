@@ -1,4 +1,5 @@
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
+import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import type { NotificationView } from '../../../src/calls/view.ts';
 import type { PhoneLine } from '../../../src/calls/phone-line.ts';
@@ -110,7 +111,7 @@ export class World {
       fateOf: fateOf ?? (() => chance.byProbability(mode.fates) ?? 'listens'),
       chance,
       story: this.story,
-      post: deliverTo(() => this.instances, this.conditions, chance, this.story),
+      post: deliverTo(() => this.instances, this.conditions, chance, this.story, now),
       now,
     });
     this.instances = new Instances({
@@ -122,14 +123,7 @@ export class World {
       connect: (life) => ({
         table: this.#tableOf(life),
         line: this.#lineOf(life),
-        topic: unreliableTopic({
-          published: this.published,
-          life,
-          chance,
-          faults: () => this.conditions.faults.topicFaults,
-          now,
-        }),
-        bodyOf: (view) => ({ ...view }),
+        ...(mode.isPublishing ? { topic: this.#topicOf(life), bodyOf: (view) => ({ ...view }) } : {}),
       }),
     });
     this.senders = new Senders({
@@ -203,6 +197,17 @@ export class World {
         this.story.tell(`asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
         return this.#onRequest('line');
       },
+    });
+  }
+
+  #topicOf(life: Life): OutcomeTopic {
+    const { published, chance, conditions } = this;
+    return unreliableTopic({
+      published,
+      life,
+      chance,
+      faults: () => conditions.faults.topicFaults,
+      now: () => this.now,
     });
   }
 
