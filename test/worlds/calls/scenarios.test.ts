@@ -138,7 +138,7 @@ describe('what is surely spoken', () => {
         const isCalledAgain = again !== undefined;
         expect({ spoken, isCalledAgain }).toEqual({
           spoken,
-          isCalledAgain: spoken < 1 ? true : spoken > 1.5 ? false : isCalledAgain,
+          isCalledAgain: spoken < 1 ? true : spoken > 2 ? false : isCalledAgain,
         });
         expect(await statuses(world, sent)).toEqual(['heard']);
       });
