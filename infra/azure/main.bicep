@@ -53,6 +53,11 @@ param callRetrySeconds int = 60
 @description('Minutes from a request to its last attempt.')
 param notificationDeadlineMinutes int = 30
 
+@minValue(15)
+@maxValue(110)
+@description('Seconds that a phone rings before the line is hung up.')
+param callRingSeconds int = 60
+
 @description('How numbers that may be called begin, with commas between them, such as +1,+64. Empty: all numbers.')
 param phoneAllowedPrefixes string = ''
 
@@ -298,6 +303,7 @@ module app 'modules/app.bicep' = {
     callAttempts: callAttempts
     callRetrySeconds: callRetrySeconds
     notificationDeadlineMinutes: notificationDeadlineMinutes
+    callRingSeconds: callRingSeconds
     phoneAllowedPrefixes: phoneAllowedPrefixes
     callsPerDay: callsPerDay
     sweepSchedule: sweepSchedule

@@ -72,7 +72,10 @@ export const logEnds = (before: NotificationCase, after: NotificationCase, log: 
       attempts: recipient.attempts.length,
       ...outcomeFields(recipient.attempts.at(-1)),
     };
-    if (recipient.state === 'not_reached' || recipient.state === 'failed') log.error('recipient not reached', fields);
+    const isMissed = recipient.state === 'not_reached' || recipient.state === 'failed';
+    // With waves somebody else is called: it is for an operator only if nobody has confirmed in the end.
+    if (isMissed && notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
+    else if (isMissed) log.error('recipient not reached', fields);
     else log.info(recipient.state === 'stopped' ? 'recipient stopped' : 'recipient reached', fields);
   });
   logWhole(before.notification, after, log);
@@ -90,7 +93,7 @@ const logWhole = (before: Notification, { notification, recipients }: Notificati
   if (notification.completedAt === undefined || before.completedAt !== undefined) return;
   log.info('notification completed', fields);
   const isConfirmed = recipients.some(({ state }) => state === 'confirmed');
-  if (notification.confirm === true && !isConfirmed && notification.stoppedAt === undefined) {
+  if (notification.waveMs !== undefined && !isConfirmed && notification.stoppedAt === undefined) {
     log.error('notification not confirmed', fields);
   }
 };

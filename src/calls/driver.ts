@@ -116,7 +116,7 @@ export class Driver {
     try {
       done = await this.#take(event, alertType.name, log);
     } catch (error) {
-      log.warn('call rows unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
       this.#troubleAt = this.#parts.clock.now();
       await this.#withoutTable(event, alertType, log);
       return;

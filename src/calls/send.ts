@@ -2,6 +2,7 @@ import type { Log } from '../log.ts';
 import { StorageTrouble } from '../storage/errors.ts';
 import { isUrgent } from './alert-types.ts';
 import type { Clock } from './clock.ts';
+import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
 import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
 import { keyUse } from './idempotency.ts';
@@ -46,6 +47,7 @@ export class Sending {
     const numbers = waves.flat();
     const id = newNotificationId(clock.now(), newId());
     const created = await this.#create(id, request, key);
+    if (created.kind !== 'key used') this.#logDayLimit(created.kind === 'created' ? created.stored : created.known, log);
     switch (created.kind) {
       case 'refused': {
         const calls = callsOf(numbers, created.known);
@@ -94,6 +96,13 @@ export class Sending {
         await this.#sleep(PAUSE_MS);
       }
     }
+  }
+
+  #logDayLimit({ notification, recipients }: NotificationCase, log: Log): void {
+    const left = recipients.filter(({ attempts }) => attempts.some(({ reason }) => reason === CALLS_USED_UP)).length;
+    if (left === 0) return;
+    const until = new Date(endOfDay(this.#parts.clock.now())).toISOString();
+    log.error('day limit reached', { notification_id: notification.id, recipients: left, until });
   }
 
   async #dialOthers(log: Log): Promise<void> {

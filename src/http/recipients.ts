@@ -38,22 +38,23 @@ export interface Waves {
 
 const SOME_NUMBERS = 'must name at least one phone number';
 
+const wrongElement = ({ input }: { readonly input?: unknown }): string => {
+  if (!Array.isArray(input)) return NOT_A_NUMBER;
+  return input.length === 0 ? SOME_NUMBERS : `has one that ${NOT_A_NUMBER}`;
+};
+
 /** Phone numbers, or lists of them: each number trimmed, repeated ones once, in their order. */
 export const wavesSchema = z
-  .array(z.union([z.string(), z.array(z.string())], { error: 'must be a phone number, or a list of phone numbers' }), {
+  .array(z.union([recipient, z.array(recipient).min(1)], { error: wrongElement }), {
     error: 'must be an array of phone numbers, or of lists of them',
   })
   .min(1, SOME_NUMBERS)
   .transform((list, context): Waves => {
     const areWaves = list.some((one) => Array.isArray(one));
-    list.forEach((one, index) => {
-      const wrong = (detail: string) =>
-        context.addIssue({ code: 'custom', message: detail, path: [index], input: one });
-      if (areWaves && !Array.isArray(one)) wrong('must be a list of phone numbers, as the others are');
-      else if (one.length === 0 && Array.isArray(one)) wrong(SOME_NUMBERS);
-      else if ([one].flat().some((text) => parsePhoneNumber(text) === undefined)) {
-        wrong(Array.isArray(one) ? `has one that ${NOT_A_NUMBER}` : NOT_A_NUMBER);
-      }
+    list.forEach((input, index) => {
+      if (!areWaves || Array.isArray(input)) return;
+      const message = 'must be a list of phone numbers, as others are';
+      context.addIssue({ code: 'custom', message, path: [index], input });
     });
     const seen = new Set<string>();
     const waves = (areWaves ? list.map((one) => [one].flat()) : [list.flat()]).map((texts) =>

@@ -36,6 +36,7 @@ const RELEASE_ROUTES = [
   'POST CustomCallback anonymous: CustomCallback',
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
+  'POST notifications/{id}/stop function: StopNotification',
   'POST,OPTIONS events function: RecordEvents',
 ];
 

@@ -39,6 +39,7 @@ param acsCognitiveServicesEndpoint string
 param callAttempts int
 param callRetrySeconds int
 param notificationDeadlineMinutes int
+param callRingSeconds int
 param phoneAllowedPrefixes string
 param callsPerDay int
 param sweepSchedule string
@@ -149,6 +150,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CALL_ATTEMPTS: string(callAttempts)
     CALL_RETRY_SECONDS: string(callRetrySeconds)
     NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
+    CALL_RING_SECONDS: string(callRingSeconds)
     PHONE_ALLOWED_PREFIXES: phoneAllowedPrefixes
     CALLS_PER_DAY: string(callsPerDay)
     SWEEP_SCHEDULE: sweepSchedule
@@ -157,6 +159,8 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
     // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
+    // not set: EVENT_TOPIC_ENDPOINT (outcomes are published only to a topic that somebody has made for them)
+    // not set: EVENT_TOPIC_KEY (the app's identity in its place)
     // not set: TEST_CALLBACK_BASE_URL (debug builds only)
   }
 }
