@@ -1,8 +1,6 @@
 import { FaultProxy, NO_FAULT, type FaultRule, type ProxiedRequest } from '../analytics/faults/fault-proxy.ts';
 import { type App, type AppOptions, startApp } from './app.ts';
 
-type Environment = Readonly<Record<string, string>>;
-
 /** A request that an instance made to what it depends on. */
 export interface OutgoingRequest extends ProxiedRequest {
   readonly service: 'tables' | 'acs';
@@ -13,7 +11,7 @@ export type Death = 'before the request' | 'before its answer';
 
 /** How to start an instance. */
 export interface InstanceOptions extends Omit<AppOptions, 'environment'> {
-  readonly environment: (url: string) => Environment;
+  readonly environment: (url: string) => Readonly<Record<string, string>>;
   readonly tablesConnectionString: string;
   readonly acsConnectionString: string;
   /** True where its requests to the tables and to ACS are counted and may go wrong, each through a proxy of its own. */
@@ -34,17 +32,13 @@ export class Instance implements App {
   readonly requests: OutgoingRequest[] = [];
   /** What goes wrong with its requests, if it is proxied. */
   rule: (request: OutgoingRequest) => ReturnType<FaultRule> = () => NO_FAULT;
-  readonly #start: (settings: Environment) => Promise<App>;
+  readonly #start: () => Promise<App>;
   readonly #proxies: readonly FaultProxy[];
   readonly #outputs: string[] = [];
   #app: App;
   #isAlive = true;
 
-  private constructor(
-    app: App,
-    start: (settings: Environment) => Promise<App>,
-    proxies: Readonly<Record<string, FaultProxy>>,
-  ) {
+  private constructor(app: App, start: () => Promise<App>, proxies: Readonly<Record<string, FaultProxy>>) {
     this.#app = app;
     this.#start = start;
     this.#proxies = Object.values(proxies);
@@ -59,17 +53,16 @@ export class Instance implements App {
           acs: await FaultProxy.start(acsConnectionString),
         }
       : undefined;
-    const start = (settings: Environment) =>
+    const start = () =>
       startApp({
         ...rest,
         environment: (url) => ({
           TABLES_CONNECTION_STRING: proxies?.tables.connectionString ?? tablesConnectionString,
           ACS_CONNECTION_STRING: proxies?.acs.connectionString ?? acsConnectionString,
           ...environment(url),
-          ...settings,
         }),
       });
-    const instance = new Instance(await start({}), start, { ...proxies });
+    const instance = new Instance(await start(), start, { ...proxies });
     for (const service of ['tables', 'acs'] as const) {
       const proxy = proxies?.[service];
       if (proxy !== undefined) proxy.rule = (request) => instance.#meet({ ...request, service });
@@ -110,16 +103,12 @@ export class Instance implements App {
     await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
   }
 
-  /**
-   * Starts it again after it was killed, or kills it first.
-   *
-   * @param settings in place of those it had
-   */
-  async restart(settings: Environment = {}): Promise<void> {
+  /** Starts it again after it was killed, or kills it first. */
+  async restart(): Promise<void> {
     this.kill();
     await this.exited;
     this.#outputs.push(this.#app.output());
-    this.#app = await this.#start(settings);
+    this.#app = await this.#start();
     this.#isAlive = true;
   }
 

@@ -78,7 +78,7 @@ export const play = (text: string) => ({
 
 /** The body of a request to listen for keys. */
 export const listen = (number: string) => ({
-  targetParticipant: { kind: 'phoneNumber', rawId: `4:${number}`, phoneNumber: { value: number, isAnonymous: false } },
+  targetParticipant: { rawId: `4:${number}`, phoneNumber: { value: number, isAnonymous: false } },
   operationContext: 'y',
 });
 

@@ -64,9 +64,11 @@ export const playBody = z.strictObject({
 /** A request to speak. */
 export type PlayBody = z.infer<typeof playBody>;
 
-/** The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. */
+/**
+ * The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind.
+ */
 export const listenBody = z.strictObject({
-  targetParticipant: callee,
+  targetParticipant: z.strictObject({ rawId: z.string(), phoneNumber }),
   operationContext: z.string().max(5_000).optional(),
 });
 

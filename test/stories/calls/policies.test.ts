@@ -66,18 +66,3 @@ it('runs without any ACS setting if the phone is off, and says so', async () => 
     expect(await answer.text()).toContain('PHONE=off');
   }
 });
-
-it('masks the numbers of what was under way when the phone was switched off, which ends as stopped', async () => {
-  const stage = await setStage({ pace: { ringMs: 60_000 } });
-  const { notification_id } = await stage.alert('Custom', ['+12065550100', '+12065551106']);
-  expect(await stage.tableText()).toContain('+12065550100');
-  await stage.apps[0]?.restart({ PHONE: 'off' });
-  await stage.sweep();
-  await expect.poll(() => stage.tableText()).not.toContain('+12065550100');
-  expect(await stage.tableText()).not.toContain('+12065551106');
-  await stage.apps[0]?.restart();
-  expect(await stage.notification(notification_id)).toMatchObject({
-    status: 'stopped',
-    recipients: [{ status: 'stopped' }, { status: 'stopped' }],
-  });
-});

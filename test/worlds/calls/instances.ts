@@ -43,6 +43,7 @@ const SWEEP_MS = 30_000;
 export class Instances {
   readonly #parts: InstancesParts;
   readonly #all: Instance[] = [];
+  #isEnded = false;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
@@ -65,8 +66,15 @@ export class Instances {
     setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
+  /** Ends all instances, and starts none any more. */
+  end(): void {
+    this.#isEnded = true;
+    for (const { life } of this.living) life.end();
+  }
+
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
+    if (this.#isEnded) return;
     const { chance, story, rules, serviceName, connect } = this.#parts;
     const life = new Life(chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const number = this.#all.length + 1;

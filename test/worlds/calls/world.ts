@@ -5,6 +5,7 @@ import type { NotificationView } from '../../../src/calls/view.ts';
 import type { PhoneLine } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
+import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { Chance } from '../chance.ts';
@@ -26,8 +27,9 @@ import { UnreliableLine } from './unreliable-line.ts';
 export const SERVICE_NAME = 'Test Watch';
 /** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
 export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
-const TABLE_FORMAT = 1;
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A log that nobody reads. */
+export const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 const nobody = async (): Promise<never> => Promise.reject(new Error('the observer phones nobody'));
 const NO_LINE: PhoneLine = { call: nobody, speak: nobody, listen: nobody, hangUp: nobody };
@@ -136,7 +138,7 @@ export class World {
     });
     this.#observer = createPhone({
       line: NO_LINE,
-      table: new Table(this.#rows, { format: TABLE_FORMAT }),
+      table: new Table(this.#rows, { format: CALLS_FORMAT }),
       serviceName: SERVICE_NAME,
       rules,
       log: SILENT,
@@ -152,6 +154,11 @@ export class World {
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
     return this.#rows.partitions().flatMap((partition) => this.#rows.rows(partition));
+  }
+
+  /** The table as a process reaches it that has no faults. */
+  get faultlessTable(): Table {
+    return new Table(this.table, { format: CALLS_FORMAT });
   }
 
   /** Lets time pass. */
@@ -179,7 +186,7 @@ export class World {
       conditions: () => ({ faults: conditions.faults.tableFaults, isOutage: conditions.isOutage }),
       onRequest: () => this.#onRequest('table'),
     });
-    return new Table(unreliable, { format: TABLE_FORMAT });
+    return new Table(unreliable, { format: CALLS_FORMAT });
   }
 
   #lineOf(life: Life): UnreliableLine {
