@@ -80,6 +80,8 @@ interface Committed {
 
 // Start and end of a message may be reported to two instances.
 const CLOCKS_DIFFER_MS = 2_000;
+// Sooner nobody has heard a phone ring and declined; clocks that differ included.
+const RANG_AFTER_MS = 6_000;
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const MOST_REMEMBERED = 500;
@@ -284,7 +286,10 @@ export class Driver {
     }
   }
 
-  /** A call that was declined while others of ours are open had no line: nobody can tell, and the codes are the same. */
+  /**
+   * A call that was declined at once while others of ours are open had no line: the codes are the same. A person who declines has heard it
+   * ring.
+   */
   async #judged(
     { kind, result }: CallEvent,
     ref: AttemptRef,
@@ -293,7 +298,11 @@ export class Driver {
     const { store, clock } = this.#parts;
     const known = await store.load(ref.notificationId);
     const recipient = known?.recipients[ref.index];
-    if (recipient === undefined || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
+    const attempt = recipient && attemptOf(recipient, ref.attemptId);
+    if (recipient === undefined || attempt === undefined) return { result };
+    const endedAt = attempt.disconnectedAt ?? attempt.endedAt ?? clock.now();
+    const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
+    if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     // The first calls of a notification have no entries of their own until they are placed.
     const inIt = known?.recipients.filter(({ state }, index) => state === 'calling' && index !== ref.index).length ?? 0;

@@ -8,6 +8,10 @@ import { type Clock, systemClock } from './clock.ts';
 import { abandoned } from './notification.ts';
 import { type Due, NotificationStore } from './store/notification-store.ts';
 
+// All that is under way is due within a day: the longest deadline, and the end of the day.
+const UNDER_WAY_MS = 48 * 3_600_000;
+const PUBLISHED_WITHIN_MS = 24 * 3_600_000;
+
 /** What is left to do with the phone off. */
 export interface PhoneOffParts {
   /** The table `calls`. */
@@ -27,21 +31,25 @@ export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffPa
   const store = new NotificationStore({ table, retentionMs, callsPerDay: 0, isPublishing: false, newId: randomUUID });
 
   const attend = async (due: Due): Promise<void> => {
+    const now = clock.now();
+    if (due.kind === 'publish') {
+      // Whoever switches the phone on again publishes it.
+      if (now - due.at > PUBLISHED_WITHIN_MS) await store.drop(due);
+      return;
+    }
     if (due.kind === 'expired_notification' || due.kind === 'expired_day') {
-      await store.deleteExpired(due);
+      if (due.at <= now) await store.deleteExpired(due);
       return;
     }
     const stored = await store.load(due.notificationId);
-    if (stored !== undefined && stored.notification.completedAt === undefined) {
-      await store.commit(stored, abandoned(stored, clock.now()), clock.now());
-    } else {
-      await store.drop(due);
-    }
+    if (stored === undefined || stored.notification.completedAt !== undefined) await store.drop(due);
+    else await store.commit(stored, abandoned(stored, now), now);
   };
 
   return async (log) => {
     try {
-      for (const due of await store.due(clock.now())) {
+      // Not only what is due now: nothing more will happen to any of it.
+      for (const due of await store.due(clock.now() + UNDER_WAY_MS)) {
         try {
           await attend(due);
         } catch (error) {

@@ -55,8 +55,6 @@ export interface Recipient {
   readonly isCounted?: boolean | undefined;
   /** Nobody is to dial it any more; what is being spoken goes on. */
   readonly isStopped?: boolean | undefined;
-  /** How often it has waited for a line: no two of its entries among what is due have one key. */
-  readonly waits?: number | undefined;
   /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
   readonly noLine?: number | undefined;
   readonly refusedBeside?: number | undefined;
@@ -235,9 +233,7 @@ const waitingForLine = (
   ...(outcome === 'set_up'
     ? { dueAt: now + SET_UP_RETRY_MS }
     : {
-        waits: (recipient.waits ?? 0) + 1,
-        // In its old place: a millisecond later than before.
-        dueAt: recipient.queuedAt + (recipient.waits ?? 0) + 1,
+        dueAt: recipient.queuedAt,
         // It may have rung: it counts among the day's calls.
         ...(beside === undefined
           ? {}

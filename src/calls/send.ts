@@ -47,7 +47,8 @@ export class Sending {
     const numbers = waves.flat();
     const id = newNotificationId(clock.now(), newId());
     const created = await this.#create(id, request, key);
-    if (created.kind !== 'key used') this.#logDayLimit(created.kind === 'created' ? created.stored : created.known, log);
+    if (created.kind !== 'key used')
+      this.#logDayLimit(created.kind === 'created' ? created.stored : created.known, log);
     switch (created.kind) {
       case 'refused': {
         const calls = callsOf(numbers, created.known);

@@ -41,7 +41,7 @@ const called = (
   beside?: number,
 ) => {
   const rules = { ...TERMS, ...terms };
-  const id = `attempt ${recipient.attempts.length + (recipient.waits ?? 0)}`;
+  const id = `attempt ${recipient.attempts.length}`;
   const from = recipient.dueAt ?? START;
   let { next } = dialled(recipient, id, rules, from);
   events.forEach((event, index) => {
@@ -118,9 +118,7 @@ describe('a call without a line', () => {
   it('costs no attempt, and keeps its place behind nobody', () => {
     const again = called(WAITING, failed('no_line'));
     expect(again).toMatchObject({ state: 'waiting', attempts: [], isCounted: true });
-    expect(again.dueAt).toBe(START + 1);
-    // The entry of each wait has another key.
-    expect(called(again, failed('no_line')).dueAt).toBe(START + 2);
+    expect(again.dueAt).toBe(START);
   });
 
   it('that may have been declined is told beside how many others, and counts among the calls of the day', () => {

@@ -200,11 +200,6 @@ export class NotificationStore {
       rows.push({ kind: 'replace', rowKey: recipientKey(id, index), etag, properties: recipientProperties(recipient) });
     }
     if (rows.length === 0) return 'unchanged';
-    // What follows for the whole depends on all recipients: of two that become final at the same time, one must see the other.
-    const isTouched =
-      !isChanged && changed.some(({ recipient, index }) => isFinal(recipient) !== isFinalOf(known.recipients[index]));
-    if (isTouched) rows.unshift({ kind: 'merge', rowKey: notificationKey(id), etag: known.etag, properties: {} });
-    const isWhole = isChanged || isTouched;
     const counted = changed.filter(
       ({ recipient, index }) => recipient.isCounted === true && known.recipients[index]?.isCounted !== true,
     );
@@ -219,9 +214,9 @@ export class NotificationStore {
     const etags = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
     const recipientEtags = [...known.recipientEtags];
     changed.forEach(({ index }, at) => {
-      recipientEtags[index] = etags[at + (isWhole ? 1 : 0)] ?? '';
+      recipientEtags[index] = etags[at + (isChanged ? 1 : 0)] ?? '';
     });
-    return { ...next, etag: isWhole ? (etags[0] ?? '') : known.etag, recipientEtags };
+    return { ...next, etag: isChanged ? (etags[0] ?? '') : known.etag, recipientEtags };
   }
 
   /** What is due until a time, in the order of its time. */
@@ -369,8 +364,6 @@ export class NotificationStore {
     return row === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
-
-const isFinalOf = (recipient: Recipient | undefined): boolean => recipient !== undefined && isFinal(recipient);
 
 const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
   const earlier = parseIdempotencyRow(keyRow);

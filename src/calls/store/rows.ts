@@ -98,7 +98,6 @@ const recipientSchema = z.object({
   queuedAt: time,
   isCounted: z.boolean().optional(),
   isStopped: z.boolean().optional(),
-  waits: z.int().optional(),
   noLine: z.int().optional(),
   refusedBeside: z.int().optional(),
   reason: z.string().optional(),
