@@ -160,7 +160,11 @@ export class Driver {
       ref,
       (recipient, terms, now) => {
         // Somebody may have answered while the table was away, and be listening.
-        const isUnsure = recipient.isStopped !== true && recipient.attempts.some(({ state }) => state === 'placed');
+        const isUnsure =
+          recipient.isStopped !== true &&
+          recipient.attempts.some(
+            ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
+          );
         const isLeftAlone = isUnsure && clock.now() < this.#troubleAt + terms.messageMs;
         return isLeftAlone ? { next: recipient, asks: [] } : looked(recipient, terms, now);
       },
