@@ -4,6 +4,7 @@ import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { Chance } from '../chance.ts';
 import type { Story } from '../story.ts';
+import { runIn } from '../virtual-time.ts';
 import type { Commit, WatchedTable } from './history.ts';
 import type { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
@@ -126,8 +127,10 @@ export class Senders {
   /** Asks any instance, and another one while there is no answer. */
   #withAny(what: string, ask: (instance: NonNullable<ReturnType<Instances['any']>>) => Promise<void>, tries = 1): void {
     const { instances, story } = this.#parts;
+    // Not a timer of the instance that was asked: that may end meanwhile.
     const again = () => {
-      if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
+      if (tries >= MOST_TRIES) return;
+      runIn(undefined, () => setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS));
     };
     const instance = instances.any();
     if (instance === undefined) {
