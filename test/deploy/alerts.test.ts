@@ -5,8 +5,8 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { freePort } from '../../infra/local/free-port.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
-import { setStage } from '../system/calls/stage.ts';
-import { until } from '../system/calls/until.ts';
+import { setStage } from '../harness/phone-stage.ts';
+import { until } from '../harness/until.ts';
 import { bicepFile, descendants, propertiesOf, textOf } from './bicep-files.ts';
 import { alertQueries } from './kql.ts';
 import { type Row, rowsOf, type Tables } from './kql-rows.ts';
@@ -207,7 +207,7 @@ describe('what wakes people besides', () => {
 
   it('is the limit of the day', async () => {
     const { app } = await started({ CALLS_PER_DAY: '1' });
-    expect(await ask(app, 'notifications', notification(['+12065550400', '+12065550500']))).toBe(429);
+    expect(await ask(app, 'notifications', notification(['+12065550400', '+12065550500']))).toBe(202);
     expect(counted('daily-call-limit', tracesOf(app))).toHaveLength(1);
     expect(counted('failed-calls', tracesOf(app))).toEqual([]);
   });

@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { bundle } from '../../infra/bundle.ts';
 import { NO_FAULT } from '../analytics/faults/fault-proxy.ts';
-import { setStage } from '../system/calls/stage.ts';
-import { until } from '../system/calls/until.ts';
+import { setStage } from './phone-stage.ts';
+import { until } from './until.ts';
 
 const NUMBER = '+12065550100';
 
