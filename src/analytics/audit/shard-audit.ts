@@ -39,6 +39,7 @@ import {
   parseMinuteKey,
   REPAIR_KEY,
   rowsOfMinute,
+  SECONDS_A_ROW,
   shardPartition,
   TOTAL_KEY,
   twoDigits,
@@ -320,7 +321,7 @@ class ShardAudit {
     const hour = hourOfMinute(minutes[0] ?? 0);
     const minuteRows = await this.#table.all(this.#partition, samplesIn);
     const samples = Map.groupBy(
-      await this.#decoded(minuteRows, parseMinuteKey, minuteRowFrom),
+      await this.#decoded(minuteRows, parseMinuteKey, halfMinuteFrom),
       ({ key }) => key.minute,
     );
     const hourRows = await this.#decoded(
@@ -611,6 +612,14 @@ const subtractCamera = (
 };
 
 const ignored = (): void => undefined;
+
+/** The samples of a minute row, none of which is in the other half of the minute. @throws {DamagedRow | DecodeError} */
+const halfMinuteFrom = (row: StoredRow): MinuteRow => {
+  const { second } = parseMinuteKey(parseStripe(row.rowKey).key);
+  const samples = minuteRowFrom(row);
+  if ([...samples.keys()].every((own) => own >= second && own < second + SECONDS_A_ROW)) return samples;
+  throw new DamagedRow(row.partitionKey, row.rowKey, 'it has seconds of another row');
+};
 
 /** The buckets of a `hours` row or an hour's row, none of which is beyond the day. @throws {DamagedRow} */
 const hoursFrom = (row: StoredRow): HoursRow => {

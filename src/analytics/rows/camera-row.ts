@@ -33,6 +33,7 @@ export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMP
 const DAY = 'day';
 const HOUR = 'h';
 const MINUTES = 'm';
+const MINUTES_OF_HOUR = 60;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The properties that hold the day's tally and the camera's index. */
@@ -49,8 +50,11 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   const categories = [...ofDay.keys()];
   const minutes = new Map<number, Tally>();
   const reader = new ByteReader(bytes);
+  let before = -1;
   while (!reader.done) {
     const minute = reader.count();
+    if (minute <= before || minute >= MINUTES_OF_HOUR) throw new DecodeError('minutes are not in order');
+    before = minute;
     const tally = readTally(reader, categories);
     // The categories are in the same row: they cannot be older than its minutes.
     if (tally === undefined) throw new DecodeError('a minute has a category that the day lacks');
