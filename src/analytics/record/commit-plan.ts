@@ -1,10 +1,5 @@
-import {
-  applyFacets,
-  categoriesOf,
-  contributionOf,
-  MAX_CAMERA_CATEGORIES,
-  type Facets,
-} from '../model/camera-event.ts';
+import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from '../model/camera-event.ts';
+import { applyFacets } from '../model/newest-wins.ts';
 import { EMPTY_TALLY, minus } from '../model/tally.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
 import { eventWrite, type EventRow } from '../rows/event-row.ts';

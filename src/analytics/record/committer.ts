@@ -3,7 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { RequestRefused, StorageTrouble } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 import { StaleSnapshot } from '../errors.ts';
-import { applyFacets, type EventMessage } from '../model/camera-event.ts';
+import type { EventMessage } from '../model/camera-event.ts';
+import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { listsTooShort } from '../rows/total-row.ts';
 import {

@@ -1,5 +1,4 @@
 import type { TableEntityResult } from '@azure/data-tables';
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
@@ -227,26 +226,4 @@ describe('a repair', () => {
     expect(steps).toContain(`shard 00: set aside row ${CAMERA}, and count anew what it held`);
     expect(steps).toContain('shard 00: add to minute 08:00 what the event rows have more or less');
   });
-});
-
-describe('whatever is damaged', () => {
-  it('is put right', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(fc.constantFrom(...COUNTER_DAMAGES), { minLength: 2, maxLength: 6 }),
-        fc.constantFrom(SHARD, `${DAY}_01`),
-        async (chosen, partition) => {
-          const storage = await seeded();
-          for (const { rowKey, damage } of chosen) {
-            // A row may be gone already, or lack the property.
-            await damageRow(storage, partition, rowKey, damage).catch(() => undefined);
-          }
-          await repaired(storage.process(2).table);
-          expect(await wrongAnswers(storage.process(2), messages)).toEqual([]);
-          expect(await storage.process(2).record(messages)).toEqual(messages.map(() => 'unchanged'));
-        },
-      ),
-      { numRuns: 8, endOnFailure: true },
-    );
-  }, 240_000);
 });

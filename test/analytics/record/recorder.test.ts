@@ -46,30 +46,6 @@ describe('a process that starts in the middle of the day', () => {
   });
 });
 
-describe('processes that record at the same time on one shard', () => {
-  it('plan ahead, conflict, and count each event once', async () => {
-    const storage = new CountingStorage();
-    const oracle = new Oracle();
-    const cameras = Array.from({ length: 30 }, (_, index) => `ridge-${index}`);
-    const messages = Array.from({ length: 900 }, (_, index): PlainMessage => {
-      const first = frame(cameras[index % 30] ?? '', `f-${index % 600}`, START + BigInt(index % 600) * 143_999_999n);
-      return index < 600 ? first : { ...first, time: first.time + 1n, detections: { fire: 2 }, reviewed: true };
-    });
-    for (const message of messages) oracle.tell(message);
-
-    // Each process sends every message, one in order, the other in reverse order.
-    const [forward, backward] = [storage.process(), storage.process()];
-    const outcomes = await Promise.all([forward.record(messages), backward.record([...messages].reverse())]);
-
-    expect(outcomes.flat().filter((outcome) => typeof outcome === 'object')).toEqual([]);
-    expect(await forward.differences(dayOf(instantFrom(START)))).toEqual([]);
-    for (const cameraId of [undefined, ...cameras]) {
-      const question = cameraId === undefined ? wholeDay : { ...wholeDay, cameraId };
-      expect(await backward.answer(question)).toEqual(oracle.answer(question));
-    }
-  }, 60_000);
-});
-
 describe('a recorder with too many messages waiting', () => {
   it('refuses a request that would exceed its limit, and records the next one', async () => {
     const process = new CountingStorage().process();

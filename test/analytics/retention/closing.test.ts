@@ -74,14 +74,6 @@ const expectedAnswers = (): readonly PlainAnswer[] => {
 const eventRows = (storage: MemoryStorage): readonly StoredRow[] =>
   partitions.flatMap((own) => storage.rows(own)).filter(({ rowKey }) => rowKey.startsWith('event|'));
 
-/** All rows without what differs from one run to the next. */
-const contentOf = (storage: MemoryStorage): unknown =>
-  [OPEN_DAYS_PARTITION, dayPartition(day), ...partitions].map((partition) =>
-    storage
-      .rows(partition)
-      .map(({ rowKey, properties }) => [rowKey, Object.entries(properties).filter(([name]) => name !== 'timestamp')]),
-  );
-
 describe('a closed day', () => {
   it('answers as before to the microsecond, keeps only event rows of overflowed seconds, and refuses changes', async () => {
     const storage = new MemoryStorage();
@@ -112,21 +104,6 @@ describe('a closed day', () => {
     expect(await auditDay(table, day)).toMatchObject({ closed: true, differences: [] });
   });
 
-  it('answers as before while its event rows are deleted, at every request', async () => {
-    const storage = new MemoryStorage();
-    await recordDay(storage);
-    announceOn(storage);
-    const expected = expectedAnswers();
-    let removals = 0;
-    const turn = async (request: string): Promise<void> => {
-      if (!request.startsWith('remove')) return;
-      removals += 1;
-      expect(await answersOf(storage)).toEqual(expected);
-    };
-    await closeOn(tableOn(storage, turn));
-    expect(removals).toBeGreaterThan(2);
-  });
-
   it('has an audit that still finds a counter that is wrong', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
@@ -148,38 +125,7 @@ describe('a closed day', () => {
   });
 });
 
-class Killed extends Error {}
-
 describe('closing a day', () => {
-  it('that is killed at any request goes on where it was', async () => {
-    const open = new MemoryStorage();
-    await recordDay(open);
-    announceOn(open);
-    const whole = open.copy();
-    let requests = 0;
-    await closeOn(
-      tableOn(whole, async () => {
-        requests += 1;
-      }),
-    );
-    expect(requests).toBeGreaterThan(8);
-    for (let last = 1; last <= requests; last += 1) {
-      const storage = open.copy();
-      let request = 0;
-      const dies = async (): Promise<void> => {
-        request += 1;
-        // A dead process asks nothing more, whatever it had under way.
-        if (request >= last) throw new Killed();
-      };
-      await expect(closeOn(tableOn(storage, dies))).rejects.toThrow(Killed);
-      expect(await answersOf(storage), `killed at request ${last}`).toEqual(expectedAnswers());
-      await closeOn(tableOn(storage));
-      const late = { cameraId: 'ridge-1', eventId: 'late', ts: EIGHT, time: START };
-      expect(await processOn(storage).record([toEventMessage(late)])).toEqual([CLOSED]);
-      expect(contentOf(storage), `killed at request ${last}`).toEqual(contentOf(whole));
-    }
-  }, 60_000);
-
   it('is left for the next run where the time is over', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
