@@ -366,6 +366,8 @@ class History {
 
   async #damageAndRepair(): Promise<void> {
     await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
+    // Amid recording, or afterwards.
+    if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
     const day = dayFrom(this.#chance.anyOf(this.#days) ?? TODAY);
     this.#isDamaged = true;
     this.#damages += 1;
@@ -424,7 +426,7 @@ class History {
       await this.#askCameras(fresh, dayFrom(start));
       await this.#askRange(fresh, { start, end: start + DAY_US - 1n });
     }
-    for (let left = 6; left > 0; left -= 1) {
+    for (let left = this.#damages > 0 ? 16 : 6; left > 0; left -= 1) {
       const question = this.#activity.ask(this.#chance);
       await this.#askRange(fresh, question);
       if (left === 1) await this.#askSeries(fresh, question);
