@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   recording: async () => (await import('./recording.ts')).recordingBench(),
   reading: async () => (await import('./reading.ts')).readingBench(),
   http: async () => (await import('./http.ts')).httpBench(),
+  cost: async () => (await import('./cost.ts')).costBench(),
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
