@@ -16,10 +16,11 @@ import { bundle } from '../../infra/bundle.ts';
 import { startAcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { percentile, report, rounded, timed } from './measure.ts';
+import { sized } from './size.ts';
 import { serve } from './serve.ts';
 
-const WARM_UP = 30;
-const ROUNDS = 150;
+const WARM_UP = sized(30, 1);
+const ROUNDS = sized(150, 2);
 
 const directory = await mkdtemp(join(tmpdir(), 'callback-latency-'));
 const outfile = join(directory, 'main.cjs');

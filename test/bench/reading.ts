@@ -9,9 +9,10 @@ import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/k
 import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
-const ROUNDS = 200;
+const ROUNDS = sized(200, 1);
 const CAMERA = 'camera-0007';
 const DAY = dayOf(dayStart());
 const PERIOD = { start: dayStart(), end: endOfDay(DAY) };
@@ -74,8 +75,8 @@ export const readingBench = async (): Promise<void> => {
     for (const { cameras, stripes } of [
       { cameras: 20, stripes: 1 },
       { cameras: 200, stripes: 1 },
-      { cameras: 1_300, stripes: 1 },
-      { cameras: 1_300, stripes: 4 },
+      { cameras: sized(1_300, 300), stripes: 1 },
+      { cameras: sized(1_300, 200), stripes: 4 },
     ]) {
       const prefix = `read${cameras}x${stripes}`;
       await recorded(azurite.connectionString, prefix, cameras, stripes);
@@ -98,7 +99,7 @@ export const readingBench = async (): Promise<void> => {
         const kept = tables.flatMap((table) => table.kept.slice());
         const same = async (): Promise<unknown> => Promise.all(kept.map(async (send) => send()));
         const one = async (): Promise<unknown> => client.getEntity(PARTITION, key);
-        await inTurn(50, read, same);
+        await inTurn(sized(50, 1), read, same);
         const againstSame = await inTurn(ROUNDS, read, same);
         const againstOne = await inTurn(ROUNDS, read, one);
         rows.push({

@@ -16,14 +16,15 @@ import { type Properties, type RowWrite, writeOf } from '../../src/storage/row.t
 import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
 const CAMERAS = 200;
 const REQUEST = 100;
-const ROUNDS = 9;
-const ROUND = 2_000;
-const NAIVE = 60;
-const PROCESSES_FRAMES = 40_000;
+const ROUNDS = sized(9, 1);
+const ROUND = sized(2_000, 100);
+const NAIVE = sized(60, 2);
+const PROCESSES_FRAMES = sized(40_000, 200);
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
 /** Keeps the transactions that it writes. */
@@ -138,8 +139,11 @@ export const recordingBench = async (): Promise<void> => {
   const { connectionString } = azurite;
   try {
     // Warms up the code before anything is measured.
-    await produce(16, frames({ cameras: CAMERAS, frames: 3_000, step: 100_000n }), REQUEST, async (request) =>
-      countersOn(connectionString, 'warm').recorder.record(request),
+    await produce(
+      16,
+      frames({ cameras: CAMERAS, frames: sized(3_000, 100), step: 100_000n }),
+      REQUEST,
+      async (request) => countersOn(connectionString, 'warm').recorder.record(request),
     );
     const rows: ResultRow[] = [];
     for (const producers of [1, 8, 16]) {

@@ -9,6 +9,7 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   reading: async () => (await import('./reading.ts')).readingBench(),
   http: async () => (await import('./http.ts')).httpBench(),
   flood: async ({ seconds }) => (await import('./flood.ts')).floodBench(seconds),
+  cost: async () => (await import('./cost.ts')).costBench(),
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
