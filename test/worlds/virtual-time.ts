@@ -20,7 +20,6 @@ const REAL = {
   setInterval: globalThis.setInterval,
   clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate,
-  nextTick: process.nextTick,
   clearImmediate: globalThis.clearImmediate,
   performanceNow: Object.getOwnPropertyDescriptor(performance, 'now'),
   abortAfter: Object.getOwnPropertyDescriptor(AbortSignal, 'timeout'),
@@ -141,15 +140,13 @@ export class VirtualTime {
    */
   async passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
     const until = this.#now + mostMs;
-    let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
-    };
+    const waiting = new Set([settling]);
+    const settle = (): void => waiting.clear();
     settling.then(settle, settle);
     await settled();
-    while (!isSettled && this.#goOff(until)) await settled();
-    if (!isSettled) this.#now = until;
-    return isSettled;
+    while (waiting.size > 0 && this.#goOff(until)) await settled();
+    if (waiting.size > 0) this.#now = until;
+    return waiting.size === 0;
   }
 
   /** The next timer goes off. @returns whether there was one until then */
@@ -269,5 +266,5 @@ const isBefore = (one: Timer, other: Timer): boolean =>
 /** Everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
 const settled = (): Promise<void> =>
   new Promise((resolve) => {
-    queueMicrotask(() => REAL.nextTick(resolve));
+    queueMicrotask(() => process.nextTick(resolve));
   });

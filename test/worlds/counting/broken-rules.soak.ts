@@ -127,8 +127,17 @@ const findIn = (copy: string, seed: number, isRepair: boolean): readonly [seed: 
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [
-      ...['--import', 'tsx', 'test/worlds/counting/soak.ts', '--first', isRepair ? '--damaged' : '--undamaged'],
-      ...['--seed', `${seed}`, '--seeds', `${MOST_SEEDS - seed}`, '--seconds', `${MOST_SECONDS}`],
+      '--import',
+      'tsx',
+      'test/worlds/counting/soak.ts',
+      '--first',
+      isRepair ? '--damaged' : '--undamaged',
+      '--seed',
+      `${seed}`,
+      '--seeds',
+      `${MOST_SEEDS - seed}`,
+      '--seconds',
+      `${MOST_SECONDS}`,
     ],
     { cwd: copy, encoding: 'utf8' },
   );

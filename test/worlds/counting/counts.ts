@@ -84,10 +84,7 @@ export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
     : cameras.size === answer.cameras.size && cameras.isSubsetOf(answer.cameras));
 
 /** An answer in words, for the story of a seed. */
-export const told = ({ counts, cameras }: Answer): string =>
-  `${
-    [...counts]
-      .sort()
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ') || 'nothing'
-  } of ${typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')}`;
+export const told = ({ counts, cameras }: Answer): string => {
+  const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
+  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')}`;
+};

@@ -39,7 +39,7 @@ export const damageSome = async (
       { kind: 'replace', rowKey: row.rowKey, etag: ANY_VERSION, properties: { ...properties, [property]: value } },
     ]);
     lines.push(
-      `${property} of ${name} is changed to ${isUint8Array(value) ? Buffer.from(value).toString('hex') : String(value)}`,
+      `${property} of ${name} is changed to ${isUint8Array(value) ? Buffer.from(value).toString('hex') : JSON.stringify(value)}`,
     );
   }
   return lines;

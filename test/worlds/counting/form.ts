@@ -66,7 +66,7 @@ const weatherOf = (chance: Chance): Weather => {
 };
 
 /** Draws what a seed is about. */
-export const drawForm = (chance: Chance): Form => (chance.happens(0.4) ? busyForm(chance) : mixedForm(chance));
+export const drawForm = (chance: Chance): Form => (chance.happens(0.3) ? busyForm(chance) : mixedForm(chance));
 
 /** Several write about the same few events, and others ask about them all the time. */
 const busyForm = (chance: Chance): Form => ({
@@ -75,13 +75,13 @@ const busyForm = (chance: Chance): Form => ({
   senders: chance.wholeBetween(2, 3),
   frames: chance.wholeBetween(1, 3),
   hasOwnInstances: true,
-  requestsOfEach: chance.wholeBetween(6, 12),
+  requestsOfEach: chance.wholeBetween(5, 10),
   messagesOfEach: 1,
   repeats: 0.05,
   isTelling: true,
   pauseMs: chance.oneOf([0, 0, 10]),
   askers: 3,
-  questionsOfEach: 12,
+  questionsOfEach: 9,
   questionsPauseMs: 10,
   writersLatencyMs: chance.oneOf([3, 3, 10]),
   readersLatencyMs: chance.oneOf([5, 30, 100]),
@@ -121,6 +121,6 @@ const mixedForm = (chance: Chance): Form => {
     outages: chance.happens(0.1) ? 1 : 0,
     mortality: chance.happens(0.4) ? 0.4 : 0,
     closes,
-    damages: !closes && chance.happens(0.4),
+    damages: !closes && chance.happens(0.25),
   };
 };

@@ -284,7 +284,7 @@ class History {
       [0.6, 'range'],
       [0.15, 'series'],
       [0.15, 'cameras'],
-      [0.04, 'audit'],
+      [0.015, 'audit'],
     ]);
     const day = dayFrom(chance.anyOf(this.#days) ?? TODAY);
     if (kind === 'series') await this.#askSeries(instance, question);
@@ -366,6 +366,8 @@ class History {
 
   async #damageAndRepair(): Promise<void> {
     await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
+    // Amid recording, or afterwards.
+    if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
     const day = dayFrom(this.#chance.anyOf(this.#days) ?? TODAY);
     this.#isDamaged = true;
     this.#damages += 1;
@@ -420,15 +422,15 @@ class History {
     const open = sent.filter(({ ts }) => !this.#form.closes || ts >= TODAY);
     for (const name of this.#truth.unlike(open)) this.#break(() => `${name} is not as it was sent`);
     for (const start of this.#days) {
-      if (this.#chance.happens(0.2)) await this.#audit(fresh, dayFrom(start));
+      if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));
       await this.#askCameras(fresh, dayFrom(start));
       await this.#askRange(fresh, { start, end: start + DAY_US - 1n });
     }
-    for (let left = 6; left > 0; left -= 1) {
+    for (let left = this.#damages > 0 ? 16 : 4; left > 0; left -= 1) {
       const question = this.#activity.ask(this.#chance);
       await this.#askRange(fresh, question);
-      if (left === 1) await this.#askSeries(fresh, question);
-      if (left <= 3)
+      if (left === 1 && this.#chance.happens(0.5)) await this.#askSeries(fresh, question);
+      if (left <= 2)
         await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
     }
     for (const partition of this.#table.partitions()) {

@@ -28,6 +28,9 @@ import type { Question } from './truth.ts';
 export const RETENTION_DAYS = 1;
 const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 
+/** Now, by the clock of the process that asks. */
+const now = (): Instant => instantFromMilliseconds(Date.now());
+
 /** What became of a message. */
 export type Outcome = 'recorded' | 'unchanged' | 'refused: its day is closed' | `refused: ${string}`;
 
@@ -100,7 +103,6 @@ export class Instance {
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    const now = (): Instant => instantFromMilliseconds(Date.now());
     await this.#run(async () =>
       closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log),
     );

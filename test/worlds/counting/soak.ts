@@ -66,8 +66,16 @@ const shareOf = async (process: number, processes: number): Promise<Share> => {
   const child = fork(
     fileURLToPath(import.meta.url),
     [
-      ...['--seed', `${first + process}`, '--seeds', `${seeds - process}`, '--seconds', values.seconds],
-      ...['--every', `${processes}`, '--processes', '1'],
+      '--seed',
+      `${first + process}`,
+      '--seeds',
+      `${seeds - process}`,
+      '--seconds',
+      values.seconds,
+      '--every',
+      `${processes}`,
+      '--processes',
+      '1',
       ...(values.damaged ? ['--damaged'] : []),
       ...(values.undamaged ? ['--undamaged'] : []),
       ...(values.first ? ['--first'] : []),

@@ -49,17 +49,17 @@ const MOST_WAYS = 5_000;
 const nameOf = ({ cameraId, eventId, ts }: Pick<Message, 'cameraId' | 'eventId' | 'ts'>): string =>
   JSON.stringify([cameraId, eventId, String(ts)]);
 
-const sameFacet = (one: Known<unknown>, other: unknown): boolean => {
-  const plain = (value: unknown): string =>
-    JSON.stringify(
-      typeof value === 'object' && value !== null
-        ? Object.entries(value)
-            .filter(([, count]) => count !== 0)
-            .sort()
-        : value,
-    );
-  return plain(one.value) === plain(other);
-};
+/** A value of a facet as a text; a category with 0 is as good as none. */
+const plain = (value: unknown): string =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value)
+        .filter(([, count]) => count !== 0)
+        .map(([category, count]) => `${category} ${count}`)
+        .sort((one, other) => (one < other ? -1 : 1))
+        .join()
+    : JSON.stringify(value);
+
+const sameFacet = (one: Known<unknown>, other: unknown): boolean => plain(one.value) === plain(other);
 
 const FACETS = ['detections', 'reviewed', 'annotations'] as const;
 
