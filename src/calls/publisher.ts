@@ -120,7 +120,8 @@ export class Publisher {
         ? [
             {
               ...common,
-              id: `${notificationId}/${view.status}`,
+              // A stop is told at once; its end, with what became of who was being spoken to, is told as well.
+              id: `${notificationId}/${known.notification.completedAt === undefined ? 'stopped' : 'completed'}`,
               type: 'Notification.Completed',
               data: this.#parts.bodyOf(view),
             } as const,

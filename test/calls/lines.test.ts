@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import { LinePause, nextToDial } from '../../src/calls/lines.ts';
 
-describe('who may be dialled now', () => {
-  const queue = (...beside: readonly (number | undefined)[]) =>
-    beside.map((refusedBeside, id) => ({ id, refusedBeside }));
-  const ids = (entries: readonly { readonly id: number }[]) => entries.map(({ id }) => id);
+const queue = (...beside: readonly (number | undefined)[]) =>
+  beside.map((refusedBeside, id) => ({ id, refusedBeside }));
+const ids = (entries: readonly { readonly id: number }[]) => entries.map(({ id }) => id);
 
+describe('who may be dialled now', () => {
   it('is everybody while nobody was refused', () => {
     expect(ids(nextToDial(queue(undefined, undefined, undefined), 5))).toEqual([0, 1, 2]);
   });

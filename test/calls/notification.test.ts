@@ -68,9 +68,9 @@ describe('a new notification', () => {
   });
 });
 
-describe('waves', () => {
-  const inWaves = () => created([numbers(1), numbers(2, 1), numbers(1, 3)], { waveMs: 120_000 });
+const inWaves = () => created([numbers(1), numbers(2, 1), numbers(1, 3)], { waveMs: 120_000 });
 
+describe('waves', () => {
   it('begin one after the other, each after its time', () => {
     let known = inWaves();
     expect(states(known)).toEqual(['calling', 'later', 'later', 'later']);

@@ -94,14 +94,13 @@ export class SimulatedCall {
   }
 
   told(): CallStory {
-    const { sourceCallerIdNumber, teamsAppSource, callbackUri, operationContext } = this.#options.body;
+    const { sourceCallerIdNumber, teamsAppSource, callbackUri } = this.#options.body;
     return {
       id: this.id,
       to: this.to,
       from: sourceCallerIdNumber?.value ?? teamsAppSource?.appId ?? '',
       scenario: this.scenario.name,
       callbackUri,
-      operationContext,
       state: this.#state,
       rangAt: this.#rangAt,
       ...(this.#answeredAt === undefined ? {} : { answeredAt: this.#answeredAt }),

@@ -33,8 +33,6 @@ export interface CallStory {
   readonly from: string;
   readonly scenario: string;
   readonly callbackUri: string;
-  /** As the app gave it to createCall; it comes back with every event. */
-  readonly operationContext?: string | undefined;
   readonly state: 'ringing' | 'connected' | 'ended';
   /** When it began to ring: ISO 8601, UTC. */
   readonly rangAt: string;
