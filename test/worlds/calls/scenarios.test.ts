@@ -246,6 +246,7 @@ describe('stop', () => {
       await world.pass(100);
       world.senders.stop(sent);
       await world.pass(1_000);
+      expect(world.network.calls.filter(({ state }) => state === 'ringing')).toEqual([]);
       const dialled = world.dialled.length;
       await world.pass(1_800_000);
       expect(world.dialled.length).toBe(dialled);
