@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
   callbacks: async () => import('./callback-latency.ts'),
+  'call-requests': async () => import('./call-requests.ts'),
   startup: async () => import('./startup.ts'),
   series: async () => (await import('./series.ts')).seriesBench(),
   ranges: async () => (await import('./ranges.ts')).rangesBench(),

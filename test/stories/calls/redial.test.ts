@@ -32,7 +32,9 @@ it('calls again who was not reached, up to the attempts and 5 s apart, and tells
     const whole = calls.flatMap(({ speeches }) => speeches).filter(({ isComplete }) => isComplete);
     const reached = attempts.filter(({ outcome }) => outcome === 'heard').length;
     expect(whole.map(({ text }) => text)).toEqual(Array(reached).fill(messageOf('ReportOfFire')));
-    const [first, second = Infinity] = attempts.map(({ placed_at = '' }) => Date.parse(placed_at));
+    const [first, second = Infinity] = attempts.map(({ call_connection_id: id }) =>
+      Date.parse(calls.find((call) => call.id === id)?.rangAt ?? ''),
+    );
     expect(second - (first ?? 0)).toBeGreaterThanOrEqual(5_000);
   }
   stage.endsWell();
