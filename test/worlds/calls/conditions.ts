@@ -30,7 +30,7 @@ export class Conditions {
   readonly #now: () => number;
   /** When our credential is wrong. */
   readonly setUpFaults: Span[];
-  readonly #outages: readonly Span[];
+  readonly #outages: Span[];
   #faults: Faults;
   #isCalm = false;
 
@@ -63,6 +63,11 @@ export class Conditions {
   /** Our credential is wrong from now on, for so long. */
   breakSetUp(ms: number): void {
     this.setUpFaults.push({ from: this.#now(), until: this.#now() + ms });
+  }
+
+  /** Storage cannot be used from now on, for so long. */
+  stopTable(ms: number): void {
+    this.#outages.push({ from: this.#now(), until: this.#now() + ms });
   }
 
   /** Ends all faults. */

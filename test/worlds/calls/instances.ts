@@ -44,6 +44,7 @@ export class Instances {
   readonly #parts: InstancesParts;
   readonly #all: Instance[] = [];
   #isEnded = false;
+  #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
@@ -63,12 +64,13 @@ export class Instances {
   /** Starts so many instances, and their timer function. */
   start(count: number): void {
     for (let started = 0; started < count; started += 1) this.#spawn();
-    setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
   /** Ends all instances, and starts none any more. */
   end(): void {
     this.#isEnded = true;
+    clearInterval(this.#timer);
     for (const { life } of this.living) life.end();
   }
 

@@ -260,6 +260,23 @@ describe('stop', () => {
   });
 });
 
+it('without the table a call is spoken to once in a process, and hung up at the end of its message', async () => {
+  await inWorld('without table', quiet({ eventRepeat: 1 }), {}, async (world) => {
+    const sent = world.senders.send(to([people(1)]), 'key');
+    await world.pass(500);
+    world.conditions.stopTable(120_000);
+    await world.pass(100_000);
+    const [call] = world.network.calls;
+    expect((call?.answeredAt ?? 0) - (call?.placedAt ?? 0)).toBeGreaterThan(1_000);
+    expect(call?.speeches.map(({ isWhole }) => isWhole)).toEqual([true]);
+    expect(call?.endedBy).toBe('service');
+    expect((call?.endedAt ?? Infinity) - (call?.speeches[0]?.endedAt ?? 0)).toBeLessThan(10_000);
+    // When the table is back, nobody is forgotten.
+    await world.pass(900_000);
+    expect((await world.viewOf(sent))?.status).toBe('completed');
+  });
+});
+
 it('the phone is switched off: what was under way ends as stopped, its numbers are masked, and nobody is called', async () => {
   const fateOf = fates({ 0: 'busy', 1: 'rings out' });
   await inWorld('off', quiet({ retryMs: 60_000 }), { fateOf }, async (world) => {
