@@ -1,14 +1,32 @@
 import { defineConfig } from 'vitest/config';
 
+/** They replace modules of Node's (timers, random numbers), and so need modules of their own. They need neither a bundle nor Azurite. */
+const WORLDS = ['test/worlds/**/*.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/harness/global-setup.ts'],
+    projects: [
+      { extends: true, test: { name: 'worlds', include: WORLDS } },
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          include: ['test/**/*.test.ts'],
+          exclude: WORLDS,
+          globalSetup: ['test/harness/global-setup.ts'],
+          // Files share what they import: it is loaded once per worker, which saves two fifths of the processor time of small tests.
+          isolate: false,
+        },
+      },
+    ],
     // On two cores a third worker saves a quarter of the time, but tests with deadlines in real seconds then miss some of them.
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    // What a test replaces is put back after it: another file may run next in the same process.
+    restoreMocks: true,
+    unstubEnvs: true,
     // A condition that is polled comes true late on a busy machine; the default of a second is too short for a page.
     expect: { poll: { timeout: 15_000 } },
   },

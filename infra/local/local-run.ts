@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { buildApp } from '../build-app.ts';
 import { CommandError } from '../command-line.ts';
+import type { Pace } from './acs-simulator/simulated-call.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
 import { portIsFree } from './free-port.ts';
@@ -54,6 +55,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *
  * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
+ * @param pace how long ringing, speaking and so on take in the simulator
  * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Parts that were started
  *   are stopped before.
  */
@@ -61,6 +63,7 @@ export const startLocalRun = async (
   { port, dataDir, settingsFile, lines, verifiesCallbacks }: StartOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
+  pace: Pace = PACE,
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
   const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
@@ -79,7 +82,7 @@ export const startLocalRun = async (
     const simulator =
       given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
         ? undefined
-        : parts.add(await startSimulator(lines, print));
+        : parts.add(await startAcsSimulator({ pace, lines, print: (line) => print(`[phone] ${line}`) }));
     const settings = mergeSettings(
       given,
       localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }, verifiesCallbacks),
@@ -127,10 +130,7 @@ const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: S
 });
 
 /** Slow enough to follow on a terminal, fast enough for a test call to end within seconds. */
-const PACE = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
-
-const startSimulator = (lines: number, print: (line: string) => void): Promise<AcsSimulator> =>
-  startAcsSimulator({ pace: PACE, lines, print: (line) => print(`[phone] ${line}`) });
+const PACE: Pace = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
 
 const startHost = async (
   port: number,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
@@ -27,7 +27,7 @@ const stackOf = (path: string): string =>
 /** The line of the sources that a frame names. */
 const lineOf = (frame: string | undefined): string => {
   const [, path = '', line = '0'] = /([\w./-]+\.ts):(\d+):\d+\)?$/.exec(frame ?? '') ?? [];
-  return path === '' ? '' : (readFileSync(join(ROOT, path), 'utf8').split('\n')[Number(line) - 1] ?? '');
+  return path === '' ? '' : (readFileSync(resolve(ROOT, path), 'utf8').split('\n')[Number(line) - 1] ?? '');
 };
 
 describe('the frames of an error in the release bundle', () => {

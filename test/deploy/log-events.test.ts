@@ -11,14 +11,15 @@ const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
   .map((path) => readFileSync(`${root}src/${path}`, 'utf8'))
   .join('\n');
 
-const isInSources = (event: string): boolean => sources.includes(`'${event}'`);
+const isInSources = (text: string): boolean => sources.includes(`'${text}'`);
+const isError = (name: string): boolean => sources.includes(`class ${name} `);
 const isField = (name: string): boolean => new RegExp(`\\b${name}\\b *[,:}]`).test(sources);
 const isTimer = (name: string): boolean => sources.includes(`app.timer('${name}'`);
 
-/** The names of log events that a query asks for. */
-const eventsIn = ({ text }: Query): readonly string[] =>
-  [...text.matchAll(/\.event\)? (?:==|in) \(?((?:"[^"]+"(?:, )?)+)/g)].flatMap(([, names = '']) =>
-    [...names.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? []),
+/** What a query compares a column with: the names of log events, for the column `event`. */
+const comparedIn = ({ text }: Query, column: string): readonly string[] =>
+  [...text.matchAll(new RegExp(`\\b${column}\\)? (?:==|!=|in|!in) \\(?((?:"[^"]+"(?:, )?)+)`, 'g'))].flatMap(
+    ([, texts = '']) => [...texts.matchAll(/"([^"]+)"/g)].flatMap(([, text]) => text ?? ''),
   );
 
 /** A query on one line. */
@@ -40,12 +41,19 @@ describe.each(places)('%s', (_, queries) => {
   });
 
   it('ask for log events and fields that the code writes', () => {
-    const events = queries.flatMap(eventsIn);
+    const events = queries.flatMap((query) => comparedIn(query, 'event'));
     expect(events.length).toBeGreaterThan(0);
     expect(events.filter((name) => !isInSources(name))).toEqual([]);
     const fields = queries.flatMap(fieldsIn);
     expect(fields.length).toBeGreaterThan(0);
     expect(fields.filter((name) => !isField(name))).toEqual([]);
+  });
+
+  it('compare with reasons and kinds of errors that the code has', () => {
+    expect(queries.flatMap((query) => comparedIn(query, 'reason')).filter((reason) => !isInSources(reason))).toEqual(
+      [],
+    );
+    expect(queries.flatMap((query) => comparedIn(query, 'kind')).filter((kind) => !isError(kind))).toEqual([]);
   });
 
   it('ask for timers that the code has', () => {
@@ -83,8 +91,11 @@ it('what needs no value in the README is in the workbook, and nothing else', () 
   );
 });
 
-it('the alert about counts that do not move asks for a field that the line has', () => {
-  expect(alertQueries().find(({ name }) => name === 'counts-not-moving')?.text).toContain('tolong(line.recorded)');
-  expect(sources).toMatch(/info\('events recorded', \{ \.\.\.counts/);
-  expect(sources).toMatch(/const counts = \{\s+recorded:/);
+it('finds what a query compares with, in each way that the queries do', () => {
+  const failed = alertQueries().find(({ name }) => name === 'failed-calls');
+  const damaged = alertQueries().find(({ name }) => name === 'damaged-rows');
+  if (failed === undefined || damaged === undefined) throw new Error('an alert is missing');
+  expect(comparedIn(failed, 'event')).toEqual(expect.arrayContaining(['call not placed', 'no line free']));
+  expect(comparedIn(failed, 'reason')).toHaveLength(3);
+  expect(comparedIn(damaged, 'kind')).toEqual(['DamagedRow']);
 });

@@ -8,7 +8,6 @@ import { inject } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { ServiceProcess } from '../../infra/local/service-process.ts';
 
-const HOST_MAIN = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
 
 /** Another process may take the free port before the app does. */
@@ -85,8 +84,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
   const service = await ServiceProcess.start({
     name: 'The app',
     args: [
-      `--import=${import.meta.resolve('tsx')}`,
-      HOST_MAIN,
+      inject('commands').host,
       `--bundle=${typeof bundle === 'string' ? inject('bundles')[bundle] : bundle.path}`,
       `--host-json=${hostJson}`,
       `--port=${port}`,

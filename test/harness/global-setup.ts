@@ -7,6 +7,7 @@ import type { TestProject } from 'vitest/node';
 import { buildApp } from '../../infra/build-app.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
+import { type BuiltCommands, buildCommands } from './commands.ts';
 
 declare module 'vitest' {
   /** What all tests of a run share: `inject('bundles').debug` and so on. */
@@ -17,22 +18,33 @@ declare module 'vitest' {
     readonly appLogs: string;
     /** The paths of this run's bundles. */
     readonly bundles: { readonly debug: string; readonly release: string };
+    /** The paths of the scripts that tests start. */
+    readonly commands: BuiltCommands;
   }
 }
 
-/** Once per run: builds both bundles and starts one Azurite. After the run: checks the logs of every app. */
+/**
+ * Once per run: builds both bundles and the scripts that tests start, and starts one Azurite. In watch mode all of them are built anew before each
+ * run. After the run: checks the logs of every app.
+ */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };
-  await Promise.all([
-    buildApp({ outfile: bundles.debug, debug: true }),
-    buildApp({ outfile: bundles.release, debug: false }),
-  ]);
+  const build = async (): Promise<BuiltCommands> => {
+    const [commands] = await Promise.all([
+      buildCommands(directory),
+      buildApp({ outfile: bundles.debug, debug: true }),
+      buildApp({ outfile: bundles.release, debug: false }),
+    ]);
+    return commands;
+  };
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);
-  const azurite = await startAzurite();
+  const [commands, azurite] = await Promise.all([build(), startAzurite()]);
+  project.onTestsRerun(async () => void (await build()));
   project.provide('appLogs', appLogs);
   project.provide('bundles', bundles);
+  project.provide('commands', commands);
   project.provide('tablesConnectionString', azurite.connectionString);
   return async () => {
     await azurite.stop();

@@ -2,10 +2,16 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { startApp, testEnvironment } from '../harness/app.ts';
+import { type App, startApp, testEnvironment } from '../harness/app.ts';
+
+let app: App;
+beforeAll(async () => {
+  app = await startApp({ environment: testEnvironment() });
+});
+afterAll(() => app.stop());
 
 const problemSchema = z.object({ detail: z.string() });
 const tooLargeSchema = z.object({
@@ -27,8 +33,6 @@ it(
   'refuses a body from exactly the size on that the description of the endpoint names',
   { timeout: 60_000 },
   async () => {
-    const app = await startApp({ environment: testEnvironment() });
-    onTestFinished(() => app.stop());
     const { paths } = documentSchema.parse(await (await fetch(`${app.url}/api/openapi.json`)).json());
     const limited = Object.entries(paths).flatMap(([path, { post }]) => {
       const detail = post?.responses[413]?.content['application/problem+json'].examples.problem.value.detail;
@@ -81,17 +85,15 @@ const peakMebibytes = (pid: number): number =>
 const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
 
 it.skipIf(process.platform !== 'linux')(
-  'ten posts of 100 MB at once to a callback path are refused without being held',
+  'ten posts of 30 MB at once to a callback path are refused without being held',
   { timeout: 60_000 },
   async () => {
-    const app = await startApp({ environment: testEnvironment() });
-    onTestFinished(() => app.stop());
     const { pid = 0 } = app;
     const post = async (mebibytes: number) => postChunks(`${app.url}/api/AnomalyCallback`, mebibytes);
     expect(await post(8)).toBe(413);
     forgetPeak(pid);
     const before = peakMebibytes(pid);
-    const statuses = await Promise.all(Array.from({ length: 10 }, async () => post(100)));
+    const statuses = await Promise.all(Array.from({ length: 10 }, async () => post(30)));
     const more = peakMebibytes(pid) - before;
 
     expect(statuses).toEqual(Array.from({ length: 10 }, () => 413));
@@ -100,8 +102,6 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 it('a client that leaves in the middle of its body wakes nobody', async () => {
-  const app = await startApp({ environment: testEnvironment() });
-  onTestFinished(() => app.stop());
   const outgoing = httpRequest(`${app.url}/api/AnomalyCallback`, {
     method: 'POST',
     headers: { 'content-length': 1000 },

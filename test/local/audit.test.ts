@@ -4,22 +4,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 
 import { TableClient } from '@azure/data-tables';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
-import { AUDIT as AUDIT_COMMAND } from '../../infra/local/audit/options.ts';
+import { AUDIT } from '../../infra/local/audit/options.ts';
 import { freePort } from '../../infra/local/free-port.ts';
-import { removeRunDirectory, writeRunNote } from '../../infra/local/run-directory.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CountingProcess } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 
-const AUDIT = fileURLToPath(new URL('../../infra/local/audit.ts', import.meta.url));
 const DATE = '2026-03-14';
 const MIDNIGHT = BigInt(Date.parse(`${DATE}T00:00:00Z`)) * 1_000n;
 const DAY = dayOf(instantFrom(MIDNIGHT));
@@ -57,11 +54,10 @@ describe('npm run audit', () => {
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
   ): Promise<{ code: number | null; report: string; complaint: string }> => {
-    const child = spawn(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), AUDIT, '--settings', noSettings, ...args],
-      { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
-    );
+    const child = spawn(process.execPath, [inject('commands').audit, '--settings', noSettings, ...args], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const [report, complaint] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     return { code: child.exitCode, report, complaint };
   };
@@ -122,18 +118,6 @@ describe('npm run audit', () => {
     expect(await service.differences(DAY)).toEqual([]);
   });
 
-  it('finds the storage of a local run by its port', async () => {
-    const port = await freePort();
-    await writeRunNote(port, { simulatorUrl: undefined, tables: settings(prefix) });
-    try {
-      const { code, report } = await audit(['--date', DATE, '--port', `${port}`]);
-      expect(report).toContain(`table ${prefix}analytics: 2 shards, 30 events`);
-      expect(code).toBe(0);
-    } finally {
-      await removeRunDirectory(port);
-    }
-  });
-
   it('exits with 2 where the table does not exist, and does not create it', async () => {
     const own = ownTablesPrefix();
     const { code, report, complaint } = await audit(['--date', DATE], settings(own));
@@ -168,7 +152,7 @@ describe('a wrong option of the audit', () => {
     [['--date', DATE, '--yes'], '--yes goes with --repair.'],
     [[DATE], DATE],
   ])('%j: %s', (args, complaint) => {
-    expect(() => readArguments(AUDIT_COMMAND, args)).toThrow(complaint);
-    expect(() => readArguments(AUDIT_COMMAND, args)).toThrow('npm run audit -- --date YYYY-MM-DD');
+    expect(() => readArguments(AUDIT, args)).toThrow(complaint);
+    expect(() => readArguments(AUDIT, args)).toThrow('npm run audit -- --date YYYY-MM-DD');
   });
 });

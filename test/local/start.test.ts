@@ -15,8 +15,6 @@ import { START } from '../../infra/local/start-options.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { bareEnvironment, NO_SETTINGS, npmStart } from './npm-start.ts';
 
-const MINUTE = 60_000;
-
 /** Posts JSON to a local run. */
 const post = (port: number, path: string, body: unknown): Promise<Response> =>
   fetch(`http://localhost:${port}/api/${path}`, {
@@ -42,55 +40,25 @@ const dayOf = async (port: number, date: string): Promise<unknown> =>
 
 const silent = (): void => undefined;
 
-const npmRun = async (args: readonly string[]): Promise<string> =>
-  (await promisify(execFile)('npm', ['run', ...args], { timeout: 2 * MINUTE, env: bareEnvironment() })).stdout;
+/** What an npm script of this project prints, without npm in between. */
+const printedBy = async (script: string, args: readonly string[]): Promise<string> =>
+  (
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', `infra/local/${script}.ts`, ...args], {
+      env: bareEnvironment(),
+    })
+  ).stdout;
+
+const DIRECTLY = [process.execPath, '--import', 'tsx', 'infra/local/start.ts'] as const;
 
 // Windows has no process groups to send Ctrl-C to.
-describe.skipIf(process.platform === 'win32')('npm start', { timeout: 3 * MINUTE }, () => {
-  it('runs the whole service; the demo fills a day that the endpoints confirm; Ctrl-C leaves nothing', async () => {
-    const port = await freePort();
-    const npm = npmStart(['--port', `${port}`]);
-    await npm.untilReady();
-
-    const second = npmStart(['--port', `${port}`]);
-    expect(await second.exitCode).toBe(1);
-    expect(second.output()).toContain(`Port ${port} is in use.`);
-    expect(second.output()).not.toMatch(/\n\s+at /);
-
-    // Nobody set a check: anybody may post a callback, and one warning says so.
-    expect(npm.output().match(/callbacks are not verified/g)).toHaveLength(1);
-    expect((await callbackByHand(port)).status).toBe(200);
-    const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
-    await vi.waitFor(() => expect(npm.output()).toContain(refused), 10_000);
-
-    const date = '2026-03-14';
-    const demo = await npmRun(['demo', '--', '--url', `http://localhost:${port}`, '--date', date]);
-    const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
-    expect(await dayOf(port, date)).toMatchObject({ total_events: frames, active_cameras: 20 });
-    expect(demo).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
-    expect(demo).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
-    expect(demo).toContain('CallDisconnected');
-    const state = demo.slice(demo.lastIndexOf('GET /api/notifications/'));
-    const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
-    expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer no_answer');
-
-    // The audit finds the run's storage by its port, and ends with 0 only if every counter is right.
-    const audit = await npmRun(['audit', '--', '--date', date, '--port', `${port}`, '--settings', NO_SETTINGS]);
-    expect(audit).toContain(`${frames.toLocaleString('en-GB')} events`);
-
-    npm.ctrlC();
-    await npm.untilNothingIsLeft();
-    // What the last process wrote may arrive after its end.
-    await vi.waitFor(() => expect(npm.output()).toContain('Everything has stopped.'), 10_000);
-  });
-
-  it('keeps the tables in the directory of --data; takes --lines calls at a time; SIGTERM to npm alone stops everything', async () => {
+describe.skipIf(process.platform === 'win32')('npm start', { timeout: 120_000 }, () => {
+  it('runs the whole service with what its options say; Ctrl-C, SIGTERM to npm alone and a crash leave nothing; --data keeps the tables', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
     onTestFinished(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
     const port = await freePort();
-    const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
-    const first = npmStart(args);
+    const first = npmStart(['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
     await first.untilReady();
+    const refused = npmStart(['--port', `${port}`], {}, DIRECTLY);
     const event = cloudEvent({ data: { ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } } });
     expect((await post(port, 'events', event)).status).toBe(200);
     expect(first.output()).not.toContain('callbacks are not verified');
@@ -98,19 +66,32 @@ describe.skipIf(process.platform === 'win32')('npm start', { timeout: 3 * MINUTE
     await post(port, 'test-call', ['+12065550100', '+12065551100']);
     await vi.waitFor(() => expect(first.output()).toMatch(/\[phone\] \+1206555\d100 hears: /), 10_000);
     expect(first.output()).toMatch(/\[phone\] \+1206555\d100: no line is free/);
-    first.signal('SIGTERM');
+    expect(await refused.exitCode).toBe(1);
+    expect(refused.output()).toContain(`Port ${port} is in use.`);
+    expect(refused.output()).not.toMatch(/\n\s+at /);
+    first.ctrlC();
     await first.untilNothingIsLeft();
+    // What the last process wrote may arrive after its end.
+    await vi.waitFor(() => expect(first.output()).toContain('Everything has stopped.'), 10_000);
+
+    const second = npmStart(['--port', `${port}`, '--data', dataDir], { PHONE: 'off' });
+    await second.untilReady();
+    expect(second.output()).toContain('phone   off (PHONE=off): nobody is phoned');
+    expect(second.output()).not.toContain('test-call');
+    expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
+    second.signal('SIGTERM');
+    await second.untilNothingIsLeft();
 
     // A crash of the process that holds all others.
-    const second = npmStart(args, {}, [process.execPath, '--import', 'tsx', 'infra/local/start.ts']);
-    await second.untilReady();
-    expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
-    second.signal('SIGKILL');
-    await second.untilNothingIsLeft();
+    const third = npmStart(['--port', `${port}`], {}, DIRECTLY);
+    await third.untilReady();
+    third.signal('SIGKILL');
+    await third.untilNothingIsLeft();
   });
 
   it('names each wrong setting once, and leaves nothing running', async () => {
-    const npm = npmStart(['--port', `${await freePort()}`], { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' });
+    const wrong = { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' };
+    const npm = npmStart(['--port', `${await freePort()}`], wrong, DIRECTLY);
     expect(await npm.exitCode).toBe(1);
     expect(npm.output().match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
     expect(npm.output().match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);
@@ -120,19 +101,39 @@ describe.skipIf(process.platform === 'win32')('npm start', { timeout: 3 * MINUTE
 
 describe('a local run', () => {
   const options = { dataDir: undefined, settingsFile: NO_SETTINGS, lines: 2, verifiesCallbacks: false };
-  it('without the phone says so, and says which part ended by itself', async () => {
+
+  it('has all that the demo shows: a day that the endpoints and the audit confirm, and calls; it says which part ended by itself', async () => {
     const port = await freePort();
-    const run = await startLocalRun({ ...options, port }, { ...bareEnvironment(), PHONE: 'off' }, silent);
-    try {
-      const said = announcement(run, { ...options, port }, 1);
-      expect(said).toContain('phone   off (PHONE=off): nobody is phoned');
-      expect(said).not.toContain('test-call');
-      run.azurite?.kill();
-      expect(await run.partLost).toBe('Azurite ended by SIGKILL');
-    } finally {
-      await run.stop();
-    }
-  }, 60_000);
+    const printed: string[] = [];
+    const environment = { ...bareEnvironment(), CALL_ATTEMPTS: '2' };
+    const pace = { ringMs: 50, eventMs: 10, speakMs: 100 };
+    const run = await startLocalRun({ ...options, port }, environment, (line) => printed.push(line), pace);
+    onTestFinished(() => run.stop());
+
+    // Nobody set a check: anybody may post a callback, and one warning says so.
+    expect(printed.filter((line) => line.includes('callbacks are not verified'))).toHaveLength(1);
+    expect((await callbackByHand(port)).status).toBe(200);
+    const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
+    await vi.waitFor(() => expect(printed.join('\n')).toContain(refused), 10_000);
+
+    const date = '2026-03-14';
+    const demo = await printedBy('demo', ['--url', run.url, '--date', date]);
+    const frames = new Set(believableDay(date, Date.now()).map(({ data }) => data.event_id)).size;
+    expect(await dayOf(port, date)).toMatchObject({ total_events: frames, active_cameras: 20 });
+    expect(demo).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
+    expect(demo).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
+    expect(demo).toContain('CallDisconnected');
+    const state = demo.slice(demo.lastIndexOf('GET /api/notifications/'));
+    const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
+    expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer');
+
+    // The audit finds the run's storage by its port, and ends with 0 only if every counter is right.
+    const audit = await printedBy('audit', ['--date', date, '--port', `${port}`, '--settings', NO_SETTINGS]);
+    expect(audit).toContain(`${frames.toLocaleString('en-GB')} events`);
+
+    run.azurite?.kill();
+    expect(await run.partLost).toBe('Azurite ended by SIGKILL');
+  }, 120_000);
 
   it('says which real services it uses', () => {
     const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };

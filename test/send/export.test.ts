@@ -12,7 +12,6 @@ import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
-import { buildCommand } from '../harness/commands.ts';
 import { ownDirectory } from './running.ts';
 
 const DATE = dayOf(instantFrom(BigInt(Date.parse('2026-03-14')) * 1_000n));
@@ -47,12 +46,10 @@ const questions: readonly Question[] = [
   { start: MIDNIGHT + 60_000_001n, end: MIDNIGHT + 7_260_000_000n, cameraId: 'ridge/5' },
 ];
 
-const EXPORT = await buildCommand('export');
-
 /** Runs what `npm run export` runs, in a directory, against this storage only. */
 const run = async (storage: CountingStorage, directory: string, args: readonly string[]) => {
   await writeFile(join(directory, 'settings.json'), '{}');
-  const child = spawn(process.execPath, [EXPORT, '--settings', 'settings.json', ...args], {
+  const child = spawn(process.execPath, [inject('commands').export, '--settings', 'settings.json', ...args], {
     cwd: directory,
     env: {
       TABLES_CONNECTION_STRING: inject('tablesConnectionString'),

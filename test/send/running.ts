@@ -5,12 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { z } from 'zod';
-
-import { buildCommand } from '../harness/commands.ts';
-
-const SEND = await buildCommand('send');
 
 /** How a run of `npm run send` ended. */
 export interface Ended {
@@ -32,7 +28,7 @@ export const startSend = (
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
 ): Run => {
-  const child = spawn(process.execPath, [SEND, ...args], {
+  const child = spawn(process.execPath, [inject('commands').send, ...args], {
     env: environment,
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
