@@ -19,7 +19,7 @@ const isTimer = (name: string): boolean => sources.includes(`app.timer('${name}'
 /** What a query compares a column with: the names of log events, for the column `event`. */
 const comparedIn = ({ text }: Query, column: string): readonly string[] =>
   [...text.matchAll(new RegExp(`\\b${column}\\)? (?:==|!=|in|!in) \\(?((?:"[^"]+"(?:, )?)+)`, 'g'))].flatMap(
-    ([, texts = '']) => [...texts.matchAll(/"([^"]+)"/g)].flatMap(([, text]) => text ?? ''),
+    ([, texts = '']) => [...texts.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? ''),
   );
 
 /** A query on one line. */

@@ -15,7 +15,7 @@ import { ofKind, type KnownRow, type ShardSnapshot } from './shard-snapshot.ts';
 import type { WantedCamera, WantedRows } from './wanted-rows.ts';
 
 /** In place of the ETag of a row that a transaction in flight is about to write. */
-export const PENDING = 'pending';
+const PENDING = 'pending';
 
 /** What a shard's rows are read for. */
 export interface RowsOptions {

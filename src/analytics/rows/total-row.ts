@@ -85,7 +85,7 @@ export const tallyFrom = (row: StoredRow): Tally =>
   });
 
 /** How many cameras a `total` row says that its list has. @throws {DamagedRow} */
-export const activeCamerasOf = (row: StoredRow): number =>
+const activeCamerasOf = (row: StoredRow): number =>
   decodingRow(row, () => {
     const count = row.properties[ACTIVE_CAMERAS];
     if (typeof count !== 'number') throw new DecodeError(`${ACTIVE_CAMERAS} is not a number`);
