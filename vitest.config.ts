@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** They replace modules of Node's (timers, random numbers), and so need modules of their own. They need neither a bundle nor Azurite. */
-const WORLDS = ['test/worlds/**/*.test.ts', 'test/calls/world.test.ts'];
+const WORLDS = ['test/worlds/**/*.test.ts'];
 
 export default defineConfig({
   test: {

@@ -13,12 +13,14 @@ import { z } from 'zod';
 
 import { type Day, isDay } from '../src/analytics/model/day.ts';
 import { formatInstant, type Instant } from '../src/analytics/model/instant.ts';
+import { manifestFrom } from '../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../src/analytics/rows/event-row.ts';
 import { FORMAT } from '../src/analytics/rows/format.ts';
 import { ALL_EVENTS, dayPartition, parseEventKey, SHARDS_KEY, shardPartition } from '../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../src/azure/credential.ts';
 import { CAMERA_EVENT_TYPE } from '../src/http/event-message.ts';
 import { azureTable } from '../src/storage/azure-table.ts';
+import { DamagedRow, DecodeError } from '../src/storage/errors.ts';
 import type { StoredRow } from '../src/storage/row.ts';
 import { Table } from '../src/storage/table.ts';
 import { type Command, CommandError, portOption, runCommand, textOption } from './command-line.ts';
@@ -69,13 +71,19 @@ Reads only. Exit code 0: every event is in the file. 1: events could not be read
 };
 
 /** What the manifest of a day says. Of a day that is closed, or soon will be, events are gone: there is no backup of it any more. */
-const shardsOf = ({ properties }: StoredRow, day: Day): number => {
-  const shards = z.int().min(1).safeParse(properties['shards']).data;
-  if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
-  const isClosed = Object.entries(properties).some(([name, value]) => name.startsWith('close') && value !== false);
-  if (isClosed)
-    throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
-  return shards;
+const shardsOf = (row: StoredRow, day: Day): number => {
+  const { shards, closes } = readManifest(row, day);
+  if (closes === undefined) return shards;
+  throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
+};
+
+const readManifest = (row: StoredRow, day: Day) => {
+  try {
+    return manifestFrom(row);
+  } catch (error) {
+    if (!(error instanceof DamagedRow)) throw error;
+    throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`, { cause: error });
+  }
 };
 
 /** Facets of one time go into one message: an event has as many messages as its facets have times. */
@@ -158,8 +166,7 @@ class Export {
     try {
       messages = messagesOf(row);
     } catch (error) {
-      // By name: the codec has classes of its own for them.
-      if (!(error instanceof Error) || !/^(DamagedRow|DecodeError)$/.test(error.name)) throw error;
+      if (!(error instanceof DamagedRow || error instanceof DecodeError)) throw error;
       this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
       return;
     }

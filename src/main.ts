@@ -6,14 +6,17 @@ import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
-import { CounterTable } from './analytics/rows/table.ts';
+import { FORMAT } from './analytics/rows/format.ts';
+import { Table } from './storage/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/acs/acs-phone-line.ts';
 import { parseCallEvents } from './calls/acs/call-events.ts';
 import { createTokenVerifier } from './calls/acs/callback-token.ts';
 import { ALERT_TYPES } from './calls/alert-types.ts';
+import { eventGridTopic } from './calls/event-grid-topic.ts';
 import { createPhone } from './calls/phone.ts';
-import { CallsTable } from './calls/store/calls-table.ts';
+import { phoneOff } from './calls/phone-off.ts';
+import { CALLS_FORMAT } from './calls/store/rows.ts';
 import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay } from './http/analytics-day.ts';
 import { analyticsRange } from './http/analytics-range.ts';
@@ -27,15 +30,16 @@ import { health } from './http/health.ts';
 import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
 import { RefusalLog } from './http/refusal-log.ts';
-import { readNotification } from './http/read-notifications.ts';
+import { answerOf } from './http/notification-answer.ts';
+import { readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
+import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
 import type { PhoneSettings } from './settings/phone.ts';
-import { tableClient } from './azure/table-client.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
 declare const DEBUG: boolean;
@@ -45,8 +49,8 @@ const settings = readSettings(process.env);
 
 // Clients: made when they are first needed
 const credential = lazyCredential();
-const counters = new CounterTable(lazily(() => tableClient(settings.tables, 'analytics', credential)));
-const calls = new CallsTable(lazily(() => tableClient(settings.tables, 'calls', credential)));
+const counters = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
+const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
@@ -65,16 +69,17 @@ const startPhone = (own: PhoneSettings) => {
     lazily(() => connectToAcs(own.connection, credential)),
     own,
   );
-  const phone = createPhone({ line, rows: calls, serviceName: settings.serviceName, rules: own, log: appLog });
+  const topic = own.topic && eventGridTopic(own.topic, credential);
+  const { serviceName } = settings;
+  const parts = createPhone({ line, table: calls, serviceName, rules: own, topic, bodyOf: answerOf, log: appLog });
   const verifyToken = createTokenVerifier(own);
   if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  app.timer('Sweep', {
-    schedule: own.sweepSchedule,
-    handler: async (_, context) => phone.dueWork.run(invocationLog(context)),
-  });
-  return { ...phone, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };
+  return { ...parts, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
+const { sweepSchedule, retentionMs } = settings.sweep;
+const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
+app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
 
 // Bodies come as streams: a chunked one arrives, and the Functions host does not copy whole bodies.
 app.setup({ enableHttpStream: true });
@@ -89,6 +94,7 @@ const routes: readonly Route[] = [
   deliveryHandshake(),
   notifications(phone),
   readNotification(phone),
+  stopNotification(phone),
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),
@@ -121,7 +127,7 @@ if (retentionDays !== undefined) {
 
 // When the app is told to stop, what is under way is finished first.
 app.hook.appTerminate(async () => {
-  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.dueWork.settled()]);
+  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.settled()]);
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

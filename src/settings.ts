@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { type Connection, oneConnection, tablesConnectionString } from './settings/connections.ts';
-import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
+import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings, sweepSettings } from './settings/phone.ts';
 import { categoryList, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { type SettingProblem, SettingsError } from './settings/settings-error.ts';
 
@@ -50,6 +50,8 @@ const settingsOf = (
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */
   phone,
+  /** The timer that finds due calls and, with the phone off, cleans up behind it. */
+  sweep: sweepSettings(value),
 });
 
 /** The service's settings, checked. */

@@ -52,12 +52,15 @@ describe('settings', () => {
         callsPerDay: 1_000,
         sweepSchedule: '*/30 * * * * *',
         retentionMs: 90 * 86_400_000,
+        ringMs: 60_000,
+        topic: undefined,
       },
+      sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * 86_400_000 },
     });
   });
 
   it('are taken as they are given', () => {
-    const { tables, phone, ...others } = withSettings({
+    const { tables, phone, sweep, ...others } = withSettings({
       SERVICE_NAME: '  Ridge & Valley  ',
       CACHE_TS_UTC_WINDOW_SECONDS: '3600',
       DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2',
@@ -77,6 +80,9 @@ describe('settings', () => {
       CALL_ATTEMPTS: '5',
       CALL_RETRY_SECONDS: '5',
       NOTIFICATION_DEADLINE_MINUTES: '1440',
+      CALL_RING_SECONDS: '15',
+      EVENT_TOPIC_ENDPOINT: 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events',
+      EVENT_TOPIC_KEY: 'a-key',
       PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1',
       CALLS_PER_DAY: '12',
       SWEEP_SCHEDULE: '0 */5 * * * 1-5',
@@ -90,6 +96,7 @@ describe('settings', () => {
       counterShards: 64,
       eventRetentionDays: 30,
     });
+    expect(sweep).toEqual({ sweepSchedule: '0 */5 * * * 1-5', retentionMs: 7 * 86_400_000 });
     expect(tables).toEqual({ connection: { endpoint: 'https://cameras.table.core.windows.net' }, prefix: 'Stage1' });
     expect(phone).toMatchObject({
       connection: { endpoint: 'https://calls.communication.azure.com' },
@@ -99,6 +106,8 @@ describe('settings', () => {
       attempts: 5,
       retryMs: 5_000,
       deadlineMs: 86_400_000,
+      ringMs: 15_000,
+      topic: { endpoint: 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events', key: 'a-key' },
       allowedPrefixes: ['+1', '+64'],
       callsPerDay: 12,
       sweepSchedule: '0 */5 * * * 1-5',
@@ -210,6 +219,11 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['NOTIFICATION_DEADLINE_MINUTES', '1441'],
     ['PHONE_ALLOWED_PREFIXES', '1,64'],
     ['PHONE_ALLOWED_PREFIXES', '+1,,+64'],
+    ['PHONE_ALLOWED_PREFIXES', '+'],
+    ['PHONE_ALLOWED_PREFIXES', '+1,+'],
+    ['CALL_RING_SECONDS', '14'],
+    ['CALL_RING_SECONDS', '111'],
+    ['EVENT_TOPIC_ENDPOINT', 'http://outcomes.example.org/api/events'],
     ['CALLS_PER_DAY', '0'],
     ['SWEEP_SCHEDULE', '1 2 3 4 5'],
     ['SWEEP_SCHEDULE', 'every minute of the day now'],

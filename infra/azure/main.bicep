@@ -50,6 +50,11 @@ param callAttempts int = 3
 @description('Seconds from the end of an attempt to the next one.')
 param callRetrySeconds int = 60
 
+@minValue(15)
+@maxValue(110)
+@description('Seconds that a phone rings before the line is hung up.')
+param callRingSeconds int = 60
+
 @minValue(1)
 @maxValue(1440)
 @description('Minutes from a request to its last attempt.')
@@ -70,6 +75,10 @@ param sweepSchedule string = '*/30 * * * * *'
 @maxValue(3650)
 @description('Days after which rows about calls are deleted.')
 param callRetentionDays int = 90
+
+@allowed(['true', 'false'])
+@description('true: an Event Grid topic of its own, which the app tells what became of notifications.')
+param outcomeTopic string = 'false'
 
 @description('Addresses that get mail about alerts, with commas between them. Nobody at all: alerts are seen in the portal only.')
 param alertEmail string = ''
@@ -263,6 +272,18 @@ module speech 'modules/speech.bicep' = if (phone != 'off') {
   }
 }
 
+module outcomes 'modules/outcomes.bicep' = if (outcomeTopic == 'true') {
+  name: 'outcomes'
+  scope: group
+  params: {
+    name: 'evgt-outcomes-${token}'
+    location: location
+    tags: tags
+    appPrincipalId: identity.outputs.principalId
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
 var acsEndpoint = phone == 'new'
   ? newCommunication!.outputs.endpoint
   : phone == 'existing' ? existingCommunication!.outputs.endpoint : ''
@@ -303,11 +324,13 @@ module app 'modules/app.bicep' = {
     acsCognitiveServicesEndpoint: phone != 'off' ? speech!.outputs.endpoint : ''
     callAttempts: callAttempts
     callRetrySeconds: callRetrySeconds
+    callRingSeconds: callRingSeconds
     notificationDeadlineMinutes: notificationDeadlineMinutes
     phoneAllowedPrefixes: phoneAllowedPrefixes
     callsPerDay: callsPerDay
     sweepSchedule: sweepSchedule
     callRetentionDays: callRetentionDays
+    eventTopicEndpoint: outcomeTopic == 'true' ? outcomes!.outputs.endpoint : ''
   }
 }
 

@@ -3,10 +3,10 @@
  * which puts right what differs. Exit code 0: every counter is right; 1: some differ; 2: the day could not be audited or repaired.
  */
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
-import { tableClient } from '../../src/azure/table-client.ts';
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { azureTable } from '../../src/storage/azure-table.ts';
 import { runCommand } from '../command-line.ts';
 import { AUDIT, type AuditOptions } from './audit/options.ts';
 import { repair } from './audit/repair.ts';
@@ -17,12 +17,10 @@ let tableName = 'analytics';
 
 const audit = async ({ day, port, settingsFile, repair: repairs, yes }: AuditOptions): Promise<number> => {
   const storage = await chosenStorage(port, settingsFile);
-  const client = tableClient(storage, 'analytics', lazyCredential());
-  tableName = client.tableName;
-  const table = new CounterTable(() => client, { makesTable: false });
+  tableName = `${storage.prefix}analytics`;
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   if (repairs) return repair(table, day, tableName, !yes);
-  // The number of shards of new days matters to writers only.
-  const report = await auditDay(table, new DayShards(table, 1), day);
+  const report = await auditDay(table, day);
   console.log(reportText(report, tableName));
   return report.differences.length === 0 ? 0 : 1;
 };

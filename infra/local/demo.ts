@@ -1,15 +1,15 @@
 /**
- * `npm run demo`: sends a believable day of 20 cameras to the running service, has three people phoned, and prints what the service
- * makes of both, and where to look at it. Sending a day again changes nothing.
+ * `npm run demo`: sends a believable day of 20 cameras to the running service, places a test call, reports a fire to three people in waves, and
+ * prints what the service makes of it, and where to look at it. Sending a day again changes nothing.
  */
 import { CommandError, runCommand } from '../command-line.ts';
 import { Progress } from '../progress.ts';
-import { calledNumbers, callStory } from './demo/call-story.ts';
-import { freshCallees } from './demo/callees.ts';
+import { calledNumbers, callStory, publishedOutcomes } from './demo/call-story.ts';
+import { type DemoCallees, freshCallees } from './demo/callees.ts';
 import { believableDay, CAMERAS } from './demo/day.ts';
 import { dayTable } from './demo/day-table.ts';
 import { demoCommand, type DemoOptions } from './demo/options.ts';
-import { type SentCalls, Service } from './demo/service.ts';
+import { Service } from './demo/service.ts';
 import { readRunNote } from './run-directory.ts';
 
 const BATCH_SIZE = 500;
@@ -37,21 +37,25 @@ const sendDay = async (service: Service, date: string): Promise<void> => {
 const simulatorOf = async (url: URL): Promise<string | undefined> =>
   ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
 
-const tellCalls = async (service: Service, simulatorUrl: string, sent: SentCalls | undefined): Promise<void> => {
-  const [first] = sent?.calls ?? [];
-  if (sent === undefined || first === undefined) throw new CommandError('The test calls were not placed.');
-  const story = await callStory(simulatorUrl, first.recipient);
-  if (story === undefined) throw new CommandError('The first test call did not end in time.');
-  console.log(`\nThe test call to ${first.recipient}:\n`);
+const tellStory = async (simulatorUrl: string, what: string, number: string): Promise<void> => {
+  const story = await callStory(simulatorUrl, number);
+  if (story === undefined) throw new CommandError(`${what} did not end in time.`);
+  console.log(`\n${what} to ${number}:\n`);
   for (const line of story) console.log(`  ${line}`);
-  const people = sent.calls.length;
-  console.log(`\nWaiting until all ${people} are reached or given up …`);
-  const progress = new Progress('reached or given up', '');
-  const state = await service.completed(sent.notification_id, (over) => {
-    progress.update({ part: undefined, count: over, text: `${over} of ${people}` });
-  });
-  progress.end();
-  console.log(`\nGET /api/notifications/${sent.notification_id}\n\n${JSON.stringify(state, undefined, 2)}`);
+};
+
+/** The first person never answers, the second presses a key, and so the third is not called. */
+const tellWaves = async (service: Service, simulatorUrl: string, { alerted }: DemoCallees): Promise<void> => {
+  const { notification_id: id } = await service.alert(
+    alerted.map((number) => [number]),
+    CAMERAS[0] ?? 'a camera',
+  );
+  console.log('\nWaiting until all three are reached, given up or stopped …');
+  const state = await service.completed(id);
+  await tellStory(simulatorUrl, 'The call of the second wave', alerted[1]);
+  console.log(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
+  const [published] = await publishedOutcomes(simulatorUrl, id);
+  console.log(`\nThe first event at the local Event Grid topic:\n\n${JSON.stringify(published, undefined, 2)}`);
 };
 
 const demo = async ({ url, date }: DemoOptions): Promise<void> => {
@@ -59,14 +63,17 @@ const demo = async ({ url, date }: DemoOptions): Promise<void> => {
   await service.mustBeHealthy();
   await sendDay(service, date);
   const simulatorUrl = await simulatorOf(url);
-  const sent =
-    simulatorUrl === undefined ? undefined : await service.testCalls(freshCallees(await calledNumbers(simulatorUrl)));
   console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
-  if (simulatorUrl !== undefined) await tellCalls(service, simulatorUrl, sent);
-  else
+  if (simulatorUrl === undefined) {
     console.log(
       '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
     );
+  } else {
+    const callees = freshCallees(await calledNumbers(simulatorUrl));
+    await service.testCall(callees.tested);
+    await tellStory(simulatorUrl, 'The test call', callees.tested);
+    await tellWaves(service, simulatorUrl, callees);
+  }
   console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
 };
 

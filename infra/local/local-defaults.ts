@@ -9,6 +9,8 @@ export interface SimulatedAcs {
   readonly keysUrl: string;
   /** The audience of those tokens. */
   readonly resourceId: string;
+  /** A local Event Grid topic. */
+  readonly topic: { readonly endpoint: string; readonly key: string };
 }
 
 /** The parts of a local run that replace Azure's; undefined where the real part is used. */
@@ -39,6 +41,8 @@ export const localDefaults = (
         // Nobody wants to watch a simulated phone for a minute.
         CALL_RETRY_SECONDS: '5',
         ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+        EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
+        EVENT_TOPIC_KEY: acs.topic.key,
       }),
   ...(acs === undefined || !verifiesCallbacks
     ? {}

@@ -5,8 +5,18 @@
 export const ALERT_TYPES = [
   { name: 'Anomaly', callbackPath: 'AnomalyCallback', phrase: 'Anomaly has been reported.' },
   { name: 'PointOfInterest', callbackPath: 'PointOfInterestCallback', phrase: 'Point of interest has been reported.' },
-  { name: 'ReportOfFire', callbackPath: 'ReportOfFireCallback', phrase: 'Report of a fire has been reported.' },
-  { name: 'ConfirmedFire', callbackPath: 'ConfirmedFireCallback', phrase: 'Confirmed fire has been reported.' },
+  {
+    name: 'ReportOfFire',
+    callbackPath: 'ReportOfFireCallback',
+    phrase: 'Report of a fire has been reported.',
+    isUrgent: true,
+  },
+  {
+    name: 'ConfirmedFire',
+    callbackPath: 'ConfirmedFireCallback',
+    phrase: 'Confirmed fire has been reported.',
+    isUrgent: true,
+  },
   { name: 'BurnJob', callbackPath: 'BurnJobCallback', phrase: 'Burn job has been reported.' },
   { name: 'Custom', callbackPath: 'CustomCallback', phrase: 'Custom Alert has been reported.' },
 ] as const satisfies readonly AlertTypeRow[];
@@ -17,6 +27,8 @@ interface AlertTypeRow {
   readonly callbackPath: string;
   /** Spoken in the message. */
   readonly phrase: string;
+  /** Called before everything else that waits, and a share of the day's calls is kept for it. */
+  readonly isUrgent?: boolean;
 }
 
 /** An alert type. */
@@ -32,3 +44,10 @@ const BY_NAME: ReadonlyMap<string, AlertType> = new Map(ALERT_TYPES.map((type) =
 
 /** The alert type of a name, which is case-sensitive; undefined where there is none. */
 export const findAlertType = (name: string): AlertType | undefined => BY_NAME.get(name);
+
+/** Whether alerts of a type are called before everything else that waits. */
+export const isUrgent = (name: AlertTypeName): boolean => URGENT.has(name);
+
+const URGENT: ReadonlySet<string> = new Set(
+  ALERT_TYPES.flatMap((type: AlertTypeRow) => (type.isUrgent === true ? type.name : [])),
+);

@@ -11,10 +11,12 @@ export interface ResultCodes {
 
 /**
  * What codes mean for reaching a person.
+ * - `declined`: by the callee, or the telephone network had no line for it: the codes are the same;
  * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
- * - `throttled`: no line was free.
+ * - `no_line`: no line was free;
+ * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended.
  */
-export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'throttled';
+export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up';
 
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
@@ -24,15 +26,23 @@ export interface CallResult extends ResultCodes {
   readonly meaning?: ResultMeaning | undefined;
 }
 
-/** What an event reports. */
+/** What an event reports. `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
 export type CallEventKind =
-  'connected' | 'play started' | 'play completed' | 'play failed' | 'play canceled' | 'disconnected' | 'create failed';
+  | 'connected'
+  | 'play started'
+  | 'play completed'
+  | 'play failed'
+  | 'play canceled'
+  | 'tone received'
+  | 'tone failed'
+  | 'disconnected'
+  | 'create failed';
 
 /** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
   readonly callId: CallId;
   readonly result: CallResult;
-  /** The attempt that the call belongs to; undefined where the context is missing or was changed. */
+  /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
   readonly attempt: AttemptRef | undefined;
 }

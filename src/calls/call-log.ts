@@ -1,71 +1,102 @@
 import type { Log, LogFields } from '../log.ts';
-import type { AlertTypeName } from './alert-types.ts';
 import type { AttemptRef } from './call-context.ts';
-import type { CallId } from './call-id.ts';
-import { outcomeOf } from './call-outcome.ts';
-import type { CallRecord } from './call-record.ts';
+import { type Attempt, isLive } from './attempt.ts';
+import type { Notification, NotificationCase } from './notification.ts';
 import { PhoneLineError } from './phone-line.ts';
 import { maskPhoneNumber } from './phone-number.ts';
-import { type Attempt, isReached, type Recipient } from './recipient-state.ts';
+import { attemptOf, isFinal, type Recipient } from './recipient.ts';
+import { isStranger } from './stranger.ts';
 
-/** Which recipient of which notification a log line is about. */
-export const recipientFields = (
-  ref: Omit<AttemptRef, 'attemptId'> | undefined,
-): Pick<LogFields, 'notification_id' | 'recipient_index'> => ({
-  notification_id: ref?.notificationId,
-  recipient_index: ref?.index,
-});
-
-/** The fields of every log line about a call. `more` takes precedence over the record. */
-export const callFields = (
-  { callId, alertType }: { readonly callId: CallId; readonly alertType: { readonly name: AlertTypeName } },
-  known: CallRecord | undefined,
-  more?: LogFields,
+/** The fields of every log line about an attempt. */
+export const attemptFields = (
+  { notification, recipients }: NotificationCase,
+  ref: AttemptRef,
+  callId = attempt(recipients[ref.index], ref)?.callId,
 ): LogFields => ({
   call_id: callId,
-  ...recipientFields(known?.attempt),
-  alert_type: alertType.name,
-  recipient: known?.recipient,
-  state: known?.state,
-  outcome: known && outcomeOf(known)?.outcome,
+  ...recipientFields(notification, recipients[ref.index], ref.index),
+  alert_type: notification.alertType,
+  attempt: attemptNumber(recipients[ref.index], ref),
+});
+
+/** From 1; undefined if it is not kept, because there was no line for it. */
+const attemptNumber = (recipient: Recipient | undefined, { attemptId }: AttemptRef): number | undefined => {
+  const index = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
+  return index < 0 ? undefined : index + 1;
+};
+
+const attempt = (recipient: Recipient | undefined, { attemptId }: AttemptRef): Attempt | undefined =>
+  recipient && attemptOf(recipient, attemptId);
+
+const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields =>
+  isStranger(notification.id)
+    ? {}
+    : {
+        notification_id: notification.id,
+        recipient_index: index,
+        recipient: recipient?.number && maskPhoneNumber(recipient.number),
+        reference: notification.reference,
+      };
+
+const outcomeFields = (known: Attempt | undefined): LogFields => ({
+  outcome: known?.outcome,
   code: known?.code,
   sub_code: known?.subCode,
   reason: known?.reason,
-  ...more,
 });
 
-/** Logs what became of an attempt to reach a recipient. */
-export const logAttempt = (ref: AttemptRef, recipient: Recipient, attempt: Attempt, log: Log): void => {
-  const fields = {
-    call_id: attempt.callId,
-    ...recipientFields(ref),
-    recipient: maskPhoneNumber(recipient.number),
-    attempt: recipient.attempts.indexOf(attempt) + 1,
-    ...outcomeFields(attempt),
-  };
-  if (isReached(attempt.outcome)) log.info('attempt ended', fields);
-  else log.warn('attempt ended', fields);
+const REACHED: ReadonlySet<string | undefined> = new Set(['heard', 'cut_short', 'confirmed']);
+
+/** Logs what a commit has brought to its end: attempts, recipients, the notification. */
+export const logEnds = (before: NotificationCase, after: NotificationCase, log: Log): void => {
+  const { notification } = after;
+  after.recipients.forEach((recipient, index) => {
+    const known = before.recipients[index];
+    recipient.attempts.forEach((one, at) => {
+      const was = known && attemptOf(known, one.id);
+      if (isLive(one) || (was !== undefined && !isLive(was) && was.outcome === one.outcome)) return;
+      const fields = {
+        call_id: one.callId,
+        ...recipientFields(notification, recipient, index),
+        attempt: at + 1,
+        ...outcomeFields(one),
+      };
+      if (REACHED.has(one.outcome)) log.info('attempt ended', fields);
+      else log.warn('attempt ended', fields);
+    });
+    if (isStranger(notification.id) || !isFinal(recipient) || recipient.state === known?.state) return;
+    const fields = {
+      ...recipientFields(notification, recipient, index),
+      alert_type: notification.alertType,
+      status: recipient.state,
+      attempts: recipient.attempts.length,
+      ...outcomeFields(recipient.attempts.at(-1)),
+    };
+    const isMissed = recipient.state === 'not_reached' || recipient.state === 'failed';
+    // With waves somebody else is called: it is for an operator only if nobody has confirmed in the end.
+    if (isMissed && notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
+    else if (isMissed) log.error('recipient not reached', fields);
+    else log.info(recipient.state === 'stopped' ? 'recipient stopped' : 'recipient reached', fields);
+  });
+  logWhole(before.notification, after, log);
 };
 
-/** Logs what became of a recipient about whom nothing more will be done. */
-export const logRecipient = (ref: AttemptRef, recipient: Recipient, log: Log): void => {
+const logWhole = (before: Notification, { notification, recipients }: NotificationCase, log: Log): void => {
+  if (isStranger(notification.id)) return;
   const fields = {
-    ...recipientFields(ref),
-    recipient: maskPhoneNumber(recipient.number),
-    status: recipient.state,
-    attempts: recipient.attempts.length,
-    ...outcomeFields(recipient.attempts.at(-1)),
+    notification_id: notification.id,
+    alert_type: notification.alertType,
+    reference: notification.reference,
   };
-  if (recipient.state === 'heard') log.info('recipient reached', fields);
-  else log.error('recipient not reached', fields);
+  if (notification.wave !== before.wave) log.info('wave opened', { ...fields, wave: notification.wave });
+  if (notification.stoppedAt !== before.stoppedAt) log.info('notification stopped', fields);
+  if (notification.completedAt === undefined || before.completedAt !== undefined) return;
+  log.info('notification completed', fields);
+  const isConfirmed = recipients.some(({ state }) => state === 'confirmed');
+  if (notification.waveMs !== undefined && !isConfirmed && notification.stoppedAt === undefined) {
+    log.error('notification not confirmed', fields);
+  }
 };
-
-const outcomeFields = (attempt: Attempt | undefined): LogFields => ({
-  outcome: attempt?.outcome,
-  code: attempt?.code,
-  sub_code: attempt?.subCode,
-  reason: attempt?.reason,
-});
 
 /** The fields of a failed request to the line. */
 export const failureFields = (error: unknown): LogFields =>

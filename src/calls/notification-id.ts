@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
 import * as z from 'zod';
 
 /** A notification's id. Newer ones sort before older ones, so that the newest are found first in the table. */
@@ -22,9 +20,10 @@ export const notificationIdSchema = z.custom<NotificationId>(
  * A new id.
  *
  * @param now in milliseconds since 1970
+ * @param uuid a new one
  */
-export const newNotificationId = (now: number): NotificationId => {
-  const id = `${(LATEST_MS - now).toString(16).padStart(12, '0')}-${randomBytes(10).toString('hex')}`;
+export const newNotificationId = (now: number, uuid: string): NotificationId => {
+  const id = `${(LATEST_MS - now).toString(16).padStart(12, '0')}-${uuid.replaceAll('-', '').slice(-20)}`;
   if (!isNotificationId(id)) throw new RangeError('a time before 1970 or after the year 10889');
   return id;
 };

@@ -23,7 +23,14 @@ export interface PhoneLine {
    */
   speak(callId: CallId, text: string, attempt?: AttemptRef): Promise<void>;
 
-  /** Ends a call for everyone, within {@link LONGEST_REQUEST_MS}. Succeeds where the call has ended already. */
+  /**
+   * Starts to listen for keys that the callee presses, beside what is spoken, within {@link LONGEST_REQUEST_MS}.
+   *
+   * @param attempt comes back with the events about keys
+   */
+  listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
+
+  /** Ends a call for everyone, ringing or answered, within {@link LONGEST_REQUEST_MS}. Succeeds if the call has ended already. */
   hangUp(callId: CallId): Promise<void>;
 }
 
@@ -49,11 +56,12 @@ export const LONGEST_REQUEST_MS = 15_000;
  * How a request to the line failed.
  * - `throttled`: surely not done now; no line is free, or the line asks to slow down;
  * - `not sent`: surely not done: the line could not be reached;
+ * - `set-up`: surely not done: our credential, permission, resource or month's limit. Passes when somebody has mended it;
  * - `refused`: surely not done, and not worth asking again;
  * - `unanswered`: no usable answer; it may have been done;
  * - `gone`: the call does not exist (any more).
  */
-export type PhoneLineFailure = 'throttled' | 'not sent' | 'refused' | 'unanswered' | 'gone';
+export type PhoneLineFailure = 'throttled' | 'not sent' | 'set-up' | 'refused' | 'unanswered' | 'gone';
 
 /** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {

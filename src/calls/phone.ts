@@ -1,50 +1,140 @@
+import { randomUUID } from 'node:crypto';
+
+import pLimit from 'p-limit';
+
 import type { Log } from '../log.ts';
+import type { Table } from '../storage/table.ts';
 import { Alarm } from './alarm.ts';
-import { CallFlow } from './call-flow.ts';
-import { DueWork } from './due-work.ts';
-import { LinePause } from './line-pause.ts';
-import type { NewNotificationRules } from './notification.ts';
-import { Notifications } from './notifications.ts';
+import type { AlertType } from './alert-types.ts';
+import type { CallEvent } from './call-event.ts';
+import { errorKind } from './call-log.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Driver } from './driver.ts';
+import { DueWork } from './due.ts';
+import { LinePause } from './lines.ts';
+import type { NotificationId } from './notification-id.ts';
+import type { NotificationRequest, Sent, SentCall } from './notification-request.ts';
+import type { OutcomeTopic } from './outcome-events.ts';
 import type { PhoneLine } from './phone-line.ts';
-import { Reaching } from './reaching.ts';
-import type { ReachRules } from './recipient.ts';
-import { CallLedger } from './store/call-ledger.ts';
-import type { StoreRules } from './store/day-calls.ts';
-import { NotificationStores } from './store/notification-stores.ts';
-import type { Rows } from './store/rows.ts';
+import { Publisher, type PublisherParts } from './publisher.ts';
+import type { PhoneRules } from './rules.ts';
+import { Sending } from './send.ts';
+import { NotificationStore } from './store/notification-store.ts';
+import { isStranger } from './stranger.ts';
+import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './view.ts';
+
+export type { AttemptView, NotificationRequest, NotificationView, PhoneRules, RecipientView, Sent, SentCall };
 
 /** What the phone is made of. */
 export interface PhoneParts {
   readonly line: PhoneLine;
-  readonly rows: Rows;
+  /** The table `calls`. */
+  readonly table: Table;
   /** Spoken in the message. */
   readonly serviceName: string;
-  readonly rules: ReachRules & NewNotificationRules & StoreRules;
+  readonly rules: PhoneRules;
+  /** Where outcomes are published; undefined: nowhere. */
+  readonly topic?: OutcomeTopic | undefined;
+  /** A notification as `GET` answers it, for the topic; by default as it is read here. */
+  readonly bodyOf?: PublisherParts['bodyOf'] | undefined;
   /** For what happens outside any request. */
   readonly log: Log;
+  /** By default the clock of this machine. */
+  readonly clock?: Clock;
+  /** From 0 to 1, for the jitter of pauses; by default `Math.random`. */
+  readonly random?: () => number;
+  /** A new UUID, for attempts and notifications; by default `randomUUID`. */
+  readonly newId?: () => string;
 }
 
 /** What endpoints and the timer function use of the phone. */
 export interface Phone {
-  readonly notifications: Notifications;
-  readonly flow: CallFlow;
-  readonly dueWork: DueWork;
+  /**
+   * Writes a notification down and dials its recipients. A request whose key was used for the same within 24 hours finds that
+   * notification as it stands, and phones nobody anew.
+   *
+   * @param key the caller's `Idempotency-Key`
+   * @throws {StorageTrouble} nothing is dialled; the same request may be sent again
+   */
+  readonly send: (request: NotificationRequest, key: string | undefined, log: Log) => Promise<Sent>;
+
+  /** A notification as it stands; undefined if there is none. @throws {StorageTrouble} */
+  readonly read: (id: NotificationId) => Promise<NotificationView | undefined>;
+
+  /** The newest notifications as they stand, the newest first. @throws {StorageTrouble} */
+  readonly newest: (most: number) => Promise<readonly NotificationView[]>;
+
+  /** Stops a notification: nobody is dialled any more. Answers it as it stands then; undefined if there is none. @throws {StorageTrouble} */
+  readonly stop: (id: NotificationId, log: Log) => Promise<NotificationView | undefined>;
+
+  /**
+   * Does what a callback's events ask for: those of one call in order. Never throws; without the table, speaks and hangs up all the same.
+   *
+   * @param alertType that of the callback path; a known call is spoken to in the words of its own notification
+   */
+  readonly handle: (events: readonly CallEvent[], alertType: AlertType, log: Log) => Promise<void>;
+
+  /** Does what is due now, in this process once at a time. Never throws. */
+  readonly runDue: (log: Log) => Promise<void>;
+
+  /** Fulfils when nothing is under way. */
+  readonly settled: () => Promise<void>;
 }
 
-// Until then other instances do not know what this one did.
-const WRITE_AGAIN_AFTER_MS = 3_000;
-
+// A real callback has one event. More are handled too, within bounds: the sender may be anyone.
+const CALLS_AT_A_TIME = 8;
+const NO_MORE_EVENTS_AFTER_MS = 60_000;
 /** Puts the parts of this folder together. */
-export const createPhone = ({ line, rows, serviceName, rules, log }: PhoneParts): Phone => {
-  const stores = new NotificationStores(rows, rules);
-  const alarm = new Alarm();
-  const ledger = new CallLedger(rows, () => alarm.ringAt(Date.now() + WRITE_AGAIN_AFTER_MS));
+export const createPhone = (parts: PhoneParts): Phone => {
+  const { line, table, serviceName, rules, topic, log: ownLog } = parts;
+  const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
+  const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
+  const { callsPerDay, retentionMs } = rules;
+  const isPublishing = topic !== undefined;
+  const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId });
+  const alarm = new Alarm(clock);
   const pause = new LinePause();
-  const reaching = new Reaching({ line, ledger, stores, rules, alarm, pause });
-  const flow = new CallFlow({ line, ledger, owners: reaching, serviceName });
-  const dueWork = new DueWork({ stores, reaching, flow, line, pause });
+  const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId });
+  const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => driver.recall(id) });
+  const due = new DueWork({ store, driver, pause, alarm, clock, publisher });
   alarm.onRing(() => {
-    void dueWork.run(log);
+    void due.run(ownLog);
   });
-  return { notifications: new Notifications({ stores, reaching, ledger, rules, alarm }), flow, dueWork };
+  const sending = new Sending({ store, driver, due, rules, clock, random, newId });
+
+  return {
+    send: async (request, key, log) => sending.send(request, key, log),
+    read: async (id) => {
+      const known = isStranger(id) ? undefined : await driver.read(id);
+      return known && viewOf(known, clock.now());
+    },
+    newest: async (most) => (await store.newest(most)).map((known) => viewOf(known, clock.now())),
+    stop: async (id, log) => {
+      const known = isStranger(id) ? undefined : await driver.stop(id, log);
+      return known && viewOf(known, clock.now());
+    },
+    handle: async (events, alertType, log) => {
+      const end = clock.now() + NO_MORE_EVENTS_AFTER_MS;
+      const byCall = Map.groupBy(events, ({ callId }) => callId);
+      let left = 0;
+      await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
+        for (const event of ofOneCall) {
+          if (clock.now() >= end) left += 1;
+          else await handleSafely(driver, event, alertType, log);
+        }
+      });
+      if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
+    },
+    runDue: async (log) => due.run(log),
+    settled: async () => due.settled(),
+  };
+};
+
+/** A failure does not stop the other events. */
+const handleSafely = async (driver: Driver, event: CallEvent, alertType: AlertType, log: Log): Promise<void> => {
+  try {
+    await driver.handle(event, alertType, log);
+  } catch (error) {
+    log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+  }
 };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
+import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { CategoryTally, Tally } from '../analytics/model/tally.ts';
 import type { Activity, Reader } from '../analytics/read/reader.ts';
@@ -140,9 +141,9 @@ export const answeredPeriod = ({ start, end }: Period) => ({
  * @param always categories that are present with 0 where nothing happened
  */
 export const answeredCounts = (tally: Tally, always: readonly string[]) => {
-  const categories = [...new Set([...always, ...tally.categories.keys()])].sort();
+  const { categories } = withKnownCategories(tally, always);
   const counts = (of: keyof CategoryTally): Record<string, number> =>
-    Object.fromEntries(categories.map((category) => [category, tally.categories.get(category)?.[of] ?? 0]));
+    Object.fromEntries(Array.from(categories, ([category, own]) => [category, own[of]]));
   return {
     total_events: tally.events,
     counts_per_category: counts('detections'),

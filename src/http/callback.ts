@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 import type { AlertType } from '../calls/alert-types.ts';
-import type { CallFlow } from '../calls/call-flow.ts';
 import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/callbacks.ts';
-import { handleCallEvents } from '../calls/handle-call-events.ts';
+import type { Phone as CallsPhone } from '../calls/phone.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
@@ -21,8 +20,7 @@ const MAX_EVENTS = 10_000;
 const MAX_ERRORS = 50;
 
 /** What answers callbacks. */
-export interface CallbackParts {
-  readonly flow: CallFlow;
+export interface CallbackParts extends Pick<CallsPhone, 'handle'> {
   readonly parseEvents: ParseCallEvents;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
@@ -115,7 +113,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
         },
       },
       handle: async ({ body, log }) => {
-        const { flow, parseEvents } = phoneOr503(phone);
+        const { handle, parseEvents } = phoneOr503(phone);
         const parsed = await parseEvents(body);
         if (!('events' in parsed)) {
           throw new Problem(400, {
@@ -124,7 +122,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
           });
         }
         logIgnored(parsed, alertType, log);
-        await handleCallEvents(flow, parsed.events, alertType, log);
+        await handle(parsed.events, alertType, log);
         return { status: 200 };
       },
     }),

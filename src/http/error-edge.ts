@@ -1,11 +1,8 @@
 import type { HttpHandler, HttpResponseInit } from '@azure/functions';
 
-import { RecorderUnavailable } from '../analytics/record/recorder.ts';
-import { DamagedRow } from '../analytics/rows/damaged-row.ts';
-import { LaterFormat } from '../analytics/rows/format.ts';
-import { StorageTrouble } from '../analytics/rows/storage-errors.ts';
-import { RowsUnavailable } from '../calls/store/rows.ts';
+import { RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
+import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
 
@@ -31,7 +28,7 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof RowsUnavailable) {
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
     log.warn('storage unavailable', { kind: error.name });
     return new Problem(503, {
       detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { CounterTable } from '../analytics/rows/table.ts';
+import type { Table } from '../storage/table.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -15,7 +15,7 @@ const ONE_PROBE_A_MS = 1_000;
  *
  * @param now the time in milliseconds; only differences count
  */
-export const health = (table: Pick<CounterTable, 'answers'>, now = () => performance.now()): Route => {
+export const health = (table: Pick<Table, 'answers'>, now = () => performance.now()): Route => {
   const storageAnswers = sharedProbe(async () => table.answers(), now);
   return route({
     name: 'Health',

@@ -1,11 +1,9 @@
 import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES } from '../calls/alert-types.ts';
-import { OUTCOMES } from '../calls/call-outcome.ts';
-import type { RecipientView } from '../calls/notification.ts';
-import type { NotificationView } from '../calls/notifications.ts';
+import { OUTCOMES } from '../calls/attempt.ts';
 import { MASKED_NUMBER_PATTERN } from '../calls/phone-number.ts';
-import type { Attempt } from '../calls/recipient-state.ts';
+import { type AttemptView, type NotificationView, RECIPIENT_STATUSES, type RecipientView } from '../calls/view.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
 
@@ -23,7 +21,8 @@ const attemptSchema = z
 
 const recipientSchema = z.strictObject({
   recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
-  status: z.enum(['waiting', 'ringing', 'speaking', 'heard', 'not_reached', 'failed']),
+  status: z.enum(RECIPIENT_STATUSES),
+  wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
   attempts: z.array(attemptSchema),
   next_attempt_at: time.optional(),
 });
@@ -33,8 +32,9 @@ export const notificationAnswer = z
   .strictObject({
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
+    reference: z.string().optional(),
     created_at: time,
-    status: z.enum(['in_progress', 'completed']),
+    status: z.enum(['in_progress', 'completed', 'stopped']),
     recipients: z.array(recipientSchema).describe('In the order of the request.'),
   })
   .meta({ id: 'NotificationState', description: 'What became of a notification.' });
@@ -81,19 +81,21 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
 export const answerOf = (view: NotificationView): z.input<typeof notificationAnswer> => ({
   notification_id: view.id,
   alert_type: view.alertType,
+  ...(view.reference === undefined ? {} : { reference: view.reference }),
   created_at: isoTime(view.createdAt),
   status: view.status,
   recipients: view.recipients.map(recipientOf),
 });
 
-const recipientOf = ({ recipient, status, attempts, nextAttemptAt }: RecipientView) => ({
+const recipientOf = ({ recipient, status, wave, attempts, nextAttemptAt }: RecipientView) => ({
   recipient,
   status,
+  ...(wave === undefined ? {} : { wave }),
   attempts: attempts.map(attemptOf),
   ...(nextAttemptAt === undefined ? {} : { next_attempt_at: isoTime(nextAttemptAt) }),
 });
 
-const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: Attempt) => ({
+const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: AttemptView) => ({
   ...(callId === undefined ? {} : { call_connection_id: callId }),
   ...(placedAt === undefined ? {} : { placed_at: isoTime(placedAt) }),
   ...(endedAt === undefined ? {} : { ended_at: isoTime(endedAt) }),

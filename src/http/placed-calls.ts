@@ -1,12 +1,11 @@
 import * as z from 'zod';
 
-import type { Sent } from '../calls/notifications.ts';
-import { PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/phone-number.ts';
-import type { Recipient } from '../calls/recipient-state.ts';
+import type { Sent, SentCall } from '../calls/phone.ts';
+import { PHONE_NUMBER_PATTERN } from '../calls/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
-import { type Answers, type ProblemAnswers, problemMembers, RETRY_AFTER } from './route/answers.ts';
+import { type Answers, type ProblemAnswers, problemMembers } from './route/answers.ts';
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
@@ -46,14 +45,19 @@ export const CALLS_ANSWERS = {
 } as const satisfies Answers;
 
 const KEY_USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
+const WAVES_TOO_LATE =
+  'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
+const NONE_ALLOWED = 'None of the recipients may be called.';
 
-/** The problem of a key that belongs to another request. */
-export const KEY_PROBLEM = {
-  422: { description: 'The `Idempotency-Key` belongs to another request. Nobody was called.', detail: KEY_USED },
-} as const satisfies ProblemAnswers;
+const NOT_CALLED = {
+  recipient: '+442071838750',
+  status: 'failed',
+  reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
+};
 
-const dayLimitDetail = (callsLeft: number, until: string): string =>
-  `The calls of this UTC day do not suffice: ${callsLeft} are left until ${until} (CALLS_PER_DAY). Nobody was called.`;
+const problemOfCalls = z
+  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: outcomesSchema.optional() })
+  .meta({ id: 'CallsProblem' });
 
 /** The problems of every request that places calls. */
 export const CALLS_PROBLEMS = {
@@ -62,16 +66,16 @@ export const CALLS_PROBLEMS = {
     detail: `recipient 1 ${NOT_A_NUMBER}`,
     errors: [{ index: 1, detail: NOT_A_NUMBER }],
   },
-  429: {
-    description: 'More calls than `CALLS_PER_DAY` leaves. Nobody was called.',
-    headers: RETRY_AFTER,
-    detail: dayLimitDetail(0, '2026-11-22T00:00:00.000Z'),
+  422: {
+    description:
+      'Nobody was called: none of the recipients may be (`PHONE_ALLOWED_PREFIXES`, `CALLS_PER_DAY`), the `Idempotency-Key` belongs to another request, or the last wave would begin after the deadline.',
+    schema: problemOfCalls,
+    detail: NONE_ALLOWED,
+    extensions: { calls: [NOT_CALLED] },
   },
   502: {
     description: 'Nobody can be called; `calls` says why.',
-    schema: z
-      .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: outcomesSchema.optional() })
-      .meta({ id: 'CallsProblem' }),
+    schema: problemOfCalls,
     detail: 'The call could not be placed.',
     extensions: { notification_id: ID, calls: [FAILED] },
   },
@@ -81,34 +85,28 @@ export const CALLS_PROBLEMS = {
 /**
  * The answer to a request that places calls.
  *
- * @throws {Problem} 502 with the same outcomes where nobody can be called, 422 and 429
+ * @throws {Problem} 502 with the same outcomes if nobody can be called; 422 if our own policy, the key or the waves forbid it
  */
-export const callsAnswer = (numbers: readonly PhoneNumber[], sent: Sent) => {
-  if (sent.kind === 'key of another request') throw new Problem(422, { detail: KEY_USED });
-  if (sent.kind === 'no calls left') {
-    const seconds = Math.max(1, Math.ceil((sent.until - Date.now()) / 1_000));
-    const detail = dayLimitDetail(sent.callsLeft, new Date(sent.until).toISOString());
-    throw new Problem(429, { detail, headers: { 'retry-after': String(seconds) } });
+export const callsAnswer = (sent: Sent) => {
+  switch (sent.kind) {
+    case 'key of another request':
+      throw new Problem(422, { detail: KEY_USED });
+    case 'waves too late':
+      throw new Problem(422, { detail: WAVES_TOO_LATE });
+    case 'refused':
+      throw new Problem(422, { detail: NONE_ALLOWED, extensions: { calls: sent.calls.map(answerOf) } });
+    case 'sent': {
+      const calls = sent.calls.map(answerOf);
+      const body = { notification_id: sent.id, calls };
+      if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
+      const detail =
+        calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
+      throw new Problem(502, { detail, extensions: body });
+    }
   }
-  const calls = numbers.map((number, index) => outcomeOf(number, sent.recipients[index]));
-  const body = { notification_id: sent.id, calls };
-  if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
-  throw new Problem(502, {
-    detail: calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`,
-    extensions: body,
-  });
 };
 
-const NOT_YET = 'not dialled yet';
-
-/** The last call, or why there is none. A repeated request finds later states too. */
-const outcomeOf = (number: PhoneNumber, known: Recipient | undefined): z.output<typeof outcomeSchema> => {
-  const last = known?.attempts.at(-1);
-  const called = known?.attempts.findLast(({ callId }) => callId !== undefined);
-  if (known?.state !== 'failed' && called?.callId !== undefined) {
-    return { recipient: number, status: 'placed', call_connection_id: called.callId };
-  }
-  const isOver = known?.state === 'failed' || known?.state === 'not_reached';
-  const why = known?.reason ?? last?.reason ?? NOT_YET;
-  return { recipient: number, status: isOver ? 'failed' : 'waiting', reason: why };
-};
+const answerOf = (call: SentCall): z.output<typeof outcomeSchema> =>
+  call.status === 'placed'
+    ? { recipient: call.recipient, status: call.status, call_connection_id: call.callId }
+    : { recipient: call.recipient, status: call.status, reason: call.reason };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { isNotificationId } from '../calls/notification-id.ts';
-import type { Notifications } from '../calls/notifications.ts';
+import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
@@ -9,10 +9,8 @@ import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { NO_QUERY } from './route/fields.ts';
 
-/** What reading notifications needs. */
-export interface ReadNotificationsParts {
-  readonly notifications: Notifications;
-}
+/** What reads one notification, or stops it. */
+export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop'>;
 
 const UNKNOWN = 'There is no notification of this id, or not any more.';
 
@@ -31,7 +29,7 @@ const notificationId = z
   });
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
-export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
+export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
   route({
     name: 'Notification',
     path: 'notifications/{id}',
@@ -54,8 +52,38 @@ export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
         },
       },
       problems: { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS },
+      handle: async ({ path: { id } }) => {
+        const found = await phoneOr503(phone).read(id);
+        if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
+        return { status: 200, jsonBody: answerOf(found) };
+      },
+    }),
+  });
+
+/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more; who is being spoken to hears the message to its end. */
+export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
+  route({
+    name: 'StopNotification',
+    path: 'notifications/{id}/stop',
+    authLevel: 'function',
+    POST: operation({
+      operationId: 'stopNotification',
+      tag: 'calls',
+      summary: 'Stop a notification',
+      description:
+        'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
+      path: z.object({ id: notificationId }),
+      query: NO_QUERY,
+      answers: {
+        200: {
+          description: 'The notification as it stands then.',
+          schema: notificationAnswer,
+          examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
+        },
+      },
+      problems: { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS },
       handle: async ({ path: { id }, log }) => {
-        const found = await phoneOr503(phone).notifications.read(id, log);
+        const found = await phoneOr503(phone).stop(id, log);
         if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
         return { status: 200, jsonBody: answerOf(found) };
       },
@@ -63,7 +91,7 @@ export const readNotification = (phone: Phone<ReadNotificationsParts>): Route =>
   });
 
 /** `GET /api/notifications`: the newest notifications, the newest first. */
-export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
+export const listNotifications = (phone: Phone<Pick<CallsPhone, 'newest'>>) =>
   operation({
     operationId: 'listNotifications',
     tag: 'calls',
@@ -90,8 +118,8 @@ export const listNotifications = (phone: Phone<ReadNotificationsParts>) =>
       },
       ...PHONE_PROBLEMS,
     },
-    handle: async ({ query, log }) => {
-      const found = await phoneOr503(phone).notifications.newest(query.limit, log);
+    handle: async ({ query }) => {
+      const found = await phoneOr503(phone).newest(query.limit);
       return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
     },
   });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import type { EventMessage } from '../analytics/model/camera-event.ts';
 import type { Instant } from '../analytics/model/instant.ts';
-import type { Outcome } from '../analytics/record/commit-draft.ts';
+import type { Outcome } from '../analytics/record/batch.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { BATCH, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, SINGLE, tooManyDetail } from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';

@@ -1,21 +1,33 @@
 import * as z from 'zod';
 
-import type { Notifications } from '../calls/notifications.ts';
+import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
-import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer, KEY_PROBLEM } from './placed-calls.ts';
+import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
-import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
+import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, wavesSchema } from './recipients.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** What sends notifications. */
-export interface NotificationsParts {
-  readonly notifications: Notifications;
-}
+/** What sends and lists notifications. */
+export type NotificationsParts = Pick<CallsPhone, 'send' | 'newest'>;
 
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
+const WAVES = {
+  channel: 'phone',
+  alert_type: 'ConfirmedFire',
+  recipients: [['+12065550100'], ['+12065550101', '+12065550102']],
+  reference: 'ridge-04',
+  confirm: true,
+  wave_seconds: 120,
+};
 const SEVERAL = { channel: 'phone', alert_type: 'BurnJob', recipients: ['+12065550100', '+12065550101'] };
+
+// Of any script, and not only the marks that combine with others.
+const VISIBLE = /^(?=.*[^\s\p{M}])[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
+const WITH_CONFIRM = 'must be true for recipients in waves';
+const DEFAULT_WAVE_SECONDS = 120;
 
 const notificationSchema = z
   .strictObject(
@@ -24,10 +36,41 @@ const notificationSchema = z
         .literal('phone', { error: 'must be "phone"' })
         .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
       alert_type: alertTypeName,
-      recipients: recipientsSchema,
+      recipients: wavesSchema,
+      reference: z
+        .string({ error: 'must be a string' })
+        .regex(VISIBLE, 'must be 1 to 100 visible characters')
+        .optional()
+        .meta({
+          description:
+            'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see.',
+          examples: ['ridge-04'],
+        }),
+      confirm: z
+        .boolean({ error: 'must be true or false' })
+        .optional()
+        .meta({
+          description: 'Whether the callee has to press a key. Who does not is called again.',
+          examples: [true],
+        }),
+      wave_seconds: z
+        .int({ error: WAVE_SECONDS })
+        .min(30, WAVE_SECONDS)
+        .max(3_600, WAVE_SECONDS)
+        .optional()
+        .meta({
+          description: 'Time from one wave to the next, in seconds; 120 by default. Only with waves.',
+          examples: [120],
+        }),
     },
     { error: 'must be an object with channel, alert_type and recipients' },
   )
+  .superRefine(({ recipients: { areWaves }, confirm, wave_seconds }, context) => {
+    if (areWaves && confirm !== true) context.addIssue({ code: 'custom', message: WITH_CONFIRM, path: ['confirm'] });
+    if (wave_seconds !== undefined && !areWaves) {
+      context.addIssue({ code: 'custom', message: 'is only for recipients in waves', path: ['wave_seconds'] });
+    }
+  })
   .meta({ id: 'Notification', description: 'An alert and who is to be told.', examples: [ONE] });
 
 const idempotencyKey = z
@@ -63,14 +106,21 @@ export const notifications = (phone: Phone<NotificationsParts>): Route =>
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
       body: jsonBody(notificationSchema, {
         maxBytes: MAX_RECIPIENTS_BYTES,
-        examples: { one: ONE, several: SEVERAL },
+        examples: { one: ONE, several: SEVERAL, waves: WAVES },
         element: 'recipient',
       }),
       answers: CALLS_ANSWERS,
-      problems: { ...CALLS_PROBLEMS, ...KEY_PROBLEM },
-      handle: async ({ headers: { 'Idempotency-Key': key }, body: { alert_type, recipients }, log }) => {
-        const request = { alertType: alertTypeOf(alert_type), recipients };
-        return callsAnswer(recipients, await phoneOr503(phone).notifications.send(request, key, log));
+      problems: CALLS_PROBLEMS,
+      handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) => {
+        const { waves, areWaves } = body.recipients;
+        const request = {
+          alertType: alertTypeOf(body.alert_type),
+          waves,
+          reference: body.reference,
+          confirm: body.confirm,
+          waveMs: areWaves ? (body.wave_seconds ?? DEFAULT_WAVE_SECONDS) * 1_000 : undefined,
+        };
+        return callsAnswer(await phoneOr503(phone).send(request, key, log));
       },
     }),
   });

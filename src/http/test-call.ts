@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { Notifications } from '../calls/notifications.ts';
+import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
@@ -15,7 +15,7 @@ import { operation, type Route, route } from './route/route.ts';
  * Everything is declared inside the function: a call outside it would keep this module in a release bundle.
  */
 export const testCall = (
-  phone: Phone<{ readonly notifications: Notifications; readonly callbackBaseUrl: string | undefined }>,
+  phone: Phone<Pick<CallsPhone, 'send'> & { readonly callbackBaseUrl: string | undefined }>,
 ): Route =>
   route({
     name: 'TestCall',
@@ -38,9 +38,9 @@ export const testCall = (
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
       handle: async ({ query, body: recipients, log }) => {
-        const { notifications, callbackBaseUrl } = phoneOr503(phone);
-        const request = { alertType: alertTypeOf(query.alert_type), recipients, callbackBaseUrl };
-        return callsAnswer(recipients, await notifications.send(request, undefined, log));
+        const { send, callbackBaseUrl } = phoneOr503(phone);
+        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], callbackBaseUrl };
+        return callsAnswer(await send(request, undefined, log));
       },
     }),
   });

@@ -34,16 +34,26 @@ export const phoneSchemas = {
   CALL_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
   CALL_RETRY_SECONDS: wholeNumber(5, 3_600).prefault('60'),
   NOTIFICATION_DEADLINE_MINUTES: wholeNumber(1, 1_440).prefault('30'),
+  CALL_RING_SECONDS: wholeNumber(15, 110).prefault('60'),
   PHONE_ALLOWED_PREFIXES: numberPrefixes.optional(),
   CALLS_PER_DAY: wholeNumber(1, 100_000).prefault('1000'),
+  EVENT_TOPIC_ENDPOINT: httpsOrLoopbackUrl.optional(),
+  EVENT_TOPIC_KEY: text.regex(/^\S{1,500}$/, 'must be the access key of the topic').optional(),
   SWEEP_SCHEDULE: schedule.prefault('*/30 * * * * *'),
   CALL_RETENTION_DAYS: wholeNumber(2, 3_650).prefault('90'),
 } as const;
 
 type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;
 
+/** What is needed to clean up behind the phone, on or off. */
+export interface SweepSettings {
+  readonly sweepSchedule: string;
+  /** How long rows about calls are kept, in milliseconds. */
+  readonly retentionMs: number;
+}
+
 /** The settings of the phone, as the service uses them. Secrets are in the connection only. */
-export interface PhoneSettings {
+export interface PhoneSettings extends SweepSettings {
   readonly connection: Connection;
   readonly caller: { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
   readonly cognitiveServicesEndpoint: string;
@@ -64,9 +74,17 @@ export interface PhoneSettings {
   /** How the numbers that may be called begin; undefined: all of them. */
   readonly allowedPrefixes: readonly string[] | undefined;
   readonly callsPerDay: number;
-  readonly sweepSchedule: string;
-  /** How long rows about calls are kept, in milliseconds. */
-  readonly retentionMs: number;
+  /** How long a phone rings before the line is hung up, in milliseconds. */
+  readonly ringMs: number;
+  /** Where outcomes are published; undefined: nowhere. */
+  readonly topic: TopicSettings | undefined;
+}
+
+/** An Event Grid topic of the CloudEvents schema. */
+export interface TopicSettings {
+  readonly endpoint: string;
+  /** Undefined: the app's identity is used. */
+  readonly key: string | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -77,11 +95,16 @@ const DAY_MS = 86_400_000;
  * @param given settings by name, without empty ones
  */
 export const phoneProblems = (given: Readonly<Record<string, string | undefined>>): readonly SettingProblem[] => {
-  if (given['PHONE'] === 'off') return [];
+  const topic =
+    given['EVENT_TOPIC_KEY'] !== undefined && given['EVENT_TOPIC_ENDPOINT'] === undefined
+      ? [{ setting: 'EVENT_TOPIC_ENDPOINT', detail: 'is required with EVENT_TOPIC_KEY' }]
+      : [];
+  if (given['PHONE'] === 'off') return topic;
   const needed = ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'].filter((name) => given[name] === undefined);
   return [
     ...[oneConnection(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found),
     ...needed.map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+    ...topic,
   ];
 };
 
@@ -122,7 +145,17 @@ export const phoneSettings = (
     deadlineMs: value.NOTIFICATION_DEADLINE_MINUTES * 60_000,
     allowedPrefixes: value.PHONE_ALLOWED_PREFIXES,
     callsPerDay: value.CALLS_PER_DAY,
-    sweepSchedule: value.SWEEP_SCHEDULE,
-    retentionMs: value.CALL_RETENTION_DAYS * DAY_MS,
+    ringMs: value.CALL_RING_SECONDS * 1_000,
+    topic:
+      value.EVENT_TOPIC_ENDPOINT === undefined
+        ? undefined
+        : { endpoint: value.EVENT_TOPIC_ENDPOINT, key: value.EVENT_TOPIC_KEY },
+    ...sweepSettings(value),
   };
 };
+
+/** What is needed to clean up behind the phone, on or off. */
+export const sweepSettings = (value: PhoneValues): SweepSettings => ({
+  sweepSchedule: value.SWEEP_SCHEDULE,
+  retentionMs: value.CALL_RETENTION_DAYS * DAY_MS,
+});

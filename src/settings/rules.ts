@@ -54,7 +54,8 @@ export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
   .transform((value) => value.replace(/\/+$/, ''));
 
-const PREFIX = /^\+[1-9]\d{0,13}$/;
+// A bare + would allow every number of the world.
+const PREFIX = /^\+[1-9]\d{0,14}$/;
 
 /** Beginnings of phone numbers with commas between them. A bare `+` would be all numbers. */
 export const numberPrefixes = text

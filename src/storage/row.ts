@@ -41,13 +41,16 @@ export type RowWrite =
     }
   | { readonly kind: 'delete'; readonly rowKey: string };
 
+/** A write after which the row is stored. */
+export type StoringWrite = Exclude<RowWrite, { readonly kind: 'delete' }>;
+
 /** Writes a row that was read at a version, or that is not stored yet (`etag` undefined: an insert). */
 export const writeOf = (
   rowKey: string,
   etag: string | undefined,
   properties: NewProperties,
   kind: 'merge' | 'replace' = 'merge',
-): RowWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
+): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
 /** What an exact read gave, to write a copy of the row. */
 export const copiedProperties = ({ properties }: StoredRow): NewProperties =>

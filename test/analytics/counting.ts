@@ -1,16 +1,18 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
-import type { Outcome } from '../../src/analytics/record/commit-draft.ts';
+import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
@@ -21,7 +23,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () =>
 
 /** The recorder and the reader of one process of the app, with memory of their own. */
 export class CountingProcess {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly shards: DayShards;
   readonly recorder: Recorder;
   readonly reader: Reader;
@@ -29,7 +31,7 @@ export class CountingProcess {
 
   /** @param options of the recorder; its own by default */
   constructor(client: TableClient, counterShards: number, options: RecorderOptions = {}) {
-    this.table = new CounterTable(() => client);
+    this.table = new Table(new AzureTable(() => client), { format: FORMAT });
     this.shards = new DayShards(this.table, counterShards);
     this.recorder = new Recorder(this.table, this.shards, SILENT, options);
     this.reader = new Reader(this.table, this.shards);
@@ -50,7 +52,7 @@ export class CountingProcess {
 
   /** The counters of a day that differ from its event rows. */
   async differences(day: Day): Promise<readonly string[]> {
-    const report = await auditDay(this.table, this.shards, day);
+    const report = await auditDay(this.table, day);
     return report.differences.map(
       ({ shard, counter, expected, stored }) => `shard ${shard}, ${counter}: ${stored} instead of ${expected}`,
     );

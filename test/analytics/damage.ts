@@ -1,4 +1,4 @@
-import { DamagedRow } from '../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow } from '../../src/storage/errors.ts';
 import type { CountingStorage } from './counting.ts';
 
 /** Changes properties of a stored row, whatever its version. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
-import type { RowWrite } from '../../src/analytics/rows/row.ts';
+import type { RowWrite } from '../../src/storage/row.ts';
 import { toEventMessage } from './counting.ts';
 import { DAY, type PlainMessage } from './oracle.ts';
 import { MemoryStorage, MemoryTable } from './stripes/memory-storage.ts';

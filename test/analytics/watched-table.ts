@@ -1,23 +1,18 @@
-import type { KeyRange } from '../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../src/analytics/rows/row.ts';
-import { CounterTable, type ReadOptions } from '../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../src/storage/row.ts';
+import { Table } from '../../src/storage/table.ts';
 
 /** Counts reads of storage. */
-export class WatchedTable extends CounterTable {
+export class WatchedTable extends Table {
   rows = 0;
   queries = 0;
 
-  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+  override async get(...args: Parameters<Table['get']>): Promise<StoredRow | undefined> {
     this.rows += 1;
-    return super.get(partition, rowKey, select);
+    return super.get(...args);
   }
 
-  override pages(
-    partition: string,
-    range: KeyRange,
-    options?: ReadOptions,
-  ): AsyncGenerator<readonly StoredRow[], void, unknown> {
+  override pages(...args: Parameters<Table['pages']>): ReturnType<Table['pages']> {
     this.queries += 1;
-    return super.pages(partition, range, options);
+    return super.pages(...args);
   }
 }

@@ -8,9 +8,10 @@ import { FaultProxy, NO_FAULT } from '../analytics/faults/fault-proxy.ts';
 import { rowBytes } from '../analytics/table-limits.ts';
 import { countersOn } from './counters.ts';
 import { report, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
-const CAMERAS = 1_300;
+const CAMERAS = sized(1_300, 60);
 
 /** Most events that fit into a transaction is 46: 2 operations each, and the counters'. */
 const EVENTS = [1, 6, 46] as const;
@@ -62,7 +63,7 @@ const storedBytes = async (client: TableClient, { partitionKey, rowKey }: Writte
 
 /** How many bytes of rows one more commit touches, after an hour of a network of cameras. */
 export const commitBytesBench = async (): Promise<void> => {
-  const hour = Number(process.env['BENCH_EVENTS'] ?? 90_000);
+  const hour = Number(process.env['BENCH_EVENTS'] ?? sized(90_000, 600));
   const azurite = await startAzurite();
   const proxy = await FaultProxy.start(azurite.connectionString);
   let transactions: string[] = [];

@@ -1,9 +1,11 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient } from '@azure/data-tables';
 
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import type { Log } from '../../src/log.ts';
 
 /** A silent log. */
@@ -14,8 +16,8 @@ export const countersOn = (
   connectionString: string,
   prefix: string,
   shards = 1,
-  makeTable: (client: TableClient) => CounterTable = (client) => new CounterTable(() => client),
-): { client: TableClient; table: CounterTable; dayShards: DayShards; recorder: Recorder; reader: Reader } => {
+  makeTable: (client: TableClient) => Table = (client) => new Table(new AzureTable(() => client), { format: FORMAT }),
+): { client: TableClient; table: Table; dayShards: DayShards; recorder: Recorder; reader: Reader } => {
   const client = TableClient.fromConnectionString(connectionString, `${prefix}analytics`, {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },

@@ -6,6 +6,7 @@ import { bundle } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { serve } from './serve.ts';
 import { cloudEventOf, frames } from './workload.ts';
 
@@ -28,7 +29,7 @@ const chunks = (events: unknown[], size: number): unknown[][] =>
 
 /** 250 events a second for a minute in requests of 10, whatever the answers take: how long a commit takes then. */
 const burst = async (url: string): Promise<ResultRow> => {
-  const seconds = Number(process.env['BENCH_BURST_SECONDS'] ?? 60);
+  const seconds = Number(process.env['BENCH_BURST_SECONDS'] ?? sized(60, 1));
   const waiting: Promise<number>[] = [];
   const queue = chunks(cloudEvents(250 * seconds, 'burst'), 10);
   const start = performance.now();
@@ -57,13 +58,13 @@ export const httpBench = async (): Promise<void> => {
   await bundle({ outfile, debug: false });
   const app = await serve(outfile, { TABLES_CONNECTION_STRING: azurite.connectionString });
   try {
-    for (const warm of chunks(cloudEvents(2_000, 'warm'), 100)) await post(app.url, warm);
+    for (const warm of chunks(cloudEvents(sized(2_000, 100), 'warm'), 100)) await post(app.url, warm);
     const rows: ResultRow[] = [];
     let single = 0;
     for (const [size, count] of [
-      [1, 1_000],
-      [100, 10_000],
-      [1_000, 20_000],
+      [1, sized(1_000, 10)],
+      [100, sized(10_000, 100)],
+      [1_000, sized(20_000, 1_000)],
     ] as const) {
       const queue = chunks(cloudEvents(count, `size${size}`), size);
       const took: number[] = [];

@@ -6,9 +6,10 @@ import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Period } from '../../src/analytics/model/period.ts';
 import type { Reader } from '../../src/analytics/read/reader.ts';
 import type { Recorder } from '../../src/analytics/record/recorder.ts';
-import type { CounterTable } from '../../src/analytics/rows/table.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { dayStart, frames } from './workload.ts';
 
 const DAYS = 31n;
@@ -73,7 +74,7 @@ const measure = async (reader: Reader, { period, camera }: Range, rounds: number
   return measured;
 };
 
-const bareQuery = async (table: CounterTable): Promise<number> => {
+const bareQuery = async (table: Table): Promise<number> => {
   const partition = shardPartition(dayOf(dayStart()), 0);
   const measured: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -84,12 +85,12 @@ const bareQuery = async (table: CounterTable): Promise<number> => {
 
 /** How the cost of a range grows with the events in the table, and what 1,300 cameras cost. */
 export const rangesBench = async (): Promise<void> => {
-  const most = Number(process.env['BENCH_EVENTS'] ?? 1_000_000);
+  const most = Number(process.env['BENCH_EVENTS'] ?? sized(1_000_000, 300));
   const azurite = await startAzurite();
   try {
     const few = countersOn(azurite.connectionString, 'few');
     const many = countersOn(azurite.connectionString, 'many');
-    await fill(few.recorder, month(10_000), FILL_BUDGET_MS);
+    await fill(few.recorder, month(sized(10_000, 100)), FILL_BUDGET_MS);
     const filled = await fill(many.recorder, month(most), FILL_BUDGET_MS);
     const rows: ResultRow[] = [];
     for (const range of RANGES) {
@@ -98,7 +99,7 @@ export const rangesBench = async (): Promise<void> => {
       await measure(many.reader, range, 5);
       const small: number[] = [];
       const large: number[] = [];
-      for (let round = 0; round < 40; round += 1) {
+      for (let round = 0; round < sized(40, 1); round += 1) {
         small.push(...(await measure(few.reader, range, 1)));
         large.push(...(await measure(many.reader, range, 1)));
       }
@@ -130,10 +131,10 @@ export const rangesBench = async (): Promise<void> => {
 
 /** 36 h of 1,300 cameras: a frame an hour each, and in the minutes of both ends the rate of a normal day or of the top of the field. */
 const networkBench = async (connectionString: string): Promise<void> => {
-  const cameras = 1_300;
+  const cameras = sized(1_300, 5);
   const range: Range = { name: '36 h', period: HOURS_36 };
   const rows: ResultRow[] = [];
-  for (const aMinute of [1_500, 13_000]) {
+  for (const aMinute of [sized(1_500, 20), sized(13_000, 40)]) {
     const { recorder, reader } = countersOn(connectionString, `net${aMinute}`);
     const hours = 72;
     const sparse = frames({ cameras, frames: cameras * hours, step: MICROSECONDS.hour / BigInt(cameras), name: 's' });
@@ -148,7 +149,7 @@ const networkBench = async (connectionString: string): Promise<void> => {
     );
     await fill(recorder, [...sparse, ...dense], FILL_BUDGET_MS);
     await measure(reader, range, 5);
-    const measured = await measure(reader, range, 60);
+    const measured = await measure(reader, range, sized(60, 1));
     rows.push({
       'frames in the minutes at the ends': aMinute,
       'events in the range': (await reader.activity(HOURS_36)).tally.events,

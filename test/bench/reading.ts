@@ -1,40 +1,43 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableClient } from '@azure/data-tables';
 
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { readFence } from '../../src/analytics/rows/fence-row.ts';
 import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/keys.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
-const ROUNDS = 200;
+const ROUNDS = sized(200, 1);
 const CAMERA = 'camera-0007';
 const DAY = dayOf(dayStart());
 const PERIOD = { start: dayStart(), end: endOfDay(DAY) };
 const PARTITION = shardPartition(DAY, 0);
 
 /** Keeps the requests that it is asked for, so that they can be sent again with nothing around them. */
-class KeepingReads extends CounterTable {
+class KeepingReads extends Table {
   readonly #bare: TableClient;
   readonly kept: (() => Promise<unknown>)[] = [];
 
   constructor(bare: TableClient) {
-    super(() => bare);
+    super(new AzureTable(() => bare), { format: FORMAT });
     this.#bare = bare;
   }
 
-  override async get(...[partition, key, select]: Parameters<CounterTable['get']>): ReturnType<CounterTable['get']> {
+  override async get(...[partition, key, { select } = {}]: Parameters<Table['get']>): ReturnType<Table['get']> {
     const queryOptions = select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] };
     this.kept.push(async () =>
       // A row that is not there is an answer.
       this.#bare.getEntity(partition, key, { ...(queryOptions && { queryOptions }) }).catch(() => undefined),
     );
-    return super.get(partition, key, select);
+    return super.get(partition, key, { select });
   }
 
-  override async page(...args: Parameters<CounterTable['page']>): ReturnType<CounterTable['page']> {
+  override async page(...args: Parameters<Table['page']>): ReturnType<Table['page']> {
     const [partition, { from, before }, { select } = {}] = args;
     const filter = `PartitionKey eq '${partition}' and RowKey ge '${from}' and RowKey lt '${before}'`;
     const queryOptions = { filter, ...(select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] }) };
@@ -72,8 +75,8 @@ export const readingBench = async (): Promise<void> => {
     for (const { cameras, stripes } of [
       { cameras: 20, stripes: 1 },
       { cameras: 200, stripes: 1 },
-      { cameras: 1_300, stripes: 1 },
-      { cameras: 1_300, stripes: 4 },
+      { cameras: sized(1_300, 300), stripes: 1 },
+      { cameras: sized(1_300, 200), stripes: 4 },
     ]) {
       const prefix = `read${cameras}x${stripes}`;
       await recorded(azurite.connectionString, prefix, cameras, stripes);
@@ -96,7 +99,7 @@ export const readingBench = async (): Promise<void> => {
         const kept = tables.flatMap((table) => table.kept.slice());
         const same = async (): Promise<unknown> => Promise.all(kept.map(async (send) => send()));
         const one = async (): Promise<unknown> => client.getEntity(PARTITION, key);
-        await inTurn(50, read, same);
+        await inTurn(sized(50, 1), read, same);
         const againstSame = await inTurn(ROUNDS, read, same);
         const againstOne = await inTurn(ROUNDS, read, one);
         rows.push({

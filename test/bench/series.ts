@@ -8,12 +8,13 @@ import { dayOf, MICROSECONDS, startOfDay } from '../../src/analytics/model/day.t
 import { formatInstant, instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { FaultProxy, NO_FAULT } from '../analytics/faults/fault-proxy.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
+import { sized } from './size.ts';
 import { serve } from './serve.ts';
 import { cloudEventOf, frames, requests } from './workload.ts';
 
-const CAMERAS = 1_300;
-const EVENTS = 20_000;
-const ROUNDS = 60;
+const CAMERAS = sized(1_300, 20);
+const EVENTS = sized(20_000, 200);
+const ROUNDS = sized(60, 1);
 
 /** Yesterday: its frames lie all in the past. */
 const START = startOfDay(dayOf(instantFrom(instantFromMilliseconds(Date.now()) - MICROSECONDS.day)));

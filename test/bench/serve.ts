@@ -14,6 +14,7 @@ type Environment = Readonly<Record<string, string>>;
 /** A bundle that is served in a process of its own. */
 export interface Served {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
   /** Ends it at once, whatever it is doing, and waits until it has ended. */
   kill(): Promise<void>;
@@ -67,8 +68,11 @@ const serveOn = async (
     ready: /^Functions host ready/,
     ...(onLine === undefined ? {} : { onLine }),
   });
+  const { pid } = service;
+  if (pid === undefined) throw new Error('the app has no process');
   return {
     url,
+    pid,
     stop: async () => service.stop(),
     kill: async () => {
       service.kill();

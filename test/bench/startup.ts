@@ -13,8 +13,9 @@ import { z } from 'zod';
 
 import { bundle } from '../../infra/bundle.ts';
 import { percentile, report, rounded } from './measure.ts';
+import { sized } from './size.ts';
 
-const ROUNDS = 25;
+const ROUNDS = sized(25, 1);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The service loads it when it first needs a token of its own identity. */

@@ -45,6 +45,7 @@ const RELEASE_ROUTES = [
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
   'POST events function: RecordEvents',
+  'POST notifications/{id}/stop function: StopNotification',
 ];
 
 describe('the release bundle', () => {

@@ -235,6 +235,7 @@ describe('what is deployed', () => {
     ['modules/app.bicep', 'noPasswordsForScm', ['properties', 'allow'], 'false'],
     ['modules/app.bicep', 'noPasswordsForFtp', ['properties', 'allow'], 'false'],
     ['event-feed.bicep', 'topic', ['properties', 'disableLocalAuth'], 'true'],
+    ['modules/outcomes.bicep', 'topic', ['properties', 'disableLocalAuth'], 'true'],
   ])('takes no keys: %s, %s', (path, symbol, keys, expected) => {
     expect(valueIn(path, symbol, ...keys)).toBe(expected);
   });
@@ -359,7 +360,7 @@ describe('what is deployed', () => {
         .filter(({ type }) => type.includes('diagnosticSettings'))
         .map(({ body }) => valueAt(body, 'scope')?.text ?? ''),
     );
-    expect(scopes.toSorted()).toEqual(['communication', 'communication', 'tableService', 'topic']);
+    expect(scopes.toSorted()).toEqual(['communication', 'communication', 'tableService', 'topic', 'topic']);
   });
 
   it('says that it was not compiled where it was written', () => {

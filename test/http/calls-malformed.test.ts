@@ -1,26 +1,19 @@
-import { TableClient } from '@azure/data-tables';
 import { describe, expect, it } from 'vitest';
 
 import { lazily } from '../../src/azure/lazily.ts';
 import { AcsPhoneLine, connectToAcs } from '../../src/calls/acs/acs-phone-line.ts';
 import { createPhone } from '../../src/calls/phone.ts';
-import { CallsTable } from '../../src/calls/store/calls-table.ts';
+import { CALLS_FORMAT } from '../../src/calls/store/rows.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
 import { appLog } from '../../src/log.ts';
 import { readSettings } from '../../src/settings.ts';
+import { azureTable } from '../../src/storage/azure-table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { ask, problemOf } from './asking.ts';
 
 // The real classes with addresses that do not answer: a request that is refused never reaches them.
 const nowhere = 'DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=http://127.0.0.1:9/a';
-const table = new CallsTable(
-  lazily(() =>
-    TableClient.fromConnectionString(nowhere, 'calls', {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-    }),
-  ),
-);
 const credential = { getToken: () => Promise.resolve(null) };
 const settings = readSettings({
   SERVICE_NAME: 'Test Watch',
@@ -32,11 +25,12 @@ const settings = readSettings({
 });
 if (settings.phone === undefined) throw new Error('the phone is off');
 const { phone: own, serviceName } = settings;
+const table = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
 const line = new AcsPhoneLine(
   lazily(() => connectToAcs(own.connection, credential)),
   own,
 );
-const phone = createPhone({ line, rows: table, serviceName, rules: own, log: appLog });
+const phone = createPhone({ line, table, serviceName, rules: own, log: appLog });
 const handlers = {
   notifications: notifications(phone).handler,
   'test-call': testCall({ ...phone, callbackBaseUrl: undefined }).handler,
@@ -67,6 +61,30 @@ describe('POST /api/notifications refuses, naming it,', () => {
       { ...good, recipients: ['x', '+12065550100', 7, null] },
       [{ index: 0 }, { index: 2 }, { index: 3 }],
     ],
+    [
+      'waves beside numbers',
+      { ...good, confirm: true, recipients: [['+12065550100'], '+12065550101'] },
+      [{ index: 1 }],
+    ],
+    ['an empty wave', { ...good, confirm: true, recipients: [['+12065550100'], []] }, [{ index: 1 }]],
+    ['a wrong number in a wave', { ...good, confirm: true, recipients: [['+12065550100'], ['x']] }, [{ index: 1 }]],
+    ['waves without a confirmation', { ...good, recipients: [['+12065550100']] }, [{ field: 'confirm' }]],
+    ['a time between waves without waves', { ...good, confirm: true, wave_seconds: 60 }, [{ field: 'wave_seconds' }]],
+    [
+      'too little time',
+      { ...good, confirm: true, recipients: [['+12065550100']], wave_seconds: 29 },
+      [{ field: 'wave_seconds' }],
+    ],
+    [
+      'too much time',
+      { ...good, confirm: true, recipients: [['+12065550100']], wave_seconds: 3_601 },
+      [{ field: 'wave_seconds' }],
+    ],
+    ['a confirmation that is no yes or no', { ...good, confirm: 'true' }, [{ field: 'confirm' }]],
+    ['an empty reference', { ...good, reference: '' }, [{ field: 'reference' }]],
+    ['a reference of white space', { ...good, reference: '  ' }, [{ field: 'reference' }]],
+    ['a reference with a line break', { ...good, reference: 'a\nb' }, [{ field: 'reference' }]],
+    ['a long reference', { ...good, reference: 'x'.repeat(101) }, [{ field: 'reference' }]],
     ['a misspelt field', { ...good, recipient: '+12065550100' }, [{ field: 'recipient' }]],
     [
       'several things at once',

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { RecorderUnavailable } from '../../src/analytics/record/recorder.ts';
-import { DamagedRow } from '../../src/analytics/rows/damaged-row.ts';
-import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/analytics/rows/storage-errors.ts';
+import { RecorderUnavailable } from '../../src/analytics/errors.ts';
+import { DamagedRow, RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { ask, problemOf } from './asking.ts';

@@ -1,8 +1,10 @@
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient } from '@azure/data-tables';
 import { inject, expect, it } from 'vitest';
 
 import { freePort } from '../../infra/local/free-port.ts';
-import { CounterTable } from '../../src/analytics/rows/table.ts';
+import { Table } from '../../src/storage/table.ts';
 import { health } from '../../src/http/health.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';
@@ -23,7 +25,7 @@ it('health is 503 when it does not, and says no more than when to come again', a
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
-  const answer = await ask(health(new CounterTable(() => client)).handler, '/api/health');
+  const answer = await ask(health(new Table(new AzureTable(() => client), { format: FORMAT })).handler, '/api/health');
   expect(problemOf(answer)).toEqual({
     status: 503,
     detail: 'The service cannot work now.',

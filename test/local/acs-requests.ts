@@ -76,6 +76,12 @@ export const play = (text: string) => ({
   operationContext: 'x',
 });
 
+/** The body of a request to listen for keys. */
+export const listen = (number: string) => ({
+  targetParticipant: { rawId: `4:${number}`, phoneNumber: { value: number, isAnonymous: false } },
+  operationContext: 'y',
+});
+
 /** The call's id in the answer to createCall. */
 export const callIdOf = (answer: unknown): string =>
   z.object({ callConnectionId: z.string() }).parse(answer).callConnectionId;

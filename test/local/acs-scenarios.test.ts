@@ -1,21 +1,25 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
-import { until } from '../system/calls/until.ts';
-import { ask, callIdOf, createCall, play, repeatable, startAcs } from './acs-requests.ts';
+import { until } from '../harness/until.ts';
+import { ask, callIdOf, createCall, errorSchema, listen, play, repeatable, startAcs } from './acs-requests.ts';
 
-/** Calls a number until the call has ended, and speaks when it is answered. */
-const callOnce = async (acs: AcsSimulator, number: string) => {
+/** Calls a number until the call has ended, and speaks and listens when it is answered. */
+const callOnce = async (acs: AcsSimulator, number: string, listens = false) => {
   const callId = callIdOf((await ask(acs, '', createCall(number), repeatable())).body);
   const told = () => acs.log().calls.find(({ id }) => id === callId);
   await until(() => told()?.state !== 'ringing', 'somebody answers, or nobody');
   if (told()?.state === 'connected') {
+    if (listens) await ask(acs, `/${callId}:startContinuousDtmfRecognition`, listen(number)).catch(() => undefined);
     await ask(acs, `/${callId}:play`, play('A message'));
     await until(() => told()?.state === 'ended' || told()?.speeches[0]?.isComplete === true, 'the message is over');
     if (told()?.state === 'connected') await ask(acs, `/${callId}:terminate`, undefined, repeatable());
   }
-  const over = /^(CallDisconnected|CreateCallFailed)$/;
-  await until(() => told()?.story.some(({ text }) => over.test(text)) === true, 'ACS has told the end, or lost it');
+  // Nothing comes after these two, but a late event about a key.
+  await until(() => told()?.story.some(({ text }) => text === 'CallDisconnected') === true, 'ACS has told the end');
+  if (told()?.endedBy === 'network') {
+    await until(() => told()?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'and why');
+  }
   const call = told();
   if (call === undefined) throw new Error('no such call');
   return { ...call, events: call.story.filter(({ kind }) => kind === 'event') };
@@ -28,6 +32,8 @@ describe('what a number makes of its calls', () => {
     ['+12065550108', ['network', 'network', 'app']],
     ['+12065550101', ['network', 'network', 'network']],
     ['+12065550139', ['network', 'app', 'app']],
+    ['+12065550146', ['network', 'app', 'app']],
+    ['+12065550154', ['network', 'app', 'app']],
   ])('%s: its calls are ended by %j, whatever other numbers do', async (number, endedBy) => {
     const acs = await startAcs();
     const other = `${number.slice(0, -4)}9${number.slice(-3)}`;
@@ -64,7 +70,9 @@ describe('what a number makes of its calls', () => {
   it.each([
     ['+12065550127', ['PlayStarted'], 'app'],
     ['+12065550128', ['PlayStarted', 'PlayCompleted'], 'app'],
-    ['+12065550129', ['CreateCallFailed'], 'network'],
+    ['+12065550129', ['CreateCallFailed', 'CallDisconnected'], 'network'],
+    ['+12065550148', ['CreateCallFailed'], 'network'],
+    ['+12065550157', ['PlayStarted'], 'callee'],
     ['+12065550144', ['PlayCanceled', 'CallDisconnected'], 'callee'],
   ])('%s: %j never arrive', async (number, names, endedBy) => {
     const { events, endedBy: by } = await callOnce(await startAcs(), number);
@@ -102,5 +110,86 @@ describe('what a number makes of its calls', () => {
     const acs = await startAcs({ pace: { ringMs: 20 } });
     const call = await callOnce(acs, '+12065550109');
     expect(Date.parse(call.answeredAt ?? '') - Date.parse(call.rangAt)).toBeGreaterThanOrEqual(199);
+  });
+
+  it.each([
+    ['+12065550103', ['CreateCallFailed', 'CallDisconnected']],
+    ['+12065550147', ['CallDisconnected', 'CreateCallFailed']],
+    ['+12065550145', ['CreateCallFailed', 'CallDisconnected']],
+  ])('%s: nobody is reached, which is told twice: %j', async (number, names) => {
+    const { events } = await callOnce(await startAcs(), number);
+    expect(events.map(({ text }) => text)).toEqual(names);
+  });
+
+  it('a ringing call that is hung up rings no longer, and is told like one that was not answered', async () => {
+    const acs = await startAcs({ pace: { ringMs: 60_000 } });
+    const callId = callIdOf((await ask(acs, '', createCall(), repeatable())).body);
+    expect((await ask(acs, `/${callId}:terminate`, undefined, repeatable())).status).toBe(204);
+    await until(() => acs.log().calls[0]?.story.at(-1)?.text === 'CallDisconnected', 'ACS tells it');
+    expect(acs.log().calls[0]).toMatchObject({ state: 'ended', endedBy: 'app' });
+    expect(acs.log().calls[0]?.story.map(({ text }) => text)).toContain('CreateCallFailed');
+  });
+
+  it.each([
+    ['+12065550150', 403, '7504'],
+    ['+12065550151', 401, 'Denied'],
+    ['+12065550152', 404, 'NotFound'],
+    ['+12065550153', 403, '8529'],
+  ])('%s: a request for a call is answered %i/%s twice, then taken', async (number, status, code) => {
+    const acs = await startAcs();
+    const answers = [];
+    for (let request = 1; request <= 3; request += 1)
+      answers.push(await ask(acs, '', createCall(number), repeatable()));
+    expect(answers.map((answer) => answer.status)).toEqual([status, status, 201]);
+    expect(errorSchema.parse(answers[0]?.body)).toBe(code);
+    expect(acs.log().calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['+12065550160', 410, 'Gone'],
+    ['+12065550161', 400, '8528'],
+    ['+12065550162', 400, '8501'],
+    ['+12065550163', 400, '8585'],
+  ])('%s: the call has ended when it is hung up, which is answered %i/%s', async (number, status, code) => {
+    const acs = await startAcs();
+    const callId = callIdOf((await ask(acs, '', createCall(number), repeatable())).body);
+    await until(() => acs.log().calls[0]?.state === 'connected', 'somebody answers');
+    const answer = await ask(acs, `/${callId}:terminate`, undefined, repeatable());
+    expect([answer.status, errorSchema.parse(answer.body)]).toEqual([status, code]);
+    expect(acs.log()).toMatchObject({ calls: [{ state: 'ended' }], refused: [] });
+  });
+
+  const RECEIVED = 'ContinuousDtmfRecognitionToneReceived';
+  it.each([
+    ['+12065550170', ['PlayStarted', RECEIVED, 'PlayCompleted']],
+    ['+12065550171', ['PlayStarted', 'PlayCompleted', RECEIVED]],
+    ['+12065550172', ['PlayStarted', RECEIVED, RECEIVED, 'PlayCompleted']],
+    ['+12065550173', [RECEIVED, 'PlayStarted', 'PlayCompleted']],
+    ['+12065550174', ['PlayStarted', 'PlayCompleted']],
+    ['+12065550175', ['PlayStarted', 'PlayCompleted']],
+    ['+12065550178', ['PlayStarted', 'ContinuousDtmfRecognitionToneFailed', 'PlayCompleted']],
+    ['+12065550179', ['PlayStarted', RECEIVED, 'PlayCanceled']],
+    ['+12065550180', ['PlayStarted', 'PlayCompleted']],
+    ['+12065550182', ['PlayStarted', RECEIVED, 'PlayCompleted']],
+  ])('%s: a service that listens is told %j, and one that does not is told of no key', async (number, names) => {
+    const acs = await startAcs();
+    const told = ({ events }: Awaited<ReturnType<typeof callOnce>>) =>
+      events.map(({ text }) => text).filter((text) => /^Play|Dtmf/.test(text));
+    const heard = await callOnce(acs, number, true);
+    expect(told(heard)).toEqual(names);
+    expect(heard.requests.listen).toBe(1);
+    const deaf = await callOnce(acs, `${number.slice(0, -3)}9${number.slice(-2)}`);
+    expect(told(deaf)).toEqual(names.filter((name) => !name.includes('Dtmf')));
+    expect(acs.log().refused).toEqual([]);
+  });
+
+  it('74 and 77: a key in the second call only; an event about a key when the call is over', async () => {
+    const acs = await startAcs();
+    await callOnce(acs, '+12065550174', true);
+    const { events } = await callOnce(acs, '+12065550174', true);
+    expect(events.map(({ text }) => text)).toContain(RECEIVED);
+    const late = await callOnce(acs, '+12065550177', true);
+    const log = () => acs.log().calls.find(({ id }) => id === late.id);
+    await until(() => log()?.story.at(-1)?.text === RECEIVED, 'the late event');
   });
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
 import { freePort } from '../../infra/local/free-port.ts';
-import { until } from '../system/calls/until.ts';
+import { until } from '../harness/until.ts';
 import { ask, callIdOf, createCall, errorSchema, play, repeatable, startAcs } from './acs-requests.ts';
 
 it('takes a right request, and the same again with its repeatability id as one', async () => {
@@ -72,6 +72,7 @@ it('serves its keys and what they are for, and its log', async () => {
     calls: [],
     refused: [],
     turnedAway: [],
+    published: [],
     keyFetches: 1,
   });
 });
@@ -114,7 +115,7 @@ describe('the lines', () => {
     [undefined, 429, 'TooManyRequests', null],
     ['429', 429, 'TooManyRequests', null],
     ['429 with Retry-After', 429, 'TooManyRequests', '1'],
-    ['403', 403, '8529', null],
+    ['403', 403, '8530', null],
   ] as const)(
     'all taken: one more call is refused (%s), until one has ended',
     async (whenTaken, status, code, retryAfter) => {
@@ -128,16 +129,19 @@ describe('the lines', () => {
     },
   );
 
-  it('all taken: one more call is taken and then fails (CreateCallFailed), without ringing or taking a line', async () => {
-    const { acs, first, third } = await askForThree({ whenLinesAreTaken: 'CreateCallFailed' });
-    expect(third.status).toBe(201);
-    await until(() => acs.log().calls[2]?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'it fails');
-    expect(acs.log().calls[2]).toMatchObject({ state: 'ended', endedBy: 'network', speeches: [] });
+  it.each(['CreateCallFailed', '603'] as const)(
+    'all taken: one more call is taken and then fails (%s), without ringing or taking a line',
+    async (whenLinesAreTaken) => {
+      const { acs, first, third } = await askForThree({ whenLinesAreTaken });
+      expect(third.status).toBe(201);
+      await until(() => acs.log().calls[2]?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'it fails');
+      expect(acs.log().calls[2]).toMatchObject({ state: 'ended', endedBy: 'network', speeches: [] });
 
-    expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
-    await ask(acs, '', createCall('+12065552100'), repeatable());
-    expect(acs.log().calls[3]?.state).toBe('ringing');
-  });
+      expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
+      await ask(acs, '', createCall('+12065552100'), repeatable());
+      expect(acs.log().calls[3]?.state).toBe('ringing');
+    },
+  );
 
   it('are as many as are asked for where nobody says', async () => {
     const acs = await startAcs({ pace: { ringMs: 60_000 } });
@@ -159,7 +163,7 @@ it.each([1, 3])('posts a callback that is not accepted at most %i times', async 
   onTestFinished(() => void server.close());
   const acs = await startAcs({ deliveryAttempts });
   const callbackUri = `http://127.0.0.1:${port}/api/CustomCallback`;
-  await ask(acs, '', { ...createCall('+12065550101'), callbackUri }, repeatable());
+  await ask(acs, '', { ...createCall('+12065550148'), callbackUri }, repeatable());
   await until(() => acs.log().calls[0]?.story.at(-1)?.answer === '503', 'ACS gives up');
   expect(posts).toBe(deliveryAttempts);
 });

@@ -34,6 +34,7 @@ describe('settings from several sources', () => {
       issuer: 'i',
       keysUrl: 'k',
       resourceId: 'r',
+      topic: { endpoint: 'http://127.0.0.1:9/topic', key: 'dGVzdA==' },
     };
     const parts = { tablesConnectionString: 'UseDevelopmentStorage=true', acs };
     const account = '6f2b1f2e-8c5d-4f0e-9c7a-0d1e2f3a4b5c';

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 import { dayOf } from '../../src/analytics/model/day.ts';
-import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
@@ -127,7 +127,7 @@ describe('npm run export', () => {
     const storage = new CountingStorage();
     const counting = storage.process();
     await counting.record([frame(1)]);
-    await counting.shards.close(DATE);
+    await counting.shards.close(DATE, instantFromMilliseconds(Date.now()));
     const directory = ownDirectory();
     const { code, said } = await run(storage, directory, ['--date', DATE]);
     expect(said).toBe(`${DATE} is closed, or about to be: its event rows are deleted.\n`);

@@ -244,12 +244,12 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts. Nobody tries any more: phone them.'
+    description: 'Somebody who should have been phoned was not reached in all attempts, or nobody of all waves has confirmed. Nobody tries any more: phone them.'
     severity: 0
     query: '''
 traces
 | extend line = parse_json(message)
-| where tostring(line.event) == "recipient not reached"
+| where tostring(line.event) in ("recipient not reached", "notification not confirmed")
 | project timestamp, person = strcat(tostring(line.notification_id), " ", tostring(line.recipient_index)), recipient = tostring(line.recipient), outcome = tostring(line.outcome), reason = tostring(line.reason)
 '''
     operator: 'GreaterThan'
@@ -279,9 +279,9 @@ traces
   }
   {
     name: 'calls-without-table'
-    description: 'The table of the calls did not answer: calls are placed, but may be forgotten when the app stops, or spoken twice.'
+    description: 'The table of the calls did not answer: nobody new is called, who answers is spoken to, and somebody may hear a message twice.'
     severity: 1
-    query: 'traces | where tostring(parse_json(message).event) in ("call records unreachable", "notification only in memory", "due work unreachable")'
+    query: 'traces | where tostring(parse_json(message).event) in ("call records unreachable", "due work unreachable")'
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'

@@ -38,11 +38,13 @@ param acsTeamsResourceAccountId string
 param acsCognitiveServicesEndpoint string
 param callAttempts int
 param callRetrySeconds int
+param callRingSeconds int
 param notificationDeadlineMinutes int
 param phoneAllowedPrefixes string
 param callsPerDay int
 param sweepSchedule string
 param callRetentionDays int
+param eventTopicEndpoint string
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
@@ -152,15 +154,20 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     CALL_ATTEMPTS: string(callAttempts)
     CALL_RETRY_SECONDS: string(callRetrySeconds)
+    CALL_RING_SECONDS: string(callRingSeconds)
     NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
     PHONE_ALLOWED_PREFIXES: phoneAllowedPrefixes
     CALLS_PER_DAY: string(callsPerDay)
     SWEEP_SCHEDULE: sweepSchedule
     CALL_RETENTION_DAYS: string(callRetentionDays)
+    EVENT_TOPIC_ENDPOINT: eventTopicEndpoint
+    // not set: EVENT_TOPIC_KEY (the app's identity in its place)
     // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
     // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
+    // not set: EVENT_TOPIC_ENDPOINT (outcomes are published only to a topic that somebody has made for them)
+    // not set: EVENT_TOPIC_KEY (the app's identity in its place)
     // not set: TEST_CALLBACK_BASE_URL (debug builds only)
   }
 }

@@ -3,19 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 
 import type { Deliveries } from './deliveries.ts';
+import { type Answer, readBody, send } from './http-exchange.ts';
 import { signatureFault } from './request-signature.ts';
 import type { Lines } from './lines.ts';
 import { type Fault, scenarioOf } from './scenarios.ts';
 import { type Pace, SimulatedCall } from './simulated-call.ts';
 import type { RefusedRequest, SimulatorLog, TurnedAway } from './story.ts';
-import { API_VERSION, createCallBody, errorBody, playBody, repeatabilityHeaders } from './wire.ts';
-
-/** What a request is answered with. */
-export interface Answer {
-  readonly status: number;
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { API_VERSION, createCallBody, errorBody, listenBody, playBody, repeatabilityHeaders } from './wire.ts';
 
 const MOST_BODY_BYTES = 1024 * 1024;
 
@@ -66,12 +60,18 @@ export class CallingApi {
     this.#options = options;
   }
 
-  log(): Omit<SimulatorLog, 'keyFetches'> {
+  log(): Omit<SimulatorLog, 'keyFetches' | 'published'> {
     return {
       calls: [...this.#calls.values()].map((call) => call.told()),
       refused: [...this.#refused],
       turnedAway: [...this.#turnedAway],
     };
+  }
+
+  /** Remembers a request that the app should not have made. */
+  refuse(request: string, status: number, reason: string): void {
+    this.#refused.push({ at: new Date().toISOString(), request, status, reason });
+    this.#options.print(`refused: ${request}: ${reason}`);
   }
 
   stop(): void {
@@ -80,7 +80,8 @@ export class CallingApi {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const body = await readBody(request);
+      const body = await readBody(request, MOST_BODY_BYTES);
+      if (body === undefined) throw new Refusal(413, 'TooLarge', 'the body is too large');
       const answer = this.#route(request, body);
       if (answer === 'hangs') return;
       if (answer === 'answer lost') request.socket.destroy();
@@ -90,9 +91,7 @@ export class CallingApi {
         error instanceof Refusal ? error : { status: 500, code: 'Simulator', message: String(error) };
       if (!(error instanceof TooLate)) {
         const path = new URL(request.url ?? '/', 'http://simulator').pathname;
-        const line = `${request.method ?? ''} ${path}`;
-        this.#refused.push({ at: new Date().toISOString(), request: line, status, reason: message });
-        this.#options.print(`refused: ${line}: ${message}`);
+        this.refuse(`${request.method ?? ''} ${path}`, status, message);
       }
       send(response, { status, body: errorBody(code, message) });
     }
@@ -105,11 +104,15 @@ export class CallingApi {
     if (searchParams.get('api-version') !== API_VERSION) {
       throw new Refusal(400, 'UnsupportedApiVersion', 'api-version is missing or unknown');
     }
-    const path = /^\/calling\/callConnections(?:\/([0-9a-f-]{36}))?(:play|:terminate)?$/.exec(pathname);
+    const path =
+      /^\/calling\/callConnections(?:\/([0-9a-f-]{36}))?(:play|:startContinuousDtmfRecognition|:terminate)?$/.exec(
+        pathname,
+      );
     const [, callId, action] = path ?? [];
     if (request.method === 'POST' && path !== null) {
       if (callId === undefined && action === undefined) return this.#createCall(request, body);
       if (callId !== undefined && action === ':play') return this.#play(callId, body);
+      if (callId !== undefined && action === ':startContinuousDtmfRecognition') return this.#listen(callId, body);
       if (callId !== undefined && action === ':terminate') return this.#terminate(callId, request, body);
     }
     throw new Refusal(404, 'NotFound', 'no such operation');
@@ -164,6 +167,23 @@ export class CallingApi {
     return fault ?? { status: 202 };
   }
 
+  #listen(callId: string, text: string): Answer | 'hangs' | 'answer lost' {
+    const call = this.#find(callId);
+    call.requests.listen += 1;
+    const { targetParticipant, operationContext } = parse(listenBody, text);
+    if (targetParticipant.phoneNumber.value !== call.to)
+      throw new Refusal(400, '8500', 'Not a participant of the call.');
+    if (call.state !== 'connected') {
+      throw new Refusal(400, '8501', 'Action is invalid when call is not in Established state.');
+    }
+    const fault = this.#fault(call.to, 'listen');
+    call.note('request', 'listen', fault === undefined ? '200' : nameOf(fault));
+    if (fault === 'hangs') return fault;
+    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+    call.listen(operationContext);
+    return fault ?? { status: 200 };
+  }
+
   #terminate(callId: string, request: IncomingMessage, text: string): Answer | 'hangs' | 'answer lost' {
     const requestId = repeatabilityId(request);
     if (text !== '') throw new Refusal(400, 'BadRequest', 'terminate has no body');
@@ -174,7 +194,10 @@ export class CallingApi {
     const fault = this.#fault(call.to, 'hangUp');
     call.note('request', 'hangUp', fault === undefined ? '204' : nameOf(fault));
     if (fault === 'hangs') return fault;
-    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+    if (fault !== undefined && fault !== 'answer lost') {
+      if (fault.isCarriedOut === true) call.terminate();
+      return answerOf(fault);
+    }
     const answer = { status: 204 };
     this.#answered.set(requestId, { body: callId, answer });
     call.terminate();
@@ -198,7 +221,7 @@ export class CallingApi {
   }
 
   /** The next fault of the number's scenario for this kind of request. */
-  #fault(to: string, kind: 'call' | 'play' | 'hangUp'): Fault | undefined {
+  #fault(to: string, kind: 'call' | 'play' | 'listen' | 'hangUp'): Fault | undefined {
     const { faults } = scenarioOf(to);
     const planned = faults?.[kind] ?? [];
     const met = this.#met.get(`${kind} ${to}`) ?? 0;
@@ -210,12 +233,6 @@ export class CallingApi {
 const losesEveryAnswer = (to: string): boolean => {
   const { faults } = scenarioOf(to);
   return faults?.always === true && faults.call?.at(-1) === 'answer lost';
-};
-
-/** Answers a request. */
-export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {
-  response.writeHead(status, { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
 };
 
 const answerOf = ({ answer, code, retryAfterSeconds }: Exclude<Fault, string>): Answer => ({
@@ -244,16 +261,4 @@ const parseJson = (text: string): unknown => {
   } catch {
     throw new Refusal(400, 'BadRequest', 'the body is not JSON');
   }
-};
-
-const readBody = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > MOST_BODY_BYTES) throw new Refusal(413, 'TooLarge', 'the body is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 };

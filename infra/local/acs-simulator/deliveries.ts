@@ -7,8 +7,6 @@ const DEADLINE_MS = 60_000;
 
 /** Posts signed callbacks as ACS does: each event in an array of its own, and again where the app does not accept it. */
 export class Deliveries {
-  /** Further instances of the app: base URLs, without a slash at the end, that get every callback as well. */
-  readonly mirrors: string[] = [];
   readonly #signer: TokenSigner;
   readonly #attempts: number;
   readonly #stopped = new AbortController();
@@ -20,15 +18,11 @@ export class Deliveries {
     this.#attempts = attempts;
   }
 
-  /** @param answered is told what each recipient answered: a status, or `unreachable` */
+  /** @param answered is told what the app answered: a status, or `unreachable` */
   post(callbackUri: string, event: object, answered: (answer: string) => void): void {
-    const { pathname, search } = new URL(callbackUri);
-    const everywhere = [callbackUri, ...this.mirrors.map((base) => `${base}${pathname}${search}`)];
-    for (const url of everywhere) {
-      const delivery = this.#deliver(url, JSON.stringify([event])).then(answered);
-      this.#underWay.add(delivery);
-      void delivery.finally(() => this.#underWay.delete(delivery));
-    }
+    const delivery = this.#deliver(callbackUri, JSON.stringify([event])).then(answered);
+    this.#underWay.add(delivery);
+    void delivery.finally(() => this.#underWay.delete(delivery));
   }
 
   /** Fulfils when nothing is being delivered. */

@@ -35,12 +35,13 @@ interface Play {
 }
 
 const OK: Result = [200, 0];
+const CANCELLED_BY_CALLER: Result = [487, 540_487];
 
 /** One call: what the callee does, and the events about it. */
 export class SimulatedCall {
   readonly id = randomUUID();
   readonly scenario: Scenario;
-  readonly requests = { createCall: 1, play: 0, hangUp: 0 };
+  readonly requests = { createCall: 1, play: 0, listen: 0, hangUp: 0 };
   readonly #options: CallOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #story: StoryLine[] = [];
@@ -49,6 +50,9 @@ export class SimulatedCall {
   readonly #serverCallId = Buffer.from(`https://simulator/${this.id}`).toString('base64url');
   readonly #correlationId = randomUUID();
   readonly #rangAt = now();
+  /** What comes back with each key; undefined while nobody listens. */
+  #listening: { readonly context: string | undefined } | undefined;
+  #keys = 0;
   #state: CallStory['state'] = 'ringing';
   #answeredAt: string | undefined;
   #end: { readonly endedAt: string; readonly endedBy: EndedBy } | undefined;
@@ -126,7 +130,7 @@ export class SimulatedCall {
       if (failsAtOnce !== undefined) this.#ended('network');
       this.#after(failsAtOnce === undefined ? pace.ringMs * ringing : pace.eventMs, () => {
         this.#ended('network');
-        this.#report('CreateCallFailed', failure);
+        this.#notEstablished(failure);
       });
     } else if (connectedFirst === true) this.#answer();
     else this.#after(pace.ringMs * ringing, () => this.#answer());
@@ -136,13 +140,14 @@ export class SimulatedCall {
   play({ playSources, operationContext }: PlayBody): void {
     const { eventMs, speakMs } = this.#options.pace;
     const { text } = playSources[0].text;
-    const { playFails, calleeHangsUp, reordered } = this.scenario;
+    const { playFails, calleeHangsUp, reordered, presses } = this.scenario;
     const play: Play = { context: operationContext };
     this.#plays.add(play);
     if (playFails !== undefined) {
       this.#after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
       return;
     }
+    if (presses === 'at the start') this.#after(eventMs / 2, () => this.#press());
     this.#after(eventMs, () => {
       if (reordered !== true) this.#report('PlayStarted', OK, operationContext);
       play.speech = { text, startedAt: Date.now(), isComplete: false };
@@ -150,9 +155,24 @@ export class SimulatedCall {
       this.note('speech', text);
       this.#options.print(`${this.to} hears: ${text}`);
     });
+    if (presses !== 'at the start' && presses !== 'at the end') {
+      this.#after(eventMs + speakMs / 2, () => this.#press());
+    }
+    if (presses === 'twice') this.#after(eventMs + speakMs * 0.6, () => this.#press());
     if (calleeHangsUp === 'mid-message') this.#after(eventMs + speakMs / 2, () => this.#hangUp('callee'));
-    else this.#after(eventMs + speakMs, () => this.#spoke(play, 'PlayCompleted', OK));
+    else if (calleeHangsUp === 'late') this.#after(eventMs + speakMs * 0.75, () => this.#hangUp('callee'));
+    else {
+      this.#after(eventMs + speakMs, () => {
+        this.#spoke(play, 'PlayCompleted', OK);
+        if (presses === 'at the end') this.#press();
+      });
+    }
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
+  }
+
+  /** Reports keys from now on. */
+  listen(context: string | undefined): void {
+    this.#listening = { context };
   }
 
   /** A request to speak came, and it is not carried out. */
@@ -197,14 +217,44 @@ export class SimulatedCall {
     this.#report(kind, result, play.context);
   }
 
+  #press(): void {
+    const { presses, callsWithoutKey = 0 } = this.scenario;
+    if (presses === undefined || this.#options.earlierCalls < callsWithoutKey) return;
+    this.#keys += 1;
+    this.#options.print(`${this.to} presses a key`);
+    if (presses === 'not understood') this.#reportKey('ContinuousDtmfRecognitionToneFailed', [400, 8_500]);
+    else if (presses !== 'reported late') this.#reportKey('ContinuousDtmfRecognitionToneReceived', OK);
+  }
+
+  #reportKey(kind: string, result: Result): void {
+    if (this.#listening === undefined) return;
+    const key = kind === 'ContinuousDtmfRecognitionToneReceived' ? { sequenceId: this.#keys, tone: 'five' } : {};
+    this.#report(kind, result, this.#listening.context, key);
+  }
+
+  /** ACS reports such an end twice at about the same time; only CreateCallFailed says why. */
+  #notEstablished(why: Result): void {
+    const failed = () => this.#report('CreateCallFailed', why);
+    if (this.scenario.disconnectedFirst !== true) failed();
+    else this.#after(this.#options.pace.eventMs, failed);
+    this.#report('CallDisconnected', OK);
+  }
+
   #hangUp(by: EndedBy): void {
     if (this.#state === 'ended') return;
     const { eventMs } = this.#options.pace;
+    const wasRinging = this.#state === 'ringing';
     this.#ended(by);
     this.stop();
     this.#options.print(`${this.to}: the line is closed`);
     for (const play of this.#plays) this.#spoke(play, 'PlayCanceled', OK);
-    this.#after(eventMs, () => this.#report('CallDisconnected', OK));
+    this.#after(eventMs, () => {
+      if (wasRinging) this.#notEstablished(CANCELLED_BY_CALLER);
+      else this.#report('CallDisconnected', OK);
+    });
+    if (this.scenario.presses === 'reported late' && this.#keys > 0) {
+      this.#after(eventMs * 3, () => this.#reportKey('ContinuousDtmfRecognitionToneReceived', OK));
+    }
     if (this.scenario.reordered === true) this.#after(eventMs * 2, () => this.#report('CallConnected', OK));
   }
 
@@ -232,8 +282,7 @@ export class SimulatedCall {
       this.note('event', kind);
       this.#options.deliveries.post(this.#options.body.callbackUri, event, (answer) => {
         const line = this.#story[index];
-        if (line === undefined) return;
-        this.#story[index] = { ...line, answer: line.answer === undefined ? answer : `${line.answer}, ${answer}` };
+        if (line !== undefined) this.#story[index] = { ...line, answer };
       });
     }
   }

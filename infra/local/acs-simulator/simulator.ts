@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 
-import { type Answer, CallingApi, send } from './calling-api.ts';
+import { CallingApi } from './calling-api.ts';
 import { Deliveries } from './deliveries.ts';
+import { EventTopic, TOPIC_PATH, type TopicMood } from './event-topic.ts';
+import { type Answer, send } from './http-exchange.ts';
 import { Lines, type WhenLinesAreTaken } from './lines.ts';
 import type { Pace } from './simulated-call.ts';
 import type { SimulatorLog } from './story.ts';
@@ -40,12 +42,12 @@ export interface AcsSimulator {
   readonly url: string;
   /** Signs callback tokens, valid and invalid ones. */
   readonly signer: TokenSigner;
-  /** Base URLs of further instances of the app: they get every callback as well. */
-  readonly mirrors: string[];
   /** When each call's last request to speak arrived, in milliseconds since 1970, with fractions; by the call's id. */
   readonly playsAt: ReadonlyMap<string, number>;
   /** While true, a request for the keys of the tokens is answered with 503. */
   keysDown: boolean;
+  /** An Event Grid topic: for EVENT_TOPIC_ENDPOINT and EVENT_TOPIC_KEY, and what it does with what is published. */
+  readonly topic: { readonly endpoint: string; readonly key: string; mood: TopicMood };
   /** What happened so far; `GET /log` answers the same. */
   log(): SimulatorLog;
   /** Fulfils when no callback is on its way. */
@@ -82,7 +84,8 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
     print: options.print ?? (() => undefined),
   });
   const keys = { down: false, fetches: 0 };
-  const log = (): SimulatorLog => ({ ...api.log(), keyFetches: keys.fetches });
+  const topic = new EventTopic((request, status, reason) => api.refuse(request, status, reason));
+  const log = (): SimulatorLog => ({ ...api.log(), published: [...topic.published], keyFetches: keys.fetches });
 
   const answerOpen = (path: string): Answer | undefined => {
     if (path === '/log') return { status: 200, body: log() };
@@ -95,8 +98,10 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
   };
   server.on('request', (request, response) => {
     const open = request.method === 'GET' ? answerOpen(request.url ?? '') : undefined;
-    if (open === undefined) void api.handle(request, response);
-    else send(response, open);
+    if (open !== undefined) send(response, open);
+    else if (request.method === 'POST' && request.url?.startsWith(TOPIC_PATH) === true) {
+      void topic.handle(request, response);
+    } else void api.handle(request, response);
   });
   return {
     connectionString: `endpoint=${url}/;accesskey=${accessKey}`,
@@ -105,13 +110,22 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
     keysUrl: `${url}/calling/keys`,
     url,
     signer,
-    mirrors: deliveries.mirrors,
     playsAt: api.playsAt,
     get keysDown() {
       return keys.down;
     },
     set keysDown(down) {
       keys.down = down;
+    },
+    topic: {
+      endpoint: `${url}${TOPIC_PATH}`,
+      key: topic.key,
+      get mood() {
+        return topic.mood;
+      },
+      set mood(mood) {
+        topic.mood = mood;
+      },
     },
     log,
     settled: () => deliveries.settled(),

@@ -46,7 +46,7 @@ export interface CallStory {
   /** The same, and how far each was spoken. */
   readonly speeches: readonly Speech[];
   /** How many requests of each kind came, those that failed included. */
-  readonly requests: { readonly createCall: number; readonly play: number; readonly hangUp: number };
+  readonly requests: Readonly<Record<'createCall' | 'play' | 'listen' | 'hangUp', number>>;
   readonly story: readonly StoryLine[];
 }
 
@@ -65,11 +65,23 @@ export interface TurnedAway {
   readonly to: string;
 }
 
+/** A CloudEvent that the app published to the topic. */
+export interface PublishedEvent {
+  readonly at: string;
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string | undefined;
+  readonly data?: unknown;
+}
+
 /** What `GET /log` answers. */
 export interface SimulatorLog {
   readonly calls: readonly CallStory[];
   readonly refused: readonly RefusedRequest[];
   readonly turnedAway: readonly TurnedAway[];
+  /** What the topic has taken, repeats included. */
+  readonly published: readonly PublishedEvent[];
   /** How often the keys of the callback tokens were fetched. */
   readonly keyFetches: number;
 }

@@ -16,17 +16,17 @@ const isPublicOrLoopback = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname));
 };
 
+const callee = z
+  .strictObject({ kind: z.literal('phoneNumber'), rawId: z.string(), phoneNumber })
+  .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number');
+
 /**
  * The body of `POST /calling/callConnections`. The caller is a number, or the resource account of a Teams Phone extension. ACS takes https
  * callbacks alone; this takes plain http on this machine too.
  */
 export const createCallBody = z
   .strictObject({
-    targets: z.tuple([
-      z
-        .strictObject({ kind: z.literal('phoneNumber'), rawId: z.string(), phoneNumber })
-        .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number'),
-    ]),
+    targets: z.tuple([callee]),
     sourceCallerIdNumber: phoneNumber.optional(),
     teamsAppSource: z.strictObject({ appId: z.guid() }).optional(),
     operationContext: z.string().max(5_000).optional(),
@@ -63,6 +63,17 @@ export const playBody = z.strictObject({
 
 /** A request to speak. */
 export type PlayBody = z.infer<typeof playBody>;
+
+/**
+ * The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind.
+ */
+export const listenBody = z.strictObject({
+  targetParticipant: z.strictObject({ rawId: z.string(), phoneNumber }),
+  operationContext: z.string().max(5_000).optional(),
+});
+
+/** A request to listen for keys. */
+export type ListenBody = z.infer<typeof listenBody>;
 
 /** An error as ACS answers it. */
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });

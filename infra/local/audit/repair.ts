@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 
 import type { Day } from '../../../src/analytics/model/day.ts';
-import { examineDay } from '../../../src/analytics/repair/examine-day.ts';
-import { repairDay } from '../../../src/analytics/repair/repair.ts';
-import { stepText } from '../../../src/analytics/repair/step-text.ts';
-import type { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import type { Table } from '../../../src/storage/table.ts';
 import { CommandError } from '../../command-line.ts';
 import { firstLines, reportText } from './report.ts';
 
@@ -25,22 +24,13 @@ const agrees = async (question: string): Promise<boolean> => {
  * @returns the exit code: 0 where every counter is right in the end, 1 where the person did not agree
  * @throws {CommandError} where nobody can be asked
  */
-export const repair = async (table: CounterTable, day: Day, tableName: string, asks: boolean): Promise<number> => {
-  const examined = await examineDay(table, day);
-  console.log(reportText(examined.report, tableName, true));
-  if (examined.report.differences.length === 0) return 0;
-  const steps = new Set(
-    examined.report.differences.flatMap((difference) => {
-      const text = stepText(difference);
-      if (text === undefined) return [];
-      return [difference.shard === undefined ? text : `shard ${String(difference.shard).padStart(2, '0')}: ${text}`];
-    }),
-  );
-  console.log(
-    `\nThe repair will\n${firstLines([...steps])
-      .map((step) => `  ${step}`)
-      .join('\n')}`,
-  );
+export const repair = async (table: Table, day: Day, tableName: string, asks: boolean): Promise<number> => {
+  const audited = await auditDay(table, day);
+  console.log(reportText(audited, tableName, true));
+  if (audited.differences.length === 0) return 0;
+  if (audited.closed) throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
+  const steps = Array.from(stepsOf(audited), (step) => `  ${step}`);
+  console.log(`\nThe repair will\n${firstLines(steps).join('\n')}`);
   if (asks) {
     if (!process.stdin.isTTY) {
       throw new CommandError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
@@ -50,7 +40,7 @@ export const repair = async (table: CounterTable, day: Day, tableName: string, a
       return 1;
     }
   }
-  const report = await repairDay(table, day, examined, { say: (line) => console.log(`  ${line}`) });
+  const report = await repairDay(table, audited, { say: (line) => console.log(`  ${line}`) });
   console.log(`\n${reportText(report, tableName, true)}`);
   return report.differences.length === 0 ? 0 : 1;
 };

@@ -1,10 +1,8 @@
 import { RestError } from '@azure/data-tables';
 
 import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable } from '../../../src/analytics/repair/examine-day.ts';
-import { RepairUnfinished } from '../../../src/analytics/repair/repair.ts';
-import { LaterFormat } from '../../../src/analytics/rows/format.ts';
-import { RequestRefused, StorageTrouble, TableMissing } from '../../../src/analytics/rows/storage-errors.ts';
+import { NotRepairable, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { LaterFormat, RequestRefused, StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');
 const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;

@@ -14,6 +14,7 @@ const simulatorLogSchema = z.object({
       story: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
     }),
   ),
+  published: z.array(z.object({ type: z.string(), subject: z.string().optional(), data: z.unknown() })),
 });
 
 type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
@@ -45,9 +46,22 @@ const findCall = async (simulatorUrl: string, number: string): Promise<CallStory
 export const calledNumbers = async (simulatorUrl: string): Promise<ReadonlySet<string>> =>
   new Set((await callsOf(simulatorUrl)).map(({ to }) => to));
 
-const callsOf = async (simulatorUrl: string): Promise<readonly CallStory[]> => {
+const callsOf = async (simulatorUrl: string): Promise<readonly CallStory[]> => (await logOf(simulatorUrl)).calls;
+
+const logOf = async (simulatorUrl: string): Promise<z.infer<typeof simulatorLogSchema>> => {
   const response = await fetch(`${simulatorUrl}/log`);
-  return simulatorLogSchema.parse(await response.json()).calls;
+  return simulatorLogSchema.parse(await response.json());
+};
+
+/** Waits until the outcomes of a notification have arrived at the simulator's topic; as many as have if that takes too long. */
+export const publishedOutcomes = async (simulatorUrl: string, notificationId: string): Promise<readonly object[]> => {
+  const end = performance.now() + CALL_MILLISECONDS;
+  for (;;) {
+    const { published } = await logOf(simulatorUrl);
+    const own = published.filter(({ subject }) => subject === notificationId);
+    if (own.some(({ type }) => type === 'Notification.Completed') || performance.now() > end) return own;
+    await delay(200);
+  }
 };
 
 const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS tells', speech: 'callee hears' };

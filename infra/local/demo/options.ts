@@ -19,7 +19,7 @@ const DAY_MILLISECONDS = 86_400_000;
  */
 export const demoCommand = (now: number): Command<DemoOptions> => ({
   help: `npm run demo -- [--url URL] [--date YYYY-MM-DD]
-  Sends a day of 20 cameras to a running service, places one test call, and prints what the service makes of both.
+  Sends a day of 20 cameras to a running service, phones people in waves, and prints what the service makes of both.
   --url URL          the service, without /api; http://localhost:7071 by default
   --date YYYY-MM-DD  the UTC day to fill, 2000-01-01 to today; yesterday by default`,
   options: {

@@ -36,18 +36,13 @@ const sentCallsSchema = z.object({
 /** What the service answers to a request to phone people. */
 export type SentCalls = z.infer<typeof sentCallsSchema>;
 
-/** The parts of a notification's state that the demo looks at; all of it is printed. */
-const notificationSchema = z.looseObject({
-  status: z.string(),
-  recipients: z.array(z.looseObject({ status: z.string() })),
-});
+/** The part of a notification's state that the demo looks at; all of it is printed. */
+const notificationSchema = z.looseObject({ status: z.string() });
 /** What became of a notification. */
 export type NotificationState = z.infer<typeof notificationSchema>;
 
 /** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
 const REACHED_MILLISECONDS = 300_000;
-
-const OVER = new Set(['heard', 'not_reached', 'failed']);
 
 /** The running service as the demo sees it: the same HTTP requests that anybody would send. */
 export class Service {
@@ -82,28 +77,39 @@ export class Service {
     return analyticsSchema.parse(await response.json());
   }
 
-  /** Places test calls; undefined where the service is a release build, which has none. */
-  async testCalls(phoneNumbers: readonly string[]): Promise<SentCalls | undefined> {
-    const response = await this.#request('/api/test-call', 'application/json', phoneNumbers);
-    if (response.status === 404) return undefined;
+  /** Places a test call. @throws {CommandError} if the service is a release build, which has none */
+  async testCall(phoneNumber: string): Promise<SentCalls> {
+    const response = await this.#request('/api/test-call', 'application/json', [phoneNumber]);
     if (!response.ok) throw await refused('POST /api/test-call', response);
+    return sentCallsSchema.parse(await response.json());
+  }
+
+  /** Reports a confirmed fire to people in waves, of whom somebody has to press a key. */
+  async alert(waves: readonly (readonly string[])[], reference: string): Promise<SentCalls> {
+    const response = await this.#request('/api/notifications', 'application/json', {
+      channel: 'phone',
+      alert_type: 'ConfirmedFire',
+      recipients: waves,
+      confirm: true,
+      wave_seconds: 60,
+      reference,
+    });
+    if (!response.ok) throw await refused('POST /api/notifications', response);
     return sentCallsSchema.parse(await response.json());
   }
 
   /**
    * Waits until nothing more will be done about a notification.
    *
-   * @param progress is told how many recipients are reached or given up
    * @throws {CommandError} where that takes minutes
    */
-  async completed(id: string, progress: (over: number) => void): Promise<NotificationState> {
+  async completed(id: string): Promise<NotificationState> {
     const end = performance.now() + REACHED_MILLISECONDS;
     while (performance.now() < end) {
       const response = await this.#request(`/api/notifications/${id}`);
       if (!response.ok) throw await refused('GET /api/notifications/{id}', response);
       const state = notificationSchema.parse(await response.json());
-      progress(state.recipients.filter(({ status }) => OVER.has(status)).length);
-      if (state.status === 'completed') return state;
+      if (state.status !== 'in_progress') return state;
       await delay(500);
     }
     throw new CommandError('The notification was not completed in time.');

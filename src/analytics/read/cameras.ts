@@ -4,13 +4,13 @@ import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { isInstant } from '../model/instant.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
-import { decodingRow } from '../rows/damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
 import { parseStripe } from '../rows/stripe-keys.ts';
 import { readStripes } from '../rows/stripe-reads.ts';
-import type { CounterTable } from '../rows/table.ts';
 import { PARALLEL_READS } from './reader.ts';
 
 /** What one camera did on a day, or on several. */
@@ -23,10 +23,10 @@ const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraK
 
 /** Answers what each camera did on days. */
 export class CamerasReader {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #shards: DayShards;
 
-  constructor(table: CounterTable, shards: DayShards) {
+  constructor(table: Table, shards: DayShards) {
     this.#table = table;
     this.#shards = shards;
   }

@@ -7,10 +7,9 @@ import { stepsOf, type Step } from '../model/steps.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import type { CounterTable } from '../rows/table.ts';
-import type { PieceActivity } from './part-sum.ts';
-import { ShardReader } from './shard-reader.ts';
-import { StripedShards, type Bounded, type ReadingSource } from './shard-reading.ts';
+import type { Table } from '../../storage/table.ts';
+import { ShardReader, type PieceActivity } from './shard-reader.ts';
+import { StripedShards, type Bounded } from './shard-reading.ts';
 
 /** What happened in a period. */
 export interface Activity {
@@ -30,20 +29,15 @@ export interface StepActivity {
 /** Most reads of one question at a time. */
 export const PARALLEL_READS = 24;
 
-/** How a reader works. */
-export type ReaderOptions = Pick<ReadingSource, 'checksCommits'>;
-
 /** Answers what happened in periods: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #options: ReaderOptions;
   readonly #striped = new StripedShards();
 
-  constructor(table: CounterTable, shards: DayShards, options: ReaderOptions = {}) {
+  constructor(table: Table, shards: DayShards) {
     this.#table = table;
     this.#shards = shards;
-    this.#options = options;
   }
 
   /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
@@ -98,7 +92,6 @@ export class Reader {
     if (shards === undefined) return [];
     const readerOf = (shard: number): ShardReader =>
       new ShardReader({
-        ...this.#options,
         table: this.#table,
         partition: shardPartition(day, shard),
         read,

@@ -2,7 +2,8 @@ import { microsecondOfMinute } from '../model/day.ts';
 import { instantFrom, sortableInstant, type Instant } from '../model/instant.ts';
 import type { PartialMinute } from '../model/period.ts';
 import type { Tally } from '../model/tally.ts';
-import { decodingRow } from '../rows/damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import { CONTRIBUTION_PROPERTIES, contributionFrom, INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { eventsOfMinute, parseEventKey } from '../rows/keys.ts';
 import {
@@ -15,7 +16,6 @@ import {
   type MinuteRow,
   type StoredSample,
 } from '../rows/minute-row.ts';
-import type { StoredRow } from '../rows/row.ts';
 import type { ReadingSource, RowRequest, StripeReading } from './shard-reading.ts';
 
 /** What one event counts, and its camera. */
@@ -79,9 +79,9 @@ const readEvents = async (
   const startOfMinute = start - BigInt(microsecondOfMinute(start));
   const from = laterOf(start, instantFrom(startOfMinute + BigInt(first * SECOND)));
   const to = earlierOf(end, instantFrom(startOfMinute + BigInt((last + 1) * SECOND - 1)));
-  const filter = `ts_utc ge '${sortableInstant(from)}' and ts_utc le '${sortableInstant(to)}'`;
+  const where = { property: 'ts_utc', from: sortableInstant(from), to: sortableInstant(to) };
   const select = [...INSTANT_PROPERTIES, ...CONTRIBUTION_PROPERTIES];
-  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { select, filter }));
+  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { select, where }));
   return rows
     .filter((row) => seconds.has(secondOf(microsecondOfMinute(instantOf(row)))))
     .map((row) => ({

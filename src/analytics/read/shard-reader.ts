@@ -1,14 +1,23 @@
 import { hourOfMinute } from '../model/day.ts';
 import type { DayPiece } from '../model/period.ts';
-import { EMPTY_TALLY, sumOf } from '../model/tally.ts';
+import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
-import { decodingRow } from '../rows/damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import { bucketProperties, bucketsFrom, type Bucket } from '../rows/hour-rows.ts';
 import { cameraKey, hourKey, HOURS_KEY } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
-import { knownCameras, PartSum, type PieceActivity } from './part-sum.ts';
+import { ActivitySum } from './activity-sum.ts';
 import { readSamples, samplesRequests, type PartialMinuteReading } from './samples.ts';
-import { readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
+import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
+
+/** What happened in a piece of a day, in one shard. */
+export interface PieceActivity {
+  readonly tally: Tally;
+  /** The distinct cameras that sent events. Looks up their ids: ask only if they are needed. */
+  readonly cameras: () => ReadonlySet<string>;
+  /** How many cameras those are. */
+  readonly countCameras: () => number;
+}
 
 /** What a period covers of a day that it does not cover as a whole. */
 export type PartOfDay = Extract<DayPiece, { whole: false }>;
@@ -44,10 +53,9 @@ export class ShardReader {
 
   async #day(): Promise<PieceActivity> {
     const stripes = await readShard(this.#source, [], 'cameras');
-    return {
-      tally: sumOf(stripes.map(({ total }) => total?.tally ?? EMPTY_TALLY)),
-      ...knownCameras(stripes.flatMap(({ total }) => total?.cameras?.ids ?? [])),
-    };
+    const sum = new ActivitySum(this.#source.partition, []);
+    for (const { total } of stripes) sum.addTally(total?.tally ?? EMPTY_TALLY, total?.cameras?.ids);
+    return activityOf(sum);
   }
 
   async #parts(parts: readonly PartOfDay[]): Promise<readonly PieceActivity[]> {
@@ -61,7 +69,8 @@ export class ShardReader {
       ],
       'cameras',
     );
-    const sums = new Map(parts.map((part) => [part, new PartSum(this.#source.partition, stripes)]));
+    const names = stripes.map(namesIn);
+    const sums = new Map(parts.map((part) => [part, new ActivitySum(this.#source.partition, names)]));
     for (const { stripe, rows } of stripes) {
       for (const [key, wanted] of buckets) {
         addBuckets(rows.get(key), (bucket, number) => {
@@ -72,20 +81,24 @@ export class ShardReader {
     }
     await Promise.all(
       Array.from(sums, async ([part, sum]) => {
-        for (const reading of await this.#samples(stripes, part)) sum.addSamples(reading);
+        for (const { samples, events } of await this.#samples(stripes, part)) {
+          for (const [stripe, own] of samples) for (const sample of own) sum.addSample(stripe, sample);
+          for (const { tally, cameraId } of events) sum.addTally(tally, [cameraId]);
+        }
       }),
     );
-    return Array.from(sums.values(), (sum) => sum.activity());
+    return Array.from(sums.values(), activityOf);
   }
 
   async #dayOfCamera(cameraId: string): Promise<PieceActivity> {
     const key = cameraKey(cameraId);
     const stripes = await readShard(this.#source, [{ key, select: CAMERA_DAY_PROPERTIES }], 'state');
-    const tallies = stripes.flatMap(({ rows }) => {
+    const sum = new ActivitySum(this.#source.partition, []);
+    for (const { rows } of stripes) {
       const row = rows.get(key);
-      return row === undefined ? [] : [cameraRowFrom(row).tally];
-    });
-    return { tally: sumOf(tallies), ...knownCameras(tallies.length === 0 ? [] : [cameraId]) };
+      if (row !== undefined) sum.addTally(cameraRowFrom(row).tally);
+    }
+    return activityOfCamera(sum, cameraId);
   }
 
   async #partsOfCamera(parts: readonly PartOfDay[], cameraId: string): Promise<readonly PieceActivity[]> {
@@ -94,56 +107,61 @@ export class ShardReader {
     const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
     const sampled = samplesRequests(parts.flatMap((part) => part.partialMinutes));
     const stripes = await readShard(this.#source, [request, ...sampled], sampled.length === 0 ? 'state' : 'tally');
-    const stored = await this.#camerasOf(stripes, request, sampled);
-    const rows = Array.from(stored, ([stripe, row]) => {
+    const rows = stripes.flatMap(({ stripe, rows: own }) => {
+      const row = own.get(request.key);
+      if (row === undefined) return [];
       const camera = cameraRowFrom(row);
       const minutes = decodingRow(
         row,
         () => new Map(Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)])),
       );
-      return { stripe, camera, minutes };
+      return [{ stripe, camera, minutes }];
     });
+    const indexes = await this.#indexesOf(
+      cameraId,
+      stripes,
+      new Map(rows.map(({ stripe, camera }) => [stripe, camera.index])),
+      sampled,
+    );
     return Promise.all(
       parts.map(async (part): Promise<PieceActivity> => {
-        const sum = new PartSum(this.#source.partition, stripes);
+        const sum = new ActivitySum(this.#source.partition, stripes.map(namesIn));
         for (const { samples, events } of await this.#samples(stripes, part, cameraId)) {
-          const own = rows.map(
-            ({ stripe, camera }) =>
-              [stripe, (samples.get(stripe) ?? []).filter(({ cameraIndex }) => cameraIndex === camera.index)] as const,
-          );
-          sum.addSamples({ samples: new Map(own), events });
+          for (const [stripe, own] of samples) {
+            const index = indexes.get(stripe);
+            for (const sample of own) if (sample.cameraIndex === index) sum.addSample(stripe, sample);
+          }
+          for (const { tally } of events) sum.addTally(tally);
         }
-        const whole = rows.map(({ camera, minutes }) =>
-          sumOf([
-            ...part.hours.map((hour) => camera.hours.get(hour)?.tally ?? EMPTY_TALLY),
-            ...part.minutes.map((minute) => minutes.get(hourOfMinute(minute))?.get(minute % 60) ?? EMPTY_TALLY),
-          ]),
-        );
-        const tally = sumOf([sum.tally(), ...whole]);
-        return { tally, ...knownCameras(tally.events > 0 ? [cameraId] : []) };
+        for (const { camera, minutes } of rows) {
+          for (const hour of part.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
+          for (const minute of part.minutes) {
+            sum.addTally(minutes.get(hourOfMinute(minute))?.get(minute % 60) ?? EMPTY_TALLY);
+          }
+        }
+        return activityOfCamera(sum, cameraId);
       }),
     );
   }
 
   /**
-   * The camera's row in each stripe. A row that was not there when it was read, beside the samples of its stripe, may have come
-   * before these: without the camera's index its samples cannot be told. Then the rows are read again, after the samples.
+   * The camera's index in each stripe, from its row there. A stripe may have samples of a camera without a row: the row came after it
+   * was looked for and before the samples were read, or it was damaged and set aside. Then the camera list tells.
    */
-  async #camerasOf(
+  async #indexesOf(
+    cameraId: string,
     stripes: readonly StripeReading[],
-    request: RowRequest,
+    known: ReadonlyMap<number, number>,
     sampled: readonly RowRequest[],
-  ): Promise<ReadonlyMap<number, StoredRow>> {
-    const found = (readings: readonly StripeReading[]): ReadonlyMap<number, StoredRow> =>
-      new Map(
-        readings.flatMap(({ stripe, rows }): [number, StoredRow][] => {
-          const row = rows.get(request.key);
-          return row === undefined ? [] : [[stripe, row]];
-        }),
-      );
-    const isUncertain = stripes.some(({ rows }) => !rows.has(request.key) && sampled.some(({ key }) => rows.has(key)));
-    if (!isUncertain || this.#source.striped.get(this.#source.partition) === 1) return found(stripes);
-    return found(await readShard(this.#source, [request], 'state'));
+  ): Promise<ReadonlyMap<number, number>> {
+    const isKnown = stripes.every(({ stripe, rows }) => known.has(stripe) || !sampled.some(({ key }) => rows.has(key)));
+    if (isKnown) return known;
+    const indexes = new Map(known);
+    for (const { stripe, total } of await readShard(this.#source, [], 'cameras')) {
+      const index = total?.cameras?.indexes.get(cameraId);
+      if (index !== undefined && !known.has(stripe)) indexes.set(stripe, index);
+    }
+    return indexes;
   }
 
   async #samples(
@@ -154,6 +172,19 @@ export class ShardReader {
     return Promise.all(partialMinutes.map(async (partial) => readSamples(this.#source, stripes, partial, cameraId)));
   }
 }
+
+const activityOf = (sum: ActivitySum): PieceActivity => ({
+  tally: sum.tally(),
+  cameras: () => sum.cameras(),
+  countCameras: () => sum.countCameras(),
+});
+
+/** What one camera did, which is active if it sent events. */
+const activityOfCamera = (sum: ActivitySum, cameraId: string): PieceActivity => {
+  const tally = sum.tally();
+  const cameras: ReadonlySet<string> = new Set(tally.events > 0 ? [cameraId] : []);
+  return { tally, cameras: () => cameras, countCameras: () => cameras.size };
+};
 
 /** The parts that pieces of one day are; undefined where the piece is the whole day. */
 const partsOf = (pieces: readonly DayPiece[]): readonly PartOfDay[] | undefined => {

@@ -2,10 +2,11 @@ import { LRUCache } from 'lru-cache';
 
 import { COMMIT_NUMBER, commitNumberOf } from '../rows/commit-number.ts';
 import { camerasKey, TOTAL_KEY } from '../rows/keys.ts';
-import type { StoredRow } from '../rows/row.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { readStripes, type StripeRows } from '../rows/stripe-reads.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
+import type { StripeNames } from './activity-sum.ts';
 import {
   listsTooShort,
   readTotal,
@@ -49,7 +50,7 @@ export interface StripeReading {
  * reads by keys first, and then again.
  */
 export class StripedShards {
-  readonly #stripes = new LRUCache<string, number>({ max: 50_000 });
+  readonly #stripes = new LRUCache<string, number>({ max: 1_000 });
 
   get(partition: string): number {
     return this.#stripes.get(partition) ?? 1;
@@ -62,12 +63,10 @@ export class StripedShards {
 
 /** What a reading reads from. */
 export interface ReadingSource {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly partition: string;
   readonly read: Bounded;
   readonly striped: StripedShards;
-  /** Whether the commit numbers are checked; without that, a reader may see half of an event. For tests of this rule only. */
-  readonly checksCommits?: boolean;
 }
 
 /**
@@ -94,27 +93,36 @@ export const readShard = async (
   return readAllStripes(source, requests, detail);
 };
 
+/** The names for the indexes in the rows of a stripe, as far as they were asked for. */
+export const namesIn = ({ stripe, total }: StripeReading): StripeNames => ({
+  stripe,
+  categories: [...(total?.tally?.categories.keys() ?? [])],
+  ids: total?.cameras?.ids ?? [],
+});
+
 /** The rows of stripe 0; undefined where there are others. */
 const readOneStripe = async (
   source: ReadingSource,
   requests: readonly RowRequest[],
   detail: TotalDetail,
 ): Promise<StripeReading | undefined> => {
-  const { table, partition, read, striped, checksCommits = true } = source;
+  const { table, partition, read, striped } = source;
   const total = async (): Promise<(ReadTotal & { readonly stripes: number }) | undefined> =>
     read(async () => readOneTotal(table, partition, detail));
   const [first, ...rows] = await Promise.all([
     total(),
-    ...requests.map(async ({ key, select }) => read(async () => table.get(partition, key, [...select, COMMIT_NUMBER]))),
+    ...requests.map(async ({ key, select }) =>
+      read(async () => table.get(partition, key, { select: [...select, COMMIT_NUMBER] })),
+    ),
   ]);
   const newest = Math.max(0, ...rows.map(commitNumberOf));
   let found = first;
-  if (checksCommits && (found?.commit ?? 0) < newest) found = await total();
+  if ((found?.commit ?? 0) < newest) found = await total();
   if (found !== undefined && found.stripes > 1) {
     striped.set(partition, found.stripes);
     return undefined;
   }
-  if (checksCommits && (found?.commit ?? 0) < newest) throw listsTooShort(partition, 0);
+  if ((found?.commit ?? 0) < newest) throw listsTooShort(partition, 0);
   return {
     stripe: 0,
     total: found,
@@ -126,12 +134,14 @@ const entryOf = (key: string | undefined, row: StoredRow | undefined): readonly 
   key === undefined || row === undefined ? [] : [[key, row]];
 
 const readOneTotal = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   detail: TotalDetail,
 ): Promise<(ReadTotal & { readonly stripes: number }) | undefined> => {
   if (detail === 'cameras') return readTotal(table, partition);
-  const row = await table.get(partition, TOTAL_KEY, detail === 'state' ? STATE_PROPERTIES : TALLY_PROPERTIES);
+  const row = await table.get(partition, TOTAL_KEY, {
+    select: detail === 'state' ? STATE_PROPERTIES : TALLY_PROPERTIES,
+  });
   return row && { ...stateFrom(row), ...(detail === 'tally' && { tally: tallyFrom(row) }) };
 };
 

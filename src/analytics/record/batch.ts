@@ -1,9 +1,46 @@
+import type { StoringWrite } from '../../storage/row.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import { hourKey } from '../rows/keys.ts';
-import type { RowWrite } from '../rows/row.ts';
-import type { Outcome } from './commit-draft.ts';
-import type { CommitPlan } from './commit-plan.ts';
-import type { Candidate } from './wanted-rows.ts';
+import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
+import { cameraKey, eventKey, hourKey, minuteKey } from '../rows/keys.ts';
+import { secondOf } from '../rows/minute-row.ts';
+
+/** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
+export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
+
+/** A message with what its rows are found by, computed once. The keys of counter rows are those of stripe 0. */
+export interface KeyedMessage {
+  readonly message: EventMessage;
+  /** Minute of the day, 0 to 1439. */
+  readonly minute: number;
+  /** Hour of the day, 0 to 23. */
+  readonly hour: number;
+  /** Key of the event's row. */
+  readonly eventKey: string;
+  /** Key of the camera's row. */
+  readonly cameraKey: string;
+  /** Key of the row with the event's sample. */
+  readonly minuteKey: string;
+}
+
+/** Computes the keys of a message. */
+export const keyed = (message: EventMessage): KeyedMessage => {
+  const { ts, cameraId, eventId } = message;
+  const minute = minuteOfDay(ts);
+  return {
+    message,
+    minute,
+    hour: hourOfMinute(minute),
+    eventKey: eventKey(minute, cameraId, eventId),
+    cameraKey: cameraKey(cameraId),
+    minuteKey: minuteKey(minute, secondOf(microsecondOfMinute(ts))),
+  };
+};
+
+/** A message, and whether its event's row must be read before anything is written. */
+export interface Candidate extends KeyedMessage {
+  /** A new frame is inserted without reading first; after a conflict with another writer it is read. */
+  readonly readFirst: boolean;
+}
 
 /** A message that waits for its commit. */
 export interface Pending extends Candidate {
@@ -40,10 +77,12 @@ const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;
 
 /** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
-export const fittingInFront = (queue: readonly Candidate[]): number => {
+export const fittingInFront = (queue: readonly KeyedMessage[]): number => {
   const rows = new Set<string>();
-  for (const [index, { eventKey, cameraKey, minuteKey, hour }] of queue.entries()) {
-    const added = [eventKey, cameraKey, minuteKey, hourKey(hour)].filter((row) => !rows.has(row));
+  for (const [index, message] of queue.entries()) {
+    const added = [message.eventKey, message.cameraKey, message.minuteKey, hourKey(message.hour)].filter(
+      (row) => !rows.has(row),
+    );
     if (rows.size + added.length > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
     for (const row of added) rows.add(row);
   }
@@ -51,7 +90,7 @@ export const fittingInFront = (queue: readonly Candidate[]): number => {
 };
 
 /** About how many bytes a write takes in the body of a transaction: bytes in Base64, texts with JSON escapes. */
-const sizeOf = (write: RowWrite): number => {
+const sizeOf = (write: StoringWrite): number => {
   let size = OPERATION_BYTES + 3 * write.rowKey.length;
   for (const [name, value] of Object.entries(write.properties)) {
     size += name.length + 24;
@@ -61,6 +100,6 @@ const sizeOf = (write: RowWrite): number => {
   return size;
 };
 
-/** Whether a plan does not fit into one transaction. */
-export const isTooLarge = ({ writes }: CommitPlan): boolean =>
+/** Whether writes do not fit into one transaction. */
+export const areTooLarge = (writes: readonly StoringWrite[]): boolean =>
   writes.length > MAX_OPERATIONS || writes.reduce((size, write) => size + sizeOf(write), 0) > MAX_BYTES;

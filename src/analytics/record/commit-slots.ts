@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 import pLimit from 'p-limit';
 
 const SLOTS = 16;
@@ -16,11 +14,13 @@ export class CommitSlots {
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       void this.#limit(async () => {
-        const ended = new AbortController();
-        const working = work()
-          .then(resolve, reject)
-          .finally(() => ended.abort());
-        await Promise.race([working, setTimeout(HOLD_MS, undefined, { signal: ended.signal }).catch(() => undefined)]);
+        let timer: NodeJS.Timeout | undefined;
+        const held = new Promise<void>((givenUp) => {
+          timer = setTimeout(givenUp, HOLD_MS);
+        });
+        const working = work().then(resolve, reject);
+        await Promise.race([working, held]);
+        clearTimeout(timer);
       });
     });
   }

@@ -1,7 +1,15 @@
-import { microsecondOfMinute } from '../model/day.ts';
-import { addTo, sumOf, type Tally } from '../model/tally.ts';
+import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
+import { addTo, EMPTY_TALLY, minus, plus, sumOf, type Tally } from '../model/tally.ts';
 import type { CameraDifference } from '../rows/camera-row.ts';
-import type { Change } from './commit-draft.ts';
+import type { KeyedMessage } from './batch.ts';
+
+/** The difference that a message makes to every counter of its event. */
+export interface Change {
+  readonly keyed: Pick<KeyedMessage, 'minute' | 'hour'> & {
+    readonly message: Pick<KeyedMessage['message'], 'ts' | 'cameraId'>;
+  };
+  readonly difference: Tally;
+}
 
 /** What is added to an hour or a minute of a shard. */
 export interface BucketDifference {
@@ -86,4 +94,33 @@ const ofCamera = (changes: readonly Change[]): CameraDifference => {
     addTo(minutes, keyed.minute, difference);
   }
   return { day: talliesOf(changes), hours, minutes };
+};
+
+/** No counts, and the categories of tallies. */
+const zerosOf = (tallies: Iterable<Tally>): Tally => {
+  const sum = sumOf(tallies);
+  return minus(sum, sum);
+};
+
+const add = (buckets: Map<number, BucketDifference>, number: number, tally: Tally): void => {
+  const before = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
+  buckets.set(number, { ...before, tally: plus(before.tally, tally) });
+};
+
+/**
+ * Differences with what the rows above them need. In the rows of a stripe, a category of any counter is in the total, an hour that has
+ * minutes in `hours`, and a minute that has samples in its hour's row. The differences of events are like that from the start.
+ */
+export const completed = (differences: CounterDifferences): CounterDifferences => {
+  const { day, samples, cameras, listed = [] } = differences;
+  const minutes = new Map(differences.minutes);
+  const hours = new Map(differences.hours);
+  for (const [minute, own] of samples) add(minutes, minute, zerosOf(own.map(({ tally }) => tally)));
+  for (const [minute, { tally }] of minutes) add(hours, hourOfMinute(minute), zerosOf([tally]));
+  const ofCameras = Array.from(cameras, ([cameraId, own]): [string, CameraDifference] => [
+    cameraId,
+    { ...own, day: plus(own.day, zerosOf([...own.hours.values(), ...own.minutes.values()])) },
+  ]);
+  const all = [...hours.values(), ...ofCameras.map(([, own]) => ({ tally: own.day }))].map(({ tally }) => tally);
+  return { day: plus(day, zerosOf(all)), hours, minutes, samples, cameras: new Map(ofCameras), listed };
 };

@@ -1,23 +1,24 @@
+import { StaleSnapshot } from '../errors.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { plus } from '../model/tally.ts';
 import { withCameras, type CameraList } from '../rows/camera-list.ts';
 import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
-import { decodingRow } from '../rows/damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
 import { fenceWrite } from '../rows/fence-row.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
 import { cameraKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
 import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute-row.ts';
-import { ANY_VERSION, type RowWrite } from '../rows/row.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import { camerasIn, type BucketDifference, type CounterDifferences } from './counter-differences.ts';
-import { counterRow, StaleSnapshot, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
+import { counterRow, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
 export interface RowsPlan {
   /** The `total` row of the stripe is first, so that a stale plan fails at once. */
-  readonly writes: readonly RowWrite[];
+  readonly writes: readonly StoringWrite[];
   readonly rows: ReadonlyMap<string, ShardRow>;
 }
 
@@ -25,7 +26,7 @@ const ALL_DAY: ReadonlySet<number> = new Set(Array.from({ length: 24 }, (_, hour
 
 /** A change of one counter row; its keys are those of stripe 0. */
 interface CounterChange {
-  readonly write: RowWrite;
+  readonly write: StoringWrite;
   readonly row: ShardRow;
 }
 
@@ -67,7 +68,7 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
 };
 
 /** A new stripe announces itself in stripe 0's `total` row, and passes the fence. */
-const newStripeWrites = ({ stripe, fence }: ShardSnapshot): readonly RowWrite[] => {
+const newStripeWrites = ({ stripe, fence }: ShardSnapshot): readonly StoringWrite[] => {
   const stripes = Math.max(fence?.stripes ?? 0, stripe + 1);
   const fenced = fenceWrite(fence, stripes);
   if (stripe === 0) return [fenced];

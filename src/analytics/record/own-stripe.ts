@@ -1,12 +1,64 @@
-import { DayClosed } from '../rows/day-shards.ts';
+import type { Table } from '../../storage/table.ts';
+import type { Day } from '../model/day.ts';
+import type { DayShards } from '../rows/day-shards.ts';
 import { readFence, type Fence } from '../rows/fence-row.ts';
-import { MAX_STRIPES } from '../rows/stripe-keys.ts';
-import type { CounterTable } from '../rows/table.ts';
-import { chooseStripe, readStripeTimes } from './stripe-choice.ts';
+import { TOTAL_KEY } from '../rows/keys.ts';
+import { inStripe, MAX_STRIPES } from '../rows/stripe-keys.ts';
+
+/** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
+const IDLE_MS = 15_000;
+
+/** When a stripe was last written, in milliseconds since 1970 by the clock of storage. */
+export interface StripeTime {
+  readonly stripe: number;
+  readonly written: number;
+}
+
+/**
+ * The stripe for a writer that met another one in its own: an idle stripe, one of several at random so that two writers who move
+ * at the same time rarely meet again; else a new one; else, if there can be no more, any other.
+ *
+ * @param stripes how many the shard has
+ * @param random from 0 to less than 1
+ */
+export const chooseStripe = (
+  times: readonly StripeTime[],
+  current: number,
+  stripes: number,
+  random: number = Math.random(),
+): number => {
+  const newest = Math.max(...times.map(({ written }) => written));
+  const others = times.filter(({ stripe }) => stripe !== current);
+  const idle = others.filter(({ written }) => newest - written >= IDLE_MS);
+  if (idle.length === 0 && stripes < MAX_STRIPES) return stripes;
+  const choice = idle.length > 0 ? idle : others;
+  return choice[Math.floor(random * choice.length)]?.stripe ?? current;
+};
+
+/** When each stripe of a shard was last written, by keys: a query may cost more, and tells no more. @throws {StorageTrouble} */
+const readStripeTimes = async (table: Table, partition: string, { stripes }: Fence): Promise<readonly StripeTime[]> => {
+  const rows = await Promise.all(
+    Array.from({ length: stripes }, async (_, stripe) =>
+      table.get(partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] }),
+    ),
+  );
+  return rows.flatMap((row, stripe) => {
+    const written = Date.parse(String(row?.properties['timestamp']));
+    return Number.isNaN(written) ? [] : [{ stripe, written }];
+  });
+};
 
 /** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
 export interface LastStripe {
   stripe: number;
+}
+
+/** A day and its manifest, as it is known to a writer. */
+export interface KnownDay {
+  readonly day: Day;
+  /** How many shards the day has. */
+  readonly count: number;
+  readonly shards: DayShards;
 }
 
 /** For so long after none was idle the stripes are not looked at again: where many writers meet, each moves several times in a row. */
@@ -14,10 +66,10 @@ const NONE_IDLE_MS = 1_000;
 
 /** The stripe of one shard that a writer writes to. */
 export class OwnStripe {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #partition: string;
   readonly #last: LastStripe;
-  readonly #onEmpty: () => Promise<void>;
+  readonly #known: KnownDay | undefined;
   #number: number;
   /** Whether the stripe may be one that does not exist yet. */
   #mayCreate = false;
@@ -25,12 +77,12 @@ export class OwnStripe {
   #fence: Fence | undefined;
   #noneIdleUntil = 0;
 
-  /** @param onEmpty called before the first event of the shard is written */
-  constructor(table: CounterTable, partition: string, last: LastStripe, onEmpty: () => Promise<void>) {
+  /** @param known the day, whose manifest is confirmed before the first event of the shard is written; a repair has none to write */
+  constructor(table: Table, partition: string, last: LastStripe, known: KnownDay | undefined) {
     this.#table = table;
     this.#partition = partition;
     this.#last = last;
-    this.#onEmpty = onEmpty;
+    this.#known = known;
     this.#number = last.stripe;
   }
 
@@ -38,12 +90,12 @@ export class OwnStripe {
     return this.#number;
   }
 
-  /** Whether no stripe of that number existed when the fence was read: where it appears meanwhile, the fence refuses the commit. */
+  /** Whether no stripe of that number existed when the fence was read: if it appears meanwhile, the fence refuses the commit. */
   get isNew(): boolean {
     return this.#isNew;
   }
 
-  /** Where the stripe has no commit yet: the fence as it was read; undefined: the shard has no commit at all. */
+  /** If the stripe has no commit yet: the fence as it was read; undefined: the shard has no commit at all. */
   get fence(): Fence | undefined {
     return this.#fence;
   }
@@ -51,10 +103,9 @@ export class OwnStripe {
   /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow | DayClosed} */
   async mayStart(): Promise<boolean> {
     const fence = await readFence(this.#table, this.#partition);
-    if (fence?.closed === true) throw new DayClosed();
     this.#fence = fence;
     if (this.#number === 0) {
-      if (fence === undefined) await this.#onEmpty();
+      if (fence === undefined) await this.#known?.shards.confirm(this.#known.day, this.#known.count);
       return true;
     }
     if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;
@@ -62,7 +113,7 @@ export class OwnStripe {
     return false;
   }
 
-  /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow | DayClosed} */
+  /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow} */
   async move(): Promise<void> {
     const from = this.#number;
     this.#isNew = false;
@@ -71,7 +122,6 @@ export class OwnStripe {
       this.#number = 0;
       return;
     }
-    if (fence.closed) throw new DayClosed();
     this.#number = await this.#choose(fence);
     this.#mayCreate = true;
     // A number that could not be inserted and that the fence does not count has a row that should not be there: it is read.

@@ -1,26 +1,22 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
+import { RecorderUnavailable } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import { StorageTrouble } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
-import { CLOSED_DAY } from './closed-day.ts';
-import type { Outcome } from './commit-draft.ts';
+import type { Outcome } from './batch.ts';
 import { CommitSlots } from './commit-slots.ts';
+import { CLOSED_DAY, ShardCommitter, type CommitterOptions } from './committer.ts';
 import { KnownRows } from './known-rows.ts';
 import type { LastStripe } from './own-stripe.ts';
-import { ShardCommitter, type CommitterOptions } from './shard-committer.ts';
-import { ShardRows } from './shard-rows.ts';
 import { isConflict } from './shard-snapshot.ts';
-
-/** Storage cannot take all of the messages now. What was committed stays, and sending all of them again is safe. */
-export class RecorderUnavailable extends Error {
-  override readonly name = 'RecorderUnavailable';
-}
+import { ShardRows } from './shard-rows.ts';
+import { TransactionWriter } from './transaction.ts';
 
 const MAX_WAITING = 50_000;
 const IDLE_COMMITTERS = 64;
@@ -36,39 +32,40 @@ export interface RecorderOptions extends Pick<CommitterOptions, 'pause'> {
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
  * instances run.
  *
+ * A message goes down from here: {@link ShardCommitter} has the queue and the tries of its shard, {@link TransactionWriter} makes one try,
+ * {@link ShardRows} has the rows that it needs, `planCommit` says what to write.
+ *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
  */
 export class Recorder {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #shards: DayShards;
   readonly #log: Log;
   readonly #known = new KnownRows();
   readonly #lastStripe: LastStripe = { stripe: 0 };
-  readonly #options: CommitterOptions;
-  readonly #committers = new Map<string, ShardCommitter>();
+  readonly #slots = new CommitSlots();
+  readonly #knownCategories: ReadonlySet<string>;
+  readonly #pause: CommitterOptions['pause'];
+  readonly #committers = new Map<string, { readonly count: number; readonly committer: ShardCommitter }>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
 
-  constructor(
-    table: CounterTable,
-    shards: DayShards,
-    log: Log,
-    { knownCategories = [], ...options }: RecorderOptions = {},
-  ) {
+  constructor(table: Table, shards: DayShards, log: Log, { knownCategories = [], pause }: RecorderOptions = {}) {
     this.#table = table;
     this.#shards = shards;
     this.#log = log;
-    this.#options = { ...options, slots: new CommitSlots(), knownCategories: new Set(knownCategories) };
+    this.#knownCategories = new Set(knownCategories);
+    this.#pause = pause;
   }
 
   /**
-   * Commits messages. Where some fail, the others are committed all the same, and then the first error is thrown.
+   * Commits messages. If some fail, the others are committed all the same, and then the first error is thrown.
    *
    * @returns the outcome of each, in their order
-   * @throws {DamagedRow} where a row that some of them change is damaged
-   * @throws {RecorderUnavailable} where all errors come from storage that could not take some of them now
+   * @throws {DamagedRow} if a row that some of them change is damaged
+   * @throws {RecorderUnavailable} if all errors come from storage that could not take some of them now
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
     if (this.#waiting + messages.length > MAX_WAITING) {
@@ -99,11 +96,9 @@ export class Recorder {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
         if (claim === undefined) claims.set(day, (claim = limit(async () => this.#claim(day))));
-        const shards = await claim;
-        if (shards === 'closed') return { refused: CLOSED_DAY };
-        const outcome = await this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
-        if (typeof outcome === 'object' && outcome.refused === CLOSED_DAY) this.#shards.forgetOpen(day);
-        return outcome;
+        const count = await claim;
+        if (count === 'closed') return { refused: CLOSED_DAY };
+        return this.#committer(day, count, shardOf(message.cameraId, count)).submit(message);
       }),
     );
     const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
@@ -120,26 +115,30 @@ export class Recorder {
     }
   }
 
-  #committer(day: Day, shards: number, shard: number): ShardCommitter {
+  #committer(day: Day, count: number, shard: number): ShardCommitter {
     const partition = shardPartition(day, shard);
-    let committer = this.#committers.get(partition);
-    if (committer === undefined) {
-      const rows = new ShardRows(this.#table, partition, this.#known.ofShard(partition), this.#lastStripe, {
-        knownCategories: this.#options.knownCategories,
-        // Called back from below: only the commit finds out that the shard is empty.
-        onEmpty: async () => this.#shards.confirm(day, shards),
-      });
-      committer = new ShardCommitter(this.#table, partition, rows, this.#options);
-    }
+    const found = this.#committers.get(partition);
+    const kept = found?.count === count ? found : { count, committer: this.#newCommitter(day, count, partition) };
     // Moved behind all others, so that the least recently used one is dropped first.
     this.#committers.delete(partition);
     this.#dropIdle();
-    this.#committers.set(partition, committer);
-    return committer;
+    this.#committers.set(partition, kept);
+    return kept.committer;
+  }
+
+  #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
+    const known = { day, count, shards: this.#shards };
+    const knownCategories = this.#knownCategories;
+    const rows = new ShardRows(this.#table, partition, this.#known.ofShard(partition), this.#lastStripe, {
+      knownCategories,
+      known,
+    });
+    const writer = new TransactionWriter(this.#table, partition, rows, known, knownCategories);
+    return new ShardCommitter({ partition, rows, writer, slots: this.#slots, pause: this.#pause });
   }
 
   #dropIdle(): void {
-    for (const [partition, committer] of this.#committers) {
+    for (const [partition, { committer }] of this.#committers) {
       if (this.#committers.size <= IDLE_COMMITTERS) return;
       if (committer.idle) this.#committers.delete(partition);
     }

@@ -3,7 +3,8 @@ import type { EventRow } from '../rows/event-row.ts';
 import type { Fence } from '../rows/fence-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
-import { WriteConflict } from '../rows/storage-errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import { StaleSnapshot } from '../errors.ts';
 import { inStripe } from '../rows/stripe-keys.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 
@@ -58,11 +59,6 @@ export const counterRow = <Kind extends ShardRow['kind']>(
 /** The version of a row that is stored. */
 export const versionOf = (row: KnownRow | undefined): string | undefined =>
   row === undefined || row.kind === 'absent' ? undefined : row.etag;
-
-/** A row of a snapshot has a category that the total of the snapshot lacks: another process committed between the reads. */
-export class StaleSnapshot extends Error {
-  override readonly name = 'StaleSnapshot';
-}
 
 /** Whether an error says that another writer came first. */
 export const isConflict = (error: unknown): boolean => error instanceof WriteConflict || error instanceof StaleSnapshot;

@@ -3,14 +3,8 @@ import { hourOfMinute } from '../model/day.ts';
 import { hoursOf } from '../rows/camera-row.ts';
 import { minuteKey } from '../rows/keys.ts';
 import { secondOf } from '../rows/minute-row.ts';
+import type { Candidate } from './batch.ts';
 import type { CounterDifferences } from './counter-differences.ts';
-import type { KeyedMessage } from './keyed-message.ts';
-
-/** A message, and whether its event's row must be read before anything is written. */
-export interface Candidate extends KeyedMessage {
-  /** A new frame is inserted without reading first; after a conflict with another writer it is read. */
-  readonly readFirst: boolean;
-}
 
 /** The rows of a shard that a commit needs. */
 export interface WantedRows {

@@ -1,15 +1,14 @@
 import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../../log.ts';
+import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 import { dayOf, MICROSECONDS, type Day } from '../model/day.ts';
-import { instantFrom, type Instant } from '../model/instant.ts';
-import { DamagedRow } from '../rows/damaged-row.ts';
-import type { DayShards } from '../rows/day-shards.ts';
-import { LaterFormat } from '../rows/format.ts';
-import { openDaysBefore } from '../rows/open-days.ts';
-import { StorageTrouble, WriteConflict } from '../rows/storage-errors.ts';
-import type { CounterTable } from '../rows/table.ts';
-import { closeDay } from './close-day.ts';
+import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
+import { CLOSING_MARGIN, type DayShards } from '../rows/day-shards.ts';
+import { shardPartition } from '../rows/keys.ts';
+import { openDaysBefore, removeOpenDay } from '../rows/open-days.ts';
+import { deleteEvents, type DeletingOptions } from './delete-events.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
@@ -22,7 +21,7 @@ const PARALLEL_REQUESTS = 8;
 
 /** What closing days needs. */
 export interface ClosingDependencies {
-  readonly table: CounterTable;
+  readonly table: Table;
   readonly shards: DayShards;
   /** A day is closed when it ended at least so many days ago. */
   readonly retentionDays: number;
@@ -39,8 +38,15 @@ const firstOpenDay = (now: Instant, retentionDays: number): Day =>
   dayOf(instantFrom(now - BigInt(retentionDays) * MICROSECONDS.day));
 
 /**
- * Closes the days that are older than the retention, oldest first, for as long as a run may take. A day that cannot be closed is
- * logged and left for the next run; it holds up no other one.
+ * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take. A closed day takes no more
+ * changes, because nothing could tell a repeat any more: its event rows are deleted. Its counters and samples stay, and so every
+ * answer stays exact.
+ *
+ * A first run writes into the day's manifest the moment at which the day closes, {@link CLOSING_MARGIN} ahead: longer than any recorder goes
+ * on without reading the manifest. A run at least as long after that moment deletes the event rows, when no transaction can be under way
+ * any more, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
+ *
+ * A day that cannot be closed is logged and left for the next run; it holds up no other one.
  *
  * @throws an error that nobody expected, after all days were tried
  */
@@ -55,25 +61,35 @@ export const closeDays = async (
   for (const day of await openDaysBefore(table, firstOpenDay(now(), retentionDays))) {
     if (!hasTime()) return;
     try {
-      const {
-        shards: closed,
-        deleted,
-        kept,
-        finished,
-      } = await closeDay(table, shards, day, {
-        ...options,
-        limit,
-        hasTime,
-      });
-      const fields = { day, shards: closed, event_rows_deleted: deleted, event_rows_kept: kept };
-      if (finished) log.info('day closed', fields);
-      else log.info('day is being closed', fields);
+      const manifest = await shards.close(day, now());
+      if (now() < manifest.closes + CLOSING_MARGIN) {
+        log.info('day closes', { day, closes: formatInstant(manifest.closes) });
+        continue;
+      }
+      await deleteDay(table, day, manifest.shards, { ...options, limit, hasTime }, log);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });
       if (!isExpected(error)) unexpected.push(error);
     }
   }
   if (unexpected.length > 0) throw unexpected[0];
+};
+
+/** Deletes the event rows of a closed day, and takes it out of the index of open days once none is left. */
+const deleteDay = async (table: Table, day: Day, shards: number, options: DeletingOptions, log: Log): Promise<void> => {
+  const results = await Promise.allSettled(
+    Array.from({ length: shards }, async (_, shard) => deleteEvents(table, shardPartition(day, shard), options)),
+  );
+  const sum = { deleted: 0, kept: 0, finished: true };
+  for (const result of results) {
+    if (result.status === 'rejected') throw result.reason;
+    sum.deleted += result.value.deleted;
+    sum.kept += result.value.kept;
+    sum.finished &&= result.value.finished;
+  }
+  if (sum.finished) await removeOpenDay(table, day);
+  const fields = { day, shards, event_rows_deleted: sum.deleted, event_rows_kept: sum.kept };
+  log.info(sum.finished ? 'day closed' : 'day is being closed', fields);
 };
 
 const isExpected = (error: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
 
 // The compact form of counters in binary properties: counts are varints, seven bits a byte, the low ones first. A day of minutes
 // at the limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.

@@ -1,8 +1,8 @@
 import { indexesOf } from './bitset.ts';
-import { decodingRow } from './damaged-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { escapeId, unescapeId } from './keys.ts';
 import { readTexts, textName } from './properties.ts';
-import type { NewProperties, StoredRow } from './row.ts';
 
 // A string property holds 32K UTF-16 units.
 const PROPERTY_UNITS = 32_000;

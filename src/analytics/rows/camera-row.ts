@@ -2,10 +2,10 @@ import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { cameraKey } from './keys.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { writeOf, type PropertyValue, type RowWrite, type StoredRow } from './row.ts';
 import { readTally, writeTally } from './tally-bytes.ts';
 import { readTallyText, tallyProperties } from './tally-text.ts';
 
@@ -33,6 +33,7 @@ export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMP
 const DAY = 'day';
 const HOUR = 'h';
 const MINUTES = 'm';
+const MINUTES_OF_HOUR = 60;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The properties that hold the day's tally and the camera's index. */
@@ -49,8 +50,11 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   const categories = [...ofDay.keys()];
   const minutes = new Map<number, Tally>();
   const reader = new ByteReader(bytes);
+  let before = -1;
   while (!reader.done) {
     const minute = reader.count();
+    if (minute <= before || minute >= MINUTES_OF_HOUR) throw new DecodeError('minutes are not in order');
+    before = minute;
     const tally = readTally(reader, categories);
     // The categories are in the same row: they cannot be older than its minutes.
     if (tally === undefined) throw new DecodeError('a minute has a category that the day lacks');
@@ -142,7 +146,7 @@ export const cameraWrite = (
   etag: string | undefined,
   row: CameraRow,
   hours: Iterable<number>,
-): RowWrite => {
+): StoringWrite => {
   const written = [...hours].filter((hour) => row.hours.has(hour));
   const properties: Record<string, PropertyValue> = { ...tallyProperties(DAY, row.tally), place: row.index };
   for (const hour of written) {

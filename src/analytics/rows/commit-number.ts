@@ -1,5 +1,5 @@
-import { DecodeError, decodingRow } from './damaged-row.ts';
-import type { StoredRow } from './row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 
 /**
  * The property of every counter row that says in which commit of its stripe the row was last written. Each commit writes the `total`

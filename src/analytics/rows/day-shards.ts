@@ -1,125 +1,151 @@
 import { LRUCache } from 'lru-cache';
 
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
+import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
-import { DamagedRow } from './damaged-row.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from './keys.ts';
-import { ANY_VERSION } from './row.ts';
-import { StorageTrouble, WriteConflict } from './storage-errors.ts';
-import type { CounterTable } from './table.ts';
-import { CLOSED_MARK } from './total-row.ts';
 
 /** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
 export class DayClosed extends Error {
   override readonly name = 'DayClosed';
 }
 
-interface Manifest {
+/** A day's manifest: its `shards` row. */
+export interface Manifest {
   readonly shards: number;
-  readonly closed: boolean;
+  /** From this moment on the day takes no more changes; undefined: nobody closes it yet. */
+  readonly closes: Instant | undefined;
 }
 
+/** How long a recorder goes on without reading a manifest again: less than a closing is announced ahead. */
+const FRESH_MS = 60_000;
+
 /**
- * How many shards each day has, from the day's manifest: its `shards` row, which the day's first event writes and nothing changes
- * but the closing of the day. So the number for new days may be changed at any time.
+ * How long before its moment a closing is announced, and how long after it event rows are still kept, in microseconds: longer than a
+ * recorder goes on without reading the manifest, than a transaction takes, and than clocks differ.
+ */
+export const CLOSING_MARGIN = 120_000_000n;
+
+/** The property of a manifest that says when the day closes. */
+export const CLOSES = 'closes';
+
+/** What a manifest says. @throws {DamagedRow} */
+export const manifestFrom = ({ partitionKey, rowKey, properties }: StoredRow): Manifest => {
+  const { shards, [CLOSES]: text } = properties;
+  if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
+    throw new DamagedRow(partitionKey, rowKey, `shards is not a number from 1 to ${MAX_SHARDS}`);
+  }
+  const closes = typeof text === 'string' ? parseInstant(text) : undefined;
+  if (text !== undefined && closes === undefined) throw new DamagedRow(partitionKey, rowKey, `${CLOSES} is not a time`);
+  return { shards, closes };
+};
+
+/** Now, by the clock of this process. */
+const now = (): Instant => instantFromMilliseconds(Date.now());
+
+/**
+ * The manifest of each day. The day's first event writes it; later only the moment at which the day closes is added. So the number of
+ * shards of new days may be changed at any time, and one row says whether a day takes changes.
  */
 export class DayShards {
-  readonly #table: CounterTable;
+  readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, Manifest>({ max: 5_000 });
+  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: number }>({ max: 1_000 });
+  readonly #reads = new Map<Day, Promise<Manifest | undefined>>();
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
-  constructor(table: CounterTable, forNewDays: number) {
+  constructor(table: Table, forNewDays: number) {
     this.#table = table;
     this.#forNewDays = forNewDays;
   }
 
-  /** How many shards a day has; undefined where it has no events. @throws {StorageTrouble | DamagedRow} */
+  /** How many shards a day has; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    return (this.#known.get(day) ?? (await this.#read(day)))?.shards;
+    // A reading that began before the question may not know of a day that others have recorded into.
+    return (this.#known.get(day)?.manifest ?? (await this.#readNow(day)))?.shards;
   }
 
   /**
-   * How many shards a day has. Writes the manifest of a day that has no events yet, after a row for the day in the index of open
-   * days: so the timer that closes old days finds every day.
+   * How many shards a day has that takes changes, by a manifest that was read less than a minute ago. Writes the manifest of a day that
+   * has no events yet, after a row for the day in the index of open days: so the timer that closes old days finds every day.
    *
+   * @throws {DayClosed}
    * @throws {StorageTrouble | DamagedRow}
-   * @throws {DayClosed} where this process has seen that the day is closed. One that it remembers as open may be closed meanwhile:
-   *   then the fence of the shard refuses the commit
    */
   async claim(day: Day): Promise<number> {
-    const known = this.#known.get(day) ?? (await this.#read(day)) ?? (await this.#write(day));
-    if (known.closed) throw new DayClosed();
-    return known.shards;
+    const known = this.#known.get(day);
+    const isFresh = known !== undefined && performance.now() - known.readAt < FRESH_MS;
+    const { shards, closes } = isFresh ? known.manifest : ((await this.#read(day)) ?? (await this.#write(day)));
+    if (closes !== undefined && now() >= closes) throw new DayClosed();
+    return shards;
   }
 
   /**
    * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
-   * only where storage was emptied while the app runs.
+   * only if storage was emptied while the app runs.
    *
-   * @throws {StorageTrouble} where it has another number, or storage does not answer
-   * @throws {DamagedRow}
-   * @throws {DayClosed}
+   * @throws {StorageTrouble} if it has another number, or storage does not answer
+   * @throws {DamagedRow | DayClosed}
    */
   async confirm(day: Day, shards: number): Promise<void> {
     this.#known.delete(day);
-    if ((await this.claim(day)) !== shards) throw new StorageTrouble(0);
+    if ((await this.claim(day)) !== shards) throw new StorageTrouble(0, { reason: 'another manifest' });
   }
 
   /**
-   * Writes into the manifest that a day is closed. Where the day has no manifest, because the process that was about to write it
-   * ended, inserts one.
+   * Announces that a day closes {@link CLOSING_MARGIN} after `at`, which is now, unless that was announced before. If the day has no manifest, because the
+   * process that was about to write it ended, inserts one.
    *
-   * @returns how many shards the day has
    * @throws {StorageTrouble | DamagedRow}
    */
-  async close(day: Day): Promise<number> {
-    this.#known.delete(day);
+  async close(day: Day, at: Instant): Promise<Manifest & { readonly closes: Instant }> {
     for (;;) {
-      const manifest = await this.#read(day);
-      if (manifest?.closed === true) return manifest.shards;
+      const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
+      const { shards, closes } =
+        row === undefined ? { shards: this.#forNewDays, closes: undefined } : manifestFrom(row);
+      if (closes !== undefined) return { shards, closes };
+      const announced = { [CLOSES]: sortableInstant(instantFrom(at + CLOSING_MARGIN)) };
       try {
         await this.#table.transact(dayPartition(day), [
-          manifest === undefined
-            ? { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards: this.#forNewDays, ...CLOSED_MARK } }
-            : { kind: 'merge', rowKey: SHARDS_KEY, etag: ANY_VERSION, properties: CLOSED_MARK },
+          row === undefined
+            ? { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards, ...announced } }
+            : { kind: 'merge', rowKey: SHARDS_KEY, etag: row.etag, properties: announced },
         ]);
       } catch (error) {
-        // Another process inserted it meanwhile.
+        // Another process wrote it meanwhile.
         if (!(error instanceof WriteConflict)) throw error;
       }
     }
   }
 
-  /** Forgets that a day is open, after a shard of it was found closed: its manifest is read again. */
-  forgetOpen(day: Day): void {
-    if (this.#known.get(day)?.closed === false) this.#known.delete(day);
-  }
-
   async #write(day: Day): Promise<Manifest> {
-    await this.#table.insert(OPEN_DAYS_PARTITION, { kind: 'insert', rowKey: day, properties: {} });
-    await this.#table.insert(dayPartition(day), {
-      kind: 'insert',
-      rowKey: SHARDS_KEY,
-      properties: { shards: this.#forNewDays },
-    });
+    await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
+    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
     const stored = await this.#read(day);
-    if (stored === undefined) throw new StorageTrouble(0);
+    if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
     return stored;
   }
 
+  /** Reads a manifest; recorders that ask at the same time share the answer. */
   async #read(day: Day): Promise<Manifest | undefined> {
+    const reading = this.#reads.get(day) ?? this.#readNow(day).finally(() => this.#reads.delete(day));
+    this.#reads.set(day, reading);
+    return reading;
+  }
+
+  async #readNow(day: Day): Promise<Manifest | undefined> {
+    // What is answered was true at the earliest when it was asked for.
+    const readAt = performance.now();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
-    if (row === undefined) return undefined;
-    const { shards, closed = false } = row.properties;
-    if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
-      throw new DamagedRow(row.partitionKey, row.rowKey, `shards is not a number from 1 to ${MAX_SHARDS}`);
+    if (row === undefined) {
+      this.#known.delete(day);
+      return undefined;
     }
-    if (typeof closed !== 'boolean') {
-      throw new DamagedRow(row.partitionKey, row.rowKey, 'closed is not true or false');
-    }
-    const manifest = { shards, closed };
-    this.#known.set(day, manifest);
+    const manifest = manifestFrom(row);
+    this.#known.set(day, { manifest, readAt });
     return manifest;
   }
 }

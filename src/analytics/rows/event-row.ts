@@ -1,9 +1,9 @@
 import { contributionOf, type Counts, type Facet, type Facets } from '../model/camera-event.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import type { Tally } from '../model/tally.ts';
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { readObject } from './properties.ts';
-import { writeOf, type RowWrite, type StoredRow } from './row.ts';
 
 /** An `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
 export interface EventRow {
@@ -20,7 +20,7 @@ export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
 /** Writes an event's row whole: an insert where it is not stored yet (`etag` undefined), else a replacement. */
-export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): RowWrite => {
+export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
   const { detections, reviewed, annotations } = facets;
   const properties = {
     ts_utc: sortableInstant(ts),

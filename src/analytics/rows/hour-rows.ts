@@ -1,9 +1,9 @@
 import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, withIndexes } from './bitset.ts';
 import { ByteReader, encoded } from './bytes.ts';
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { writeOf, type RowWrite, type StoredRow } from './row.ts';
 import { packBitset, unpackBitset } from './packed-bitset.ts';
 import { readEventCount, readTally, writeTally } from './tally-bytes.ts';
 
@@ -89,7 +89,7 @@ export const bucketsWrite = (
   etag: string | undefined,
   row: HoursRow,
   numbers: readonly number[],
-): RowWrite =>
+): StoringWrite =>
   writeOf(rowKey, etag, {
     ...numberedBytes(TALLY, numbers, (number) => row.get(number)?.tally),
     ...numberedBytes(ACTIVE, numbers, (number) => {

@@ -1,5 +1,6 @@
 import type { Day } from '../model/day.ts';
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
+import type { KeyRange } from '../../storage/row.ts';
 
 /** A number from 0 to 99 as keys and property names have it: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -22,12 +23,6 @@ export const unescapeId = (text: string): string =>
   text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD8]/g, (escaped) =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
-
-/** A range of keys: `from` is in it, `before` is the first key after it. */
-export interface KeyRange {
-  readonly from: string;
-  readonly before: string;
-}
 
 /**
  * The range from the first to the last of some keys. Only for keys of which no character is above U+FFFF: whether storage sorts
@@ -122,6 +117,12 @@ export const minutesOfHour = (hour: number): KeyRange => ({
 
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
+
+/** The event rows of an hour of the day, 0 to 23. Every key that starts with `event|` is in the range of one hour. */
+export const eventsOfHour = (hour: number): KeyRange => ({
+  from: hour === 0 ? ALL_EVENTS.from : `event|${clockOf(hour * 60)}`,
+  before: hour === 23 ? ALL_EVENTS.before : `event|${clockOf((hour + 1) * 60)}`,
+});
 
 /** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>

@@ -2,10 +2,10 @@ import { plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
 import { ByteReader, ByteWriter, encoded } from './bytes.ts';
 import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
-import { DecodeError, decodingRow } from './damaged-row.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { minuteKey } from './keys.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { writeOf, type RowWrite, type StoredRow } from './row.ts';
 import { readTally, skipTally, writeTally } from './tally-bytes.ts';
 
 /** What one camera sent at one microsecond. */
@@ -153,7 +153,7 @@ export const minuteRowWrite = (
   etag: string | undefined,
   row: MinuteRow,
   differences: readonly Pick<Sample, 'microsecond'>[],
-): RowWrite => {
+): StoringWrite => {
   const seconds = new Set(differences.map(({ microsecond }) => secondOf(microsecond)));
   return writeOf(
     rowKey,

@@ -1,6 +1,6 @@
 import { ByteReader, encoded } from './bytes.ts';
 import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
 
 // A bitset as stored, in the shorter of two forms: its bytes as they are, or the lengths of its runs of equal bits. The active
 // cameras of an hour are nearly all cameras of the shard: a few bytes in place of one for eight cameras.

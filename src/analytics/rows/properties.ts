@@ -1,6 +1,6 @@
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
+import type { Properties } from '../../storage/row.ts';
 import { twoDigits } from './keys.ts';
-import type { Properties } from './row.ts';
 
 // How rows keep more than one property can hold. Reading throws a DecodeError where a property has the wrong type.
 

@@ -1,5 +1,6 @@
-import { DecodeError } from './damaged-row.ts';
-import { twoDigits, type KeyRange } from './keys.ts';
+import { DecodeError } from '../../storage/errors.ts';
+import type { KeyRange } from '../../storage/row.ts';
+import { twoDigits } from './keys.ts';
 
 /** Most stripes of a shard. More instances than that share stripes; a day that has so many writers wants more shards. */
 export const MAX_STRIPES = 64;

@@ -1,8 +1,8 @@
 import { TOTAL_KEY } from './keys.ts';
-import type { StoredRow } from './row.ts';
-import { StorageTrouble } from './storage-errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { inStripe, parseStripe, stripesOf } from './stripe-keys.ts';
-import type { CounterTable } from './table.ts';
 import { stateFrom, STATE_PROPERTIES } from './total-row.ts';
 
 const PAGE_TRIES = 3;
@@ -19,13 +19,13 @@ export type StripeRows = ReadonlyMap<number, StoredRow>;
  * @throws {StorageTrouble | DamagedRow}
  */
 export const readStripes = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   key: string,
   select?: readonly string[],
 ): Promise<StripeRows> => {
   for (let tries = 0; tries < PAGE_TRIES; tries += 1) {
-    const { rows, continuation } = await table.page(partition, stripesOf(key), select && { select });
+    const { rows, continuation } = await table.page(partition, stripesOf(key), { select });
     if (continuation === undefined) return new Map(rows.map((row) => [parseStripe(row.rowKey).stripe, row]));
   }
   return collected(table, partition, key, select);
@@ -36,17 +36,17 @@ export const readStripes = async (
  * the end of the first reading and the start of the second, and the number of stripes did not either.
  */
 const collected = async (
-  table: CounterTable,
+  table: Table,
   partition: string,
   key: string,
   select?: readonly string[],
 ): Promise<StripeRows> => {
   let before: string | undefined;
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {
-    const total = await table.get(partition, TOTAL_KEY, STATE_PROPERTIES);
+    const total = await table.get(partition, TOTAL_KEY, { select: STATE_PROPERTIES });
     const stripes = total === undefined ? 0 : stateFrom(total).stripes;
     const rows = await Promise.all(
-      Array.from({ length: stripes }, async (_, stripe) => table.get(partition, inStripe(key, stripe), select)),
+      Array.from({ length: stripes }, async (_, stripe) => table.get(partition, inStripe(key, stripe), { select })),
     );
     const versions = rows.map((row) => row?.etag ?? '').join('\n');
     if (versions === before) {

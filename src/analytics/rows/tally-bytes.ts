@@ -1,6 +1,6 @@
 import type { CategoryTally, Tally } from '../model/tally.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
 
 // A tally in bytes. A header: twice the number of its categories, plus 1 where its three counts of events follow; without them it
 // is of one event, neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that

@@ -1,7 +1,7 @@
 import type { CategoryTally, Tally } from '../model/tally.ts';
-import { DecodeError } from './damaged-row.ts';
+import { DecodeError } from '../../storage/errors.ts';
+import type { Properties } from '../../storage/row.ts';
 import { isObject, readObject, readTexts, textName } from './properties.ts';
-import type { Properties } from './row.ts';
 
 // 250 categories with the longest names and 15-digit counts stay below the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 250;

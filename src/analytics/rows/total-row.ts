@@ -8,11 +8,11 @@ import {
   type CameraList,
 } from './camera-list.ts';
 import { COMMIT_NUMBER, commitNumberOf } from './commit-number.ts';
-import { DamagedRow, DecodeError, decodingRow } from './damaged-row.ts';
+import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { camerasKey, TOTAL_KEY } from './keys.ts';
-import { ANY_VERSION, writeOf, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 import { inStripe } from './stripe-keys.ts';
-import type { CounterTable } from './table.ts';
 import { readTallyText, tallyProperties, tallyPropertyNames } from './tally-text.ts';
 
 /** What a `total` row says of its shard, without its tally. */
@@ -21,8 +21,6 @@ export interface ShardState {
   readonly commit: number;
   /** How many stripes the shard has, numbered from 0. Only stripe 0's row says it; the others say 1. */
   readonly stripes: number;
-  /** Whether the day is closed: it takes no more changes. */
-  readonly closed: boolean;
 }
 
 /** The `total` row of a stripe: its tally for the day, and the cameras that sent events, which are listed in rows of their own. */
@@ -49,16 +47,14 @@ export const EMPTY_TOTAL: TotalRow = {
   cameras: EMPTY_CAMERA_LIST,
   commit: 0,
   stripes: 1,
-  closed: false,
 };
 
 const DAY = 'day';
 const ACTIVE_CAMERAS = 'active_cameras';
 const STRIPES = 'stripes';
-const CLOSED = 'closed';
 
 /** The properties that {@link stateFrom} reads. */
-export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES, CLOSED];
+export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES];
 
 /** The properties that {@link tallyFrom} and {@link stateFrom} read. */
 export const TALLY_PROPERTIES: readonly string[] = [...STATE_PROPERTIES, ...tallyPropertyNames(DAY)];
@@ -72,24 +68,12 @@ export const emptyTotalProperties = (): NewProperties => ({
 /** What announces a stripe in stripe 0's `total` row. */
 export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: stripes });
 
-/** What marks a `total` row, and the fence row, of a closed day. A commit that knows nothing of it fails by the row's version. */
-export const CLOSED_MARK: NewProperties = { [CLOSED]: true };
-
-/** Writes that the day is closed into a `total` row that is stored. */
-export const closedTotalWrite = ({ rowKey }: StoredRow): RowWrite => ({
-  kind: 'merge',
-  rowKey,
-  etag: ANY_VERSION,
-  properties: CLOSED_MARK,
-});
-
 /** The state of a shard. @throws {DamagedRow} */
 export const stateFrom = (row: StoredRow): ShardState =>
   decodingRow(row, () => {
-    const { [STRIPES]: stripes = 1, [CLOSED]: closed = false } = row.properties;
+    const { [STRIPES]: stripes = 1 } = row.properties;
     if (typeof stripes !== 'number') throw new DecodeError(`${STRIPES} is not a number`);
-    if (typeof closed !== 'boolean') throw new DecodeError(`${CLOSED} is not true or false`);
-    return { commit: commitNumberOf(row), stripes, closed };
+    return { commit: commitNumberOf(row), stripes };
   });
 
 /** The tally of the day. @throws {DamagedRow} */
@@ -115,11 +99,7 @@ export const activeCamerasOf = (row: StoredRow): number =>
  * @returns undefined where the stripe has no commit
  * @throws {StorageTrouble | DamagedRow}
  */
-export const readTotal = async (
-  table: CounterTable,
-  partition: string,
-  stripe = 0,
-): Promise<StoredTotal | undefined> => {
+export const readTotal = async (table: Table, partition: string, stripe = 0): Promise<StoredTotal | undefined> => {
   const [row, first] = await Promise.all([
     table.get(partition, inStripe(TOTAL_KEY, stripe)),
     table.get(partition, inStripe(camerasKey(1), stripe)),
@@ -134,7 +114,7 @@ export const readTotal = async (
  * @throws {StorageTrouble | DamagedRow}
  */
 export const totalFrom = async (
-  table: CounterTable,
+  table: Table,
   row: StoredRow,
   stripe: number,
   first: StoredRow | undefined,
@@ -172,13 +152,13 @@ export const totalWrites = (
   before: TotalRow | undefined,
   total: TotalRow,
   etagOf: (key: string) => string | undefined,
-): readonly RowWrite[] => [
+): readonly StoringWrite[] => [
   writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), {
     ...tallyProperties(DAY, total.tally),
     [ACTIVE_CAMERAS]: total.cameras.ids.length,
   }),
   ...Array.from(
     changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, total.cameras),
-    ([number, properties]): RowWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
+    ([number, properties]): StoringWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
   ),
 ];

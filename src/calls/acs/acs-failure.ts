@@ -22,17 +22,22 @@ export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
   if (unanswered !== undefined) return FAILURE_WITHOUT_ANSWER[unanswered];
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
   const codes = { code: status, subCode };
-  const throttled =
-    status === 429 ||
-    meaningOfResult({ subCode }).meaning === 'throttled' ||
-    // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of ACS.
-    (status === 503 && retryAfterMs !== undefined);
-  if (throttled) return { kind: 'throttled', reason: 'throttled', waitMs: retryAfterMs, ...codes };
-  if (status === 404) return { kind: 'gone', reason: meaningOfResult(codes).reason ?? 'not found', ...codes };
+  const { meaning, reason } = meaningOfResult({ subCode });
+  // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of ACS.
+  const isThrottled = status === 429 || meaning === 'no_line' || (status === 503 && retryAfterMs !== undefined);
+  if (meaning === 'set_up') return { kind: 'set-up', reason: reason ?? NOT_ACCEPTED, ...codes };
+  if (isThrottled) return { kind: 'throttled', reason: reason ?? 'throttled', waitMs: retryAfterMs, ...codes };
+  if (status === 404 || status === 410) return { kind: 'gone', reason: reason ?? 'not found', ...codes };
   if (status === 408 || status >= 500) return { kind: 'unanswered', reason: `answered ${status}`, code: status };
   if (status < 400) return { kind: 'unanswered', reason: 'unexpected answer', code: status };
-  return { kind: 'refused', reason: reasonOfRefusal(status, subCode), ...codes };
+  if (status === 403 && meaningOfResult(codes).meaning === 'no_line')
+    return { kind: 'throttled', reason: 'no line is free', ...codes };
+  if (status === 401 || status === 403) return { kind: 'set-up', reason: reason ?? NOT_ACCEPTED, ...codes };
+  // The status of a refused request is HTTP's: only the sub-code has a meaning for the call.
+  return { kind: 'refused', reason: reason ?? `refused (${status})`, ...codes };
 };
+
+const NOT_ACCEPTED = 'the phone service does not accept this app';
 
 const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
   'no token': { kind: 'not sent', reason: 'no token for the phone service' },
@@ -42,11 +47,6 @@ const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
   // createCall throws a string where a 201 has no id: the call may well be ringing.
   unknown: { kind: 'unanswered', reason: 'unexpected answer' },
 };
-
-// The status of a refused request is HTTP's: only the sub-code has a meaning for the call.
-const reasonOfRefusal = (status: number, subCode: number | undefined): string =>
-  meaningOfResult({ subCode }).reason ??
-  (status === 401 || status === 403 ? 'the phone service does not accept this app' : `refused (${status})`);
 
 /** A failed request to ACS as the error of the PhoneLine port. */
 export const phoneLineError = (failure: AcsFailure): PhoneLineError =>

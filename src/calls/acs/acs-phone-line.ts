@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import {
   CallAutomationClient,
+  type CallAutomationClientOptions,
   type CallInvite,
   type TextSource,
   VoiceKind,
@@ -13,17 +14,32 @@ import type { Connection } from '../../settings.ts';
 import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
 import { type AttemptRef, formatCallContext } from '../call-context.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
-import { meaningOfResult } from './result-meaning.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../phone-line.ts';
 import type { PhoneNumber } from '../phone-number.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
-  const options = { retryOptions: { maxRetries: 0 } };
+  const options = {
+    retryOptions: { maxRetries: 0 },
+    additionalPolicies: [{ policy: listenDeadline, position: 'perCall' as const }],
+  };
   return 'connectionString' in connection
     ? // The settings accept plain http for loopback addresses only.
       new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
     : new CallAutomationClient(connection.endpoint, credential, options);
+};
+
+type AdditionalPolicy = NonNullable<CallAutomationClientOptions['additionalPolicies']>[number];
+
+const LISTEN_MS = 5_000;
+
+// The SDK drops the options of this request, the abort signal too: without a deadline of its own it may hang for ever.
+const listenDeadline: AdditionalPolicy['policy'] = {
+  name: 'listenDeadline',
+  sendRequest: async (request, next) => {
+    if (request.url.includes(':startContinuousDtmfRecognition')) request.timeout = LISTEN_MS;
+    return next(request);
+  },
 };
 
 /** Limits of one request, in milliseconds. */
@@ -39,6 +55,8 @@ interface Bounds {
 const CALL: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 // Without an answer it is not repeated, so one attempt may take longer.
 const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
+// The policy above ends each of them.
+const LISTEN: Bounds = { attemptMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, attempts: 2 };
 const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
 
 const FIRST_PAUSE_MS = 200;
@@ -89,7 +107,7 @@ export class AcsPhoneLine implements PhoneLine {
         },
       );
     // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwNoLine);
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwSetUp);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
@@ -99,7 +117,24 @@ export class AcsPhoneLine implements PhoneLine {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
     const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
-    await attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal }));
+    const speak = (abortSignal: AbortSignal) => media.playToAll([source], { ...options, abortSignal });
+    try {
+      await attempt(hadNoEffect, SPEAK, speak);
+    } catch (error) {
+      const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
+      if (subCode !== undefined && CALL_IS_OVER.has(subCode))
+        throw new PhoneLineError('gone', 'call not found', { subCode });
+      if (subCode === undefined || !NOT_IN_THAT_STATE.has(subCode)) throw error;
+      await sleep(STATE_PAUSE_MS);
+      await attempt(hadNoEffect, SPEAK, speak);
+    }
+  }
+
+  async listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
+    const media = this.#client().getCallConnection(callId).getCallMedia();
+    const callee = { phoneNumber: number };
+    const operationContext = formatCallContext(ref);
+    await attempt(hadNoEffect, LISTEN, async () => media.startContinuousDtmfRecognition(callee, { operationContext }));
   }
 
   async hangUp(callId: CallId): Promise<void> {
@@ -108,17 +143,25 @@ export class AcsPhoneLine implements PhoneLine {
     try {
       await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
     } catch (error) {
-      // 404/8522: an earlier hang-up, or the callee, has ended the call.
-      if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
+      // 404/8522 and the like: an earlier hang-up, or the callee, has ended the call.
+      if (!(error instanceof PhoneLineError) || !isOver(error)) throw error;
     }
   }
 }
 
-// What ACS answers when all lines of a number are taken is not published. A 403 may be that, and passes; or the app has lost its role.
-const throwNoLine = (error: unknown): never => {
-  const isForbidden = error instanceof PhoneLineError && error.failure === 'refused' && error.code === 403;
-  if (!isForbidden || meaningOfResult({ subCode: error.subCode }).meaning !== undefined) throw error;
-  throw new PhoneLineError('throttled', 'refused (403): no line is free, or this app has no role there', error);
+/** Sub-codes of a request about a call that is over, and of one that is over or not in that state (yet). */
+const CALL_IS_OVER: ReadonlySet<number> = new Set([8_522, 8_528]);
+const NOT_IN_THAT_STATE: ReadonlySet<number> = new Set([8_500, 8_585]);
+const HUNG_UP: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
+const STATE_PAUSE_MS = 500;
+
+const isOver = ({ failure, code, subCode }: PhoneLineError): boolean =>
+  failure === 'gone' || code === 410 || HUNG_UP.has(subCode);
+
+// The address of a call request is the resource's: there is no such resource, or not any more.
+const throwSetUp = (error: unknown): never => {
+  if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
+  throw new PhoneLineError('set-up', 'there is no such phone service', error);
 };
 
 const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({

@@ -14,6 +14,8 @@ const KIND_OF_TYPE = {
   'Microsoft.Communication.PlayCompleted': 'play completed',
   'Microsoft.Communication.PlayFailed': 'play failed',
   'Microsoft.Communication.PlayCanceled': 'play canceled',
+  'Microsoft.Communication.ContinuousDtmfRecognitionToneReceived': 'tone received',
+  'Microsoft.Communication.ContinuousDtmfRecognitionToneFailed': 'tone failed',
   'Microsoft.Communication.CallDisconnected': 'disconnected',
   'Microsoft.Communication.CreateCallFailed': 'create failed',
 } as const satisfies Readonly<Record<string, CallEventKind>>;

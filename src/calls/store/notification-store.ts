@@ -1,272 +1,476 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import { isCompleted, type Notification, type NotificationWithRecipients } from '../notification.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { backoffMs, type Table } from '../../storage/table.ts';
+import { callsLeft, dayOf } from '../day-limit.ts';
+import { KEY_HOLDS_MS, type KeyUse } from '../idempotency.ts';
+import { isUrgentNotification, type Notification, type NotificationCase, notificationDueAt } from '../notification.ts';
 import type { NotificationId } from '../notification-id.ts';
-import { maskPhoneNumber } from '../phone-number.ts';
-import type { RecipientStep } from '../recipient.ts';
-import type { Recipient } from '../recipient-state.ts';
-import { reserveCalls, type StoreRules } from './day-calls.ts';
-import { DueList } from './due-list.ts';
-import { dueKey, moveDue } from './due-rows.ts';
-import { insertNotification, replaceNotification, replaceRecipient, writeOver } from './notification-changes.ts';
+import { isFinal, type Recipient } from '../recipient.ts';
+import { isStranger } from '../stranger.ts';
 import {
   ALL_NOTIFICATIONS,
+  CALLS,
+  dayRowKey,
+  type DueKey,
+  dueKey,
+  dueUntil,
   idempotencyRowKey,
-  type IdempotencyRow,
-  idempotencyValues,
   notificationKey,
-  NOTIFICATIONS,
   notificationRange,
+  parseDueKey,
+  recipientKey,
+} from './keys.ts';
+import {
+  dueProperties,
+  type DueProperties,
+  type IdempotencyRow,
+  idempotencyProperties,
+  notificationProperties,
+  parseDayRow,
+  parseDueRow,
   parseIdempotencyRow,
   parseNotificationRow,
-  recipientValues,
-} from './notification-rows.ts';
-import { type RowChange, type Rows, RowsUnavailable, type StoredRow } from './rows.ts';
-import { assemble, demand, readRecipient, readRow, storedRecipients } from './stored-notifications.ts';
+  parseRecipientRow,
+  recipientProperties,
+} from './rows.ts';
+
+/** What the store is made of. */
+export interface NotificationStoreParts {
+  readonly table: Table;
+  readonly callsPerDay: number;
+  /** How long rows are kept, in milliseconds. */
+  readonly retentionMs: number;
+  /** Whether outcomes are published. */
+  readonly isPublishing: boolean;
+  readonly newId: () => string;
+}
+
+/** A notification as it was read or written, with the versions of its rows. */
+export interface StoredCase extends NotificationCase {
+  readonly etag: string;
+  readonly recipientEtags: readonly string[];
+}
 
 /** What became of the wish to create a notification. */
 export type Created =
-  | 'created'
+  | { readonly kind: 'created'; readonly stored: StoredCase }
   /** Its key was used in the last 24 hours. */
-  | { readonly earlier: IdempotencyRow }
-  /** So many of the day's calls are left, which is not enough. */
-  | { readonly callsLeft: number };
+  | { readonly kind: 'key used'; readonly earlier: IdempotencyRow }
+  /** Our own policy refuses all recipients. */
+  | { readonly kind: 'refused'; readonly known: NotificationCase };
 
-/** A step, and the recipient after it. */
-type Changed<Action> = RecipientStep<Action> & { readonly recipient: Recipient };
+/** Something due, with what its entry holds. */
+export type Due = DueKey & DueProperties;
 
-/** The `Idempotency-Key` of a new notification and what it is for. */
-export interface KeyUse {
-  readonly keyHash: string;
-  readonly fingerprint: string;
-}
+/** Those entries that stand for a call of ours that may be ringing or open. */
+export const openCallsOf = (due: readonly Due[]): readonly (Due & { readonly kind: 'look' })[] =>
+  due.filter(
+    (entry): entry is Due & { readonly kind: 'look' } => entry.kind === 'look' && !isStranger(entry.notificationId),
+  );
 
-/** How long a key belongs to its first request, in milliseconds. */
-export const KEY_HOLDS_MS = 86_400_000;
-
-const ATTEMPTS = 20;
-const LONGEST_PAUSE_MS = 40;
-// Two changes a recipient; a commit takes 100.
-const RECIPIENTS_A_COMMIT = 40;
+// A callee hears silence meanwhile.
+const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
+const MOST_WRITES = 100;
 
 /**
- * Notifications, their recipients and what is due. A recipient's row and its entry among what is due change in one commit, and only if
- * nobody else has changed the row since it was read. So of all instances one dials, and nobody is forgotten, whoever dies when.
- * Throws {@link RowsUnavailable} and nothing else.
+ * Notifications, their recipients and what is due, in one partition: what follows from one event changes in one transaction, and only if
+ * nobody else has changed these rows since they were read. So of all instances one dials, speaks and hangs up, and nobody is forgotten.
+ *
+ * All methods throw {@link StorageTrouble} if the table cannot be used now.
  */
 export class NotificationStore {
-  readonly #rows: Rows;
-  readonly #rules: StoreRules;
-  /** What is due; reads the entries that this store writes. */
-  readonly dueList: DueList;
+  readonly #table: Table;
+  readonly #parts: NotificationStoreParts;
 
-  constructor(rows: Rows, rules: StoreRules) {
-    this.#rows = rows;
-    this.#rules = rules;
-    this.dueList = new DueList(rows, rules.retentionMs);
+  constructor(parts: NotificationStoreParts) {
+    this.#table = parts.table;
+    this.#parts = parts;
   }
 
   /**
-   * Writes all rows of a notification, in one commit with its key and the calls that it may take of the day's. Asking again after an
-   * answer was lost creates it once.
+   * Inserts a notification with its key and the calls that it takes of the day's, in one transaction. Asking again after an answer was
+   * lost creates it once.
+   *
+   * @param make from how many of the day's calls are left
+   * @throws {WriteConflict} if another writer was first: ask again
    */
   async create(
-    notification: Notification,
-    recipients: readonly Recipient[],
+    id: NotificationId,
+    make: (left: number) => NotificationCase,
+    isUrgent: boolean,
     key: KeyUse | undefined,
     now: number,
   ): Promise<Created> {
-    const { id } = notification;
-    const expiry = dueKey(now + this.#rules.retentionMs, { kind: 'expired_notification', notificationId: id });
-    return untilCommitted(async () => {
-      const { row: keyRow, earlier } = await this.#keyUsed(key?.keyHash, now);
-      if (earlier !== undefined) return earlier.notificationId === id ? 'created' : { earlier };
-      const calls = recipients.filter(({ reserved }) => reserved).length;
-      const reserved = await reserveCalls(this.#rows, calls, this.#rules, now);
-      if ('callsLeft' in reserved) return reserved;
-      const changes: RowChange[] = [
-        ...reserved.changes,
-        ...insertNotification(notification, recipients),
-        ...moveDue(undefined, expiry),
-      ];
-      if (key !== undefined) {
-        const values = idempotencyValues({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
-        changes.push(writeOver(idempotencyRowKey(key.keyHash), values, keyRow));
-      }
-      if (await this.#commit(changes)) return 'created';
-      // It may be the conflict with an earlier commit of this very notification, whose answer was lost.
-      return (await readRow(this.#rows, notificationKey(id))) === undefined ? 'conflict' : 'created';
-    });
+    try {
+      // Most keys are new: that is cheaper to find out by inserting.
+      return await this.#create(id, make, isUrgent, key, undefined, now);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      // An earlier try of this very request may have been carried out, and its answer lost.
+      const stored = await this.load(id);
+      if (stored !== undefined) return { kind: 'created', stored };
+      const keyRow = key && (await this.#readKey(key));
+      if (keyRow === undefined) throw error;
+      return holds(keyRow, now) ?? this.#create(id, make, isUrgent, key, keyRow, now);
+    }
   }
 
-  /** What a key was used for in the last 24 hours. */
-  async earlierUse(keyHash: string, now: number): Promise<IdempotencyRow | undefined> {
-    return (await this.#keyUsed(keyHash, now)).earlier;
+  async #create(
+    id: NotificationId,
+    make: (left: number) => NotificationCase,
+    isUrgent: boolean,
+    key: KeyUse | undefined,
+    keyRow: StoredRow | undefined,
+    now: number,
+  ): Promise<Created> {
+    const day = await this.#readDay(now);
+    const known = make(callsLeft(day.used, this.#parts.callsPerDay, isUrgent));
+    const { recipients } = known;
+    if (recipients.every(isFinal)) {
+      const used = key && (await this.#readKey(key));
+      return (used && holds(used, now)) ?? { kind: 'refused', known };
+    }
+    const writes: RowWrite[] = [
+      ...this.#insertWrites(known, now),
+      ...this.#publishWrites(undefined, known, now),
+      ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
+    ];
+    if (key !== undefined) {
+      const properties = idempotencyProperties({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
+      writes.push(writeOf(idempotencyRowKey(key.keyHash), keyRow?.etag, properties, 'replace'));
+    }
+    const [etag = '', ...rest] = await this.#table.transact(CALLS, writes);
+    return { kind: 'created', stored: { ...known, etag, recipientEtags: rest.slice(0, recipients.length) } };
   }
 
-  /** A notification with its recipients; undefined where there is none. */
-  async read(id: NotificationId): Promise<NotificationWithRecipients | undefined> {
-    return assemble(await this.#rowsOf(id))[0];
+  /** A notification with its recipients; undefined if there is none. */
+  async load(id: NotificationId): Promise<StoredCase | undefined> {
+    return casesOf(await this.#table.all(CALLS, notificationRange(id), IN_A_CALL))[0];
   }
 
   /** The newest notifications, the newest first. */
-  async newest(most: number): Promise<readonly NotificationWithRecipients[]> {
-    // Most have few recipients; where that is not enough, all that they can have.
+  async newest(most: number): Promise<readonly NotificationCase[]> {
+    // Each has at most 50 recipients; most have few.
     for (const mostRows of [most * 6, most * 51]) {
-      const rows = await this.#rows.list(NOTIFICATIONS, ALL_NOTIFICATIONS, mostRows);
-      const found = assemble(rows);
+      const rows: StoredRow[] = [];
+      for await (const page of this.#table.pages(CALLS, ALL_NOTIFICATIONS, { most: Math.min(1_000, mostRows) })) {
+        rows.push(...page);
+        if (rows.length >= mostRows) break;
+      }
+      const found = casesOf(rows);
       // The last one may be cut off.
       if (rows.length < mostRows || found.length > most) return found.slice(0, most);
     }
-    return assemble(await this.#rows.list(NOTIFICATIONS, ALL_NOTIFICATIONS)).slice(0, most);
+    return [];
   }
 
   /**
-   * Changes a recipient and its entry among what is due.
+   * Inserts a call of which this service knew nothing.
    *
-   * @param decide a pure function; may be called several times, each time with a newer recipient
-   * @returns undefined where there is no such recipient
+   * @throws {WriteConflict} if another writer was first
    */
-  async update<Action>(
-    id: NotificationId,
-    index: number,
-    decide: (recipient: Recipient) => RecipientStep<Action>,
-  ): Promise<Changed<Action> | undefined> {
-    return this.#changeRecipient<Action>(id, index, decide, async () => []);
-  }
-
-  /** As `update`, but a call that is not reserved yet is counted among the day's in the same commit. */
-  async claim<Action>(
-    id: NotificationId,
-    index: number,
-    decide: (recipient: Recipient) => RecipientStep<Action>,
-    now: number,
-  ): Promise<Changed<Action | 'no calls left'> | undefined> {
-    return this.#changeRecipient(id, index, decide, async (from, to) => {
-      const reserved = await reserveCalls(this.#rows, to.reserved && !from.reserved ? 1 : 0, this.#rules, now);
-      return 'callsLeft' in reserved ? 'no calls left' : reserved.changes;
-    });
+  async insertStranger(known: NotificationCase, now: number): Promise<StoredCase> {
+    const [etag = '', ...rest] = await this.#table.transact(CALLS, this.#insertWrites(known, now), IN_A_CALL);
+    return { ...known, etag, recipientEtags: rest.slice(0, known.recipients.length) };
   }
 
   /**
-   * One missed answer is not an outage: a change is tried once more, and one that was made although its answer got lost is known again.
+   * Writes what has changed, with its entries among what is due, in one transaction.
    *
-   * @param furtherChanges what is to be committed with it, or why it may not be made
+   * @returns what is stored now; `unchanged` if nothing had to be written, `no calls left` if a call may not be counted any more
+   * @throws {WriteConflict} if another writer was first
    */
-  async #changeRecipient<Action, Refusal extends string = never>(
-    id: NotificationId,
-    index: number,
-    decide: (recipient: Recipient) => RecipientStep<Action>,
-    furtherChanges: (from: Recipient, to: Recipient) => Promise<readonly RowChange[] | Refusal>,
-  ): Promise<Changed<Action | Refusal> | undefined> {
-    let unclear: Changed<Action> | undefined;
-    let hasFailed = false;
-    return untilCommitted(async () => {
-      let changed: Changed<Action> | undefined;
-      try {
-        const known = await readRecipient(this.#rows, id, index);
-        if (known === undefined) return undefined;
-        if (unclear !== undefined && isSame(unclear.recipient, known.recipient)) return unclear;
-        const step = decide(known.recipient);
-        if (step.next === undefined) return { ...step, recipient: known.recipient };
-        const more = await furtherChanges(known.recipient, step.next);
-        if (typeof more === 'string') return { action: more, recipient: known.recipient };
-        changed = { ...step, recipient: step.next };
-        return (await this.#commit([...replaceRecipient(id, known, step.next), ...more])) ? changed : 'conflict';
-      } catch (error) {
-        if (hasFailed || !(error instanceof RowsUnavailable)) throw error;
-        hasFailed = true;
-        unclear = changed;
-        return 'conflict';
-      }
-    });
-  }
-
-  /** Gives every recipient who still waits without an entry of its own one at that time, and the notification its next one. */
-  async enqueue(id: NotificationId, at: number, nextDueAt: number): Promise<void> {
-    await untilCommitted(async () => {
-      const rows = await this.#rowsOf(id);
-      const changes = storedRecipients(rows).flatMap((known) =>
-        known.recipient.state === 'waiting' && known.recipient.dueAt === undefined
-          ? [replaceRecipient(id, known, { ...known.recipient, dueAt: at })]
-          : [],
-      );
-      const isDone = (await this.#commitInChunks(changes)) && (await this.#change(rows, { dueAt: nextDueAt }));
-      return isDone ? undefined : 'conflict';
-    });
-  }
-
-  /**
-   * Completes a notification for whose recipients nothing more will be done: their numbers are masked. Where that is not so, it is
-   * looked at again at `nextDueAt`, if that is given.
-   */
-  async complete(id: NotificationId, now: number, nextDueAt?: number): Promise<'completed' | 'in progress'> {
-    return untilCommitted(async () => {
-      const rows = await this.#rowsOf(id);
-      const [whole] = assemble(rows);
-      if (whole === undefined) return 'in progress';
-      if (!isCompleted(whole.recipients)) {
-        const isMoved = nextDueAt === undefined || (await this.#change(rows, { dueAt: nextDueAt }));
-        return isMoved ? 'in progress' : 'conflict';
-      }
-      if (whole.notification.completedAt !== undefined) return 'in progress';
-      const masked = storedRecipients(rows).map(({ row, recipient }): RowChange => {
-        const values = recipientValues({ ...recipient, number: maskPhoneNumber(recipient.number) });
-        return { kind: 'replace', rowKey: row.rowKey, values, etag: row.etag };
-      });
-      const isDone = await this.#change(rows, { dueAt: undefined, completedAt: now }, masked);
-      return isDone ? 'completed' : 'conflict';
-    });
-  }
-
-  async #keyUsed(
-    keyHash: string | undefined,
+  async commit(
+    known: StoredCase,
+    next: NotificationCase,
     now: number,
-  ): Promise<{ readonly row?: StoredRow | undefined; readonly earlier?: IdempotencyRow | undefined }> {
-    const row = keyHash === undefined ? undefined : await readRow(this.#rows, idempotencyRowKey(keyHash));
-    if (row === undefined) return {};
-    const used = demand(parseIdempotencyRow(row));
-    return now - used.createdAt < KEY_HOLDS_MS ? { row, earlier: used } : { row };
-  }
-
-  /** Changes the notification of these rows; one that is completed stays as it is. Answers false after a conflict. */
-  async #change(
-    [row]: readonly StoredRow[],
-    change: Pick<Notification, 'dueAt'> & Partial<Notification>,
-    more: readonly RowChange[] = [],
-  ): Promise<boolean> {
-    const notification = row && demand(parseNotificationRow(row));
-    if (row === undefined || notification === undefined || notification.completedAt !== undefined) return true;
-    return this.#commit([...replaceNotification(row, notification, { ...notification, ...change }), ...more]);
-  }
-
-  async #commitInChunks(changes: readonly (readonly RowChange[])[]): Promise<boolean> {
-    for (let start = 0; start < changes.length; start += RECIPIENTS_A_COMMIT) {
-      if (!(await this.#commit(changes.slice(start, start + RECIPIENTS_A_COMMIT).flat()))) return false;
+  ): Promise<StoredCase | 'unchanged' | 'no calls left'> {
+    const { id } = next.notification;
+    const rows: RowWrite[] = [];
+    const isChanged = !isSameNotification(known.notification, next.notification);
+    if (isChanged) {
+      const properties = notificationProperties(next.notification);
+      rows.push({ kind: 'replace', rowKey: notificationKey(id), etag: known.etag, properties });
     }
-    return true;
+    const changed = next.recipients.flatMap((recipient, index) =>
+      isSameRecipient(known.recipients[index], recipient) ? [] : [{ recipient, index }],
+    );
+    for (const { recipient, index } of changed) {
+      const etag = known.recipientEtags[index] ?? '';
+      rows.push({ kind: 'replace', rowKey: recipientKey(id, index), etag, properties: recipientProperties(recipient) });
+    }
+    if (rows.length === 0) return 'unchanged';
+    const counted = changed.filter(
+      ({ recipient, index }) => recipient.isCounted === true && known.recipients[index]?.isCounted !== true,
+    );
+    const counts: RowWrite[] = [];
+    if (counted.length > 0) {
+      const day = await this.#readDay(now);
+      const left = callsLeft(day.used, this.#parts.callsPerDay, isUrgentNotification(next.notification));
+      if (left < counted.length) return 'no calls left';
+      counts.push(...this.#countWrites(day, counted.length, now));
+    }
+    const writes = [...rows, ...counts, ...this.#dueWrites(known, next), ...this.#publishWrites(known, next, now)];
+    const etags = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
+    const recipientEtags = [...known.recipientEtags];
+    changed.forEach(({ index }, at) => {
+      recipientEtags[index] = etags[at + (isChanged ? 1 : 0)] ?? '';
+    });
+    return { ...next, etag: isChanged ? (etags[0] ?? '') : known.etag, recipientEtags };
   }
 
-  /** Whether no other writer was first. */
-  async #commit(changes: readonly RowChange[]): Promise<boolean> {
-    return (await this.#rows.commit(NOTIFICATIONS, changes)) === 'done';
+  /** What is due until a time, in the order of its time. */
+  async due(until: number): Promise<readonly Due[]> {
+    const rows = await this.#table.all(CALLS, dueUntil(until), { tries: 2 });
+    return rows.flatMap((row) => {
+      const key = parseDueKey(row.rowKey);
+      return key === undefined ? [] : [{ ...key, ...parseDueRow(row) }];
+    });
   }
 
-  #rowsOf(id: NotificationId): Promise<readonly StoredRow[]> {
-    return this.#rows.list(NOTIFICATIONS, notificationRange(id));
+  /** Whether an entry is still what it says: the others are left over. */
+  isCurrent(due: Due, { notification, recipients }: NotificationCase): boolean {
+    if (!('index' in due)) return due.rowKey === notificationEntry(notification);
+    const recipient = recipients[due.index];
+    return recipient !== undefined && due.rowKey === recipientEntry(notification, due.index, recipient);
+  }
+
+  /** Drops an entry that nothing needs. */
+  async drop({ rowKey }: Pick<Due, 'rowKey'>): Promise<void> {
+    await this.#unlessGone([rowKey]);
+  }
+
+  /**
+   * Drops an entry that a notification does not need. Another instance may have given it an entry of the same name since it was read, and
+   * a deletion has no version: so it is deleted together with a row of that version.
+   */
+  async dropLeftOver(due: Due, { notification, recipients, etag, recipientEtags }: StoredCase): Promise<void> {
+    const { id } = notification;
+    const index = 'index' in due ? due.index : undefined;
+    const recipient = index === undefined ? undefined : recipients[index];
+    const kept: RowWrite =
+      index === undefined || recipient === undefined
+        ? { kind: 'merge', rowKey: notificationKey(id), etag, properties: {} }
+        : { kind: 'merge', rowKey: recipientKey(id, index), etag: recipientEtags[index] ?? '', properties: {} };
+    try {
+      await this.#table.transact(CALLS, [kept, { kind: 'delete', rowKey: due.rowKey }]);
+    } catch (error) {
+      // It is found again if it is still there.
+      if (!(error instanceof WriteConflict)) throw error;
+    }
+  }
+
+  /** Moves an entry about outcomes that could not be published. */
+  async publishAgain(due: Due & { readonly kind: 'publish' }, at: number): Promise<void> {
+    const { notificationId, batch, indexes, isCompleted, firstAt = due.at } = due;
+    const key = dueKey(at, { kind: 'publish', notificationId, batch });
+    await this.#table.transact(CALLS, [
+      { kind: 'delete', rowKey: due.rowKey },
+      insertDue(key, { indexes, isCompleted, firstAt }),
+    ]);
+  }
+
+  /** Deletes the rows of what has expired. Safe to stop at any point: the entry goes last. */
+  async deleteExpired(due: Due): Promise<void> {
+    if (due.kind === 'expired_day') await this.#unlessGone([dayRowKey(due.day), due.rowKey]);
+    if (due.kind !== 'expired_notification') return;
+    const stored = await this.load(due.notificationId);
+    if (stored !== undefined) {
+      const { notification, recipients } = stored;
+      const keyHash = notification.keyHash;
+      const keyRow = keyHash === undefined ? undefined : await this.#table.get(CALLS, idempotencyRowKey(keyHash));
+      // The key may belong to a later notification by now.
+      if (keyRow !== undefined && parseIdempotencyRow(keyRow).notificationId === due.notificationId) {
+        await this.#unlessGone([keyRow.rowKey]);
+      }
+      for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
+      await this.#unlessGone([
+        notificationKey(notification.id),
+        ...recipients.map((_, index) => recipientKey(notification.id, index)),
+      ]);
+    }
+    await this.#unlessGone([due.rowKey]);
+  }
+
+  async #unlessGone(rowKeys: readonly string[]): Promise<void> {
+    try {
+      await this.#table.delete(CALLS, rowKeys);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      for (const rowKey of rowKeys.length > 1 ? rowKeys : []) await this.#unlessGone([rowKey]);
+    }
+  }
+
+  /** All rows of a new notification, and when they expire. */
+  #insertWrites(known: NotificationCase, now: number): readonly RowWrite[] {
+    const { notification, recipients } = known;
+    const { id } = notification;
+    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
+    return [
+      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
+      ...recipients.map((recipient, index): RowWrite => ({
+        kind: 'insert',
+        rowKey: recipientKey(id, index),
+        properties: recipientProperties(recipient),
+      })),
+      ...this.#dueWrites(undefined, known),
+      insertDue(expiry),
+    ];
+  }
+
+  /** Moves the entries of what has changed; who is final may leave one behind, which is dropped when it is found. */
+  #dueWrites(known: NotificationCase | undefined, next: NotificationCase): readonly RowWrite[] {
+    const before = known === undefined ? new Map<string, DueProperties>() : entriesOf(known);
+    const after = entriesOf(next);
+    return [
+      ...[...after].flatMap(([rowKey, properties]) => (before.has(rowKey) ? [] : [insertDue(rowKey, properties)])),
+      ...[...before.keys()].flatMap((rowKey) => (after.has(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
+    ];
+  }
+
+  #publishWrites(known: NotificationCase | undefined, next: NotificationCase, now: number): readonly RowWrite[] {
+    const { id, completedAt, stoppedAt } = next.notification;
+    if (!this.#parts.isPublishing || isStranger(id)) return [];
+    const indexes = next.recipients.flatMap((recipient, index) =>
+      isFinal(recipient) && recipient.state !== known?.recipients[index]?.state ? index : [],
+    );
+    const isOver =
+      (completedAt !== undefined && known?.notification.completedAt === undefined) ||
+      (stoppedAt !== undefined && known?.notification.stoppedAt === undefined);
+    if (indexes.length === 0 && !isOver) return [];
+    const batch = this.#parts.newId().slice(0, 8);
+    const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
+    return [insertDue(key, { indexes: indexes.join(), ...(isOver ? { isCompleted: true } : {}) })];
+  }
+
+  async #readKey({ keyHash }: KeyUse): Promise<StoredRow | undefined> {
+    return this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
+  }
+
+  async #readDay(now: number): Promise<{ readonly used: number; readonly row: StoredRow | undefined }> {
+    const row = await this.#table.get(CALLS, dayRowKey(dayOf(now)), IN_A_CALL);
+    return { row, used: row === undefined ? 0 : parseDayRow(row) };
+  }
+
+  #countWrites(
+    { used, row }: { readonly used: number; readonly row: StoredRow | undefined },
+    calls: number,
+    now: number,
+  ): readonly RowWrite[] {
+    if (calls === 0) return [];
+    const day = dayOf(now);
+    const write = writeOf(dayRowKey(day), row?.etag, { calls: used + calls }, 'replace');
+    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
+    return row === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
 
-// As they are stored: what is undefined is not.
-const isSame = (one: Recipient, other: Recipient): boolean =>
-  JSON.stringify(recipientValues(one)) === JSON.stringify(recipientValues(other));
+const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
+  const earlier = parseIdempotencyRow(keyRow);
+  return now - earlier.createdAt < KEY_HOLDS_MS ? { kind: 'key used', earlier } : undefined;
+};
 
-/** Reads, decides and commits again until no other writer came in between. @throws {RowsUnavailable} after many conflicts */
-const untilCommitted = async <Result>(round: () => Promise<Result | 'conflict'>): Promise<Result> => {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const result = await round();
-    if (result !== 'conflict') return result;
-    await sleep(Math.random() * LONGEST_PAUSE_MS * attempt);
+const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
+  kind: 'insert',
+  rowKey,
+  properties: dueProperties(properties),
+});
+
+const notificationEntry = (notification: Notification): string | undefined => {
+  const at = notificationDueAt(notification);
+  return at === undefined ? undefined : dueKey(at, { kind: 'notification', notificationId: notification.id });
+};
+
+const recipientEntry = (notification: Notification, index: number, recipient: Recipient): string | undefined => {
+  const { dueAt, state, isCovered } = recipient;
+  if (dueAt === undefined || isCovered === true) return undefined;
+  const dial = isUrgentNotification(notification) ? 'dial_urgent' : 'dial';
+  return dueKey(dueAt, { kind: state === 'waiting' ? dial : 'look', notificationId: notification.id, index });
+};
+
+/** All that is due of a notification. */
+const entriesOf = ({ notification, recipients }: NotificationCase): ReadonlyMap<string, DueProperties> => {
+  const entries = new Map<string, DueProperties>();
+  const whole = notificationEntry(notification);
+  if (whole !== undefined) entries.set(whole, {});
+  recipients.forEach((recipient, index) => {
+    const entry = recipientEntry(notification, index, recipient);
+    if (entry !== undefined) entries.set(entry, { refusedBeside: recipient.refusedBeside });
+  });
+  return entries;
+};
+
+// A stop of 50 has more writes than a transaction takes. What is left out are deletions of entries, which whoever finds them drops.
+const withinLimit = (writes: readonly RowWrite[]): readonly RowWrite[] => {
+  let excess = writes.length - MOST_WRITES;
+  if (excess <= 0) return writes;
+  return writes.filter(({ kind }) => kind !== 'delete' || (excess -= 1) < 0);
+};
+
+const casesOf = (rows: readonly StoredRow[]): readonly StoredCase[] => {
+  const cases: { notification: Notification; etag: string; recipients: Recipient[]; recipientEtags: string[] }[] = [];
+  for (const row of rows) {
+    if (row.rowKey.split('|').length === 2) {
+      cases.push({ notification: parseNotificationRow(row), etag: row.etag, recipients: [], recipientEtags: [] });
+    } else {
+      cases.at(-1)?.recipients.push(parseRecipientRow(row));
+      cases.at(-1)?.recipientEtags.push(row.etag);
+    }
   }
-  throw new RowsUnavailable('contended');
+  return cases;
+};
+
+/** Whether two are the same when they are stored: what is undefined is not. */
+const isSameRecipient = (one: Recipient | undefined, other: Recipient): boolean =>
+  one === other ||
+  (one !== undefined && JSON.stringify(recipientProperties(one)) === JSON.stringify(recipientProperties(other)));
+
+const isSameNotification = (one: Notification, other: Notification): boolean =>
+  one === other || JSON.stringify(notificationProperties(one)) === JSON.stringify(notificationProperties(other));
+
+/** Whether the rows that a commit was to change are stored as it would have left them: its answer was lost. */
+export const isCommitted = (stored: NotificationCase, before: NotificationCase, next: NotificationCase): boolean =>
+  (isSameNotification(before.notification, next.notification) ||
+    isSameNotification(stored.notification, next.notification)) &&
+  next.recipients.every(
+    (recipient, index) =>
+      isSameRecipient(before.recipients[index], recipient) || isSameRecipient(stored.recipients[index], recipient),
+  );
+
+/**
+ * What is remembered of a notification after a commit: what the commit changed, and of the rest what other commits of this process have
+ * changed meanwhile.
+ */
+export const merged = (remembered: StoredCase, before: StoredCase, stored: StoredCase): StoredCase => {
+  if (remembered === before) return stored;
+  const isOwn = (index: number) => stored.recipientEtags[index] !== before.recipientEtags[index];
+  const { notification, etag } = stored.etag === before.etag ? remembered : stored;
+  return {
+    notification,
+    etag,
+    recipients: stored.recipients.map((own, index) => (isOwn(index) ? own : (remembered.recipients[index] ?? own))),
+    recipientEtags: stored.recipientEtags.map((own, index) =>
+      isOwn(index) ? own : (remembered.recipientEtags[index] ?? own),
+    ),
+  };
+};
+
+/** A step that met another writer is tried again so often. */
+const TRIES = 20;
+const LONGEST_PAUSE_MS = 400;
+
+/** Reads, decides and writes again until no other writer came in between. @throws {StorageTrouble} after many conflicts */
+export const untilCommitted = async <Result>(
+  round: () => Promise<Result>,
+  { random, sleep }: { readonly random: () => number; readonly sleep: (ms: number) => Promise<void> },
+): Promise<Result> => {
+  for (let tried = 1; tried <= TRIES; tried += 1) {
+    try {
+      return await round();
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      await sleep(backoffMs(tried, 20, LONGEST_PAUSE_MS, random));
+    }
+  }
+  throw new StorageTrouble(0, { reason: 'contended' });
 };

@@ -1,69 +1,165 @@
-/** A row's address. */
-export interface RowAddress {
-  readonly partitionKey: string;
-  readonly rowKey: string;
-}
+import * as z from 'zod';
 
-/** The values of a row; times are `Date`s. A property that is undefined is not stored. */
-export type RowValues = Readonly<Record<string, string | number | boolean | Date | undefined>>;
+import { DamagedRow } from '../../storage/errors.ts';
+import type { NewProperties, StoredRow } from '../../storage/row.ts';
+import { ALERT_TYPE_NAMES } from '../alert-types.ts';
+import { ATTEMPT_STATES, OUTCOMES } from '../attempt.ts';
+import { type CallId, parseCallId } from '../call-id.ts';
+import type { Notification } from '../notification.ts';
+import { notificationIdSchema } from '../notification-id.ts';
+import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../phone-number.ts';
+import { type Recipient, RECIPIENT_STATES } from '../recipient.ts';
 
-/** A row as it was read, with the ETag that a later write must send. */
-export interface StoredRow {
-  readonly rowKey: string;
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly etag: string;
-}
+/** The format of the rows that this version writes. */
+export const CALLS_FORMAT = 2;
 
-/** Row keys, both ends included. */
-export interface KeyRange {
-  readonly from: string;
-  readonly to: string;
-}
+// A time is stored as a date, so that a storage browser shows it as one; it is milliseconds since 1970 in the program.
+const time = z.codec(z.date(), z.number(), {
+  decode: (date) => date.getTime(),
+  encode: (ms) => new Date(ms),
+});
 
-/** A change of one row in a commit. A deleted row must exist. */
-export type RowChange =
-  | { readonly kind: 'insert'; readonly rowKey: string; readonly values: RowValues }
-  | { readonly kind: 'replace'; readonly rowKey: string; readonly values: RowValues; readonly etag: string }
-  | { readonly kind: 'delete'; readonly rowKey: string };
+const notificationSchema = z.object({
+  id: notificationIdSchema,
+  alertType: z.enum(ALERT_TYPE_NAMES),
+  reference: z.string().optional(),
+  createdAt: time,
+  deadlineAt: time,
+  callbackBaseUrl: z.string().optional(),
+  keyHash: z.string().optional(),
+  confirm: z.boolean().optional(),
+  waveMs: z.int().optional(),
+  wave: z.int(),
+  nextWaveAt: time.optional(),
+  coversUntil: time.optional(),
+  finals: z.int(),
+  stoppedAt: time.optional(),
+  confirmedAt: time.optional(),
+  completedAt: time.optional(),
+});
 
-/** `conflict`: nothing was changed; another writer was first. */
-export type CommitResult = 'done' | 'conflict';
+const callId = z.custom<CallId>((value) => parseCallId(value) !== undefined);
+const number = z.custom<PhoneNumber | MaskedNumber>(
+  (value) => isMaskedNumber(value) || (typeof value === 'string' && parsePhoneNumber(value) === value),
+);
+const count = z.number().optional();
 
-/** The rows could not be read or written in time. A write may have been done. */
-export class RowsUnavailable extends Error {
-  override readonly name = 'RowsUnavailable';
-  /** An error code, an HTTP status or a few words; never the SDK's message. */
-  readonly kind: string;
+const attemptsSchema = z.array(
+  z.object({
+    id: z.string(),
+    state: z.enum(ATTEMPT_STATES),
+    claimedAt: z.number(),
+    resentAt: count,
+    resent: count,
+    lookAt: count,
+    callId: callId.optional(),
+    placedAt: count,
+    speakingAt: count,
+    isTakenOver: z.boolean().optional(),
+    acceptedAt: count,
+    unclearAt: count,
+    startedAt: count,
+    completedAt: count,
+    confirmedAt: count,
+    hasSpeechFailed: z.boolean().optional(),
+    disconnectedAt: count,
+    isUnanswered: z.boolean().optional(),
+    hangingUpSince: count,
+    hangingUpAt: count,
+    endedAt: count,
+    outcome: z.enum([...OUTCOMES, 'no_line', 'set_up']).optional(),
+    hasHeardUnit: z.boolean().optional(),
+    code: count,
+    subCode: count,
+    reason: z.string().optional(),
+    isReasonReported: z.boolean().optional(),
+  }),
+);
 
-  constructor(kind: string) {
-    super('The rows of calls cannot be used.');
-    this.kind = kind;
+const attempts = z.codec(z.string(), attemptsSchema, {
+  decode: (text, context): z.input<typeof attemptsSchema> => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.issues.push({ code: 'custom', message: 'not JSON', input: text });
+      return z.NEVER;
+    }
+  },
+  encode: (list) => JSON.stringify(list),
+});
+
+const recipientSchema = z.object({
+  state: z.enum(RECIPIENT_STATES),
+  number: number.optional(),
+  wave: z.int(),
+  attempts,
+  dueAt: time.optional(),
+  isCovered: z.boolean().optional(),
+  queuedAt: time,
+  isCounted: z.boolean().optional(),
+  isStopped: z.boolean().optional(),
+  noLine: z.int().optional(),
+  refusedBeside: z.int().optional(),
+  reason: z.string().optional(),
+});
+
+const idempotencySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: time });
+
+const daySchema = z.object({ calls: z.int() });
+
+const dueSchema = z.object({
+  refusedBeside: z.int().optional(),
+  indexes: z.string().optional(),
+  isCompleted: z.boolean().optional(),
+  firstAt: time.optional(),
+});
+
+/** What a key was used for. */
+export type IdempotencyRow = z.output<typeof idempotencySchema>;
+
+/** What an entry about something due holds beside its key. */
+export type DueProperties = z.output<typeof dueSchema>;
+
+const parse = <Output>({ partitionKey, rowKey, properties }: StoredRow, schema: z.ZodType<Output>): Output => {
+  const parsed = schema.safeParse(properties);
+  if (!parsed.success) {
+    throw new DamagedRow(
+      partitionKey,
+      rowKey,
+      `wrong: ${parsed.error.issues.map(({ path }) => path.join('.')).join()}`,
+    );
   }
-}
+  return parsed.data;
+};
 
-/** Rows with compare-and-swap, and transactions within a partition. */
-export interface Rows {
-  /**
-   * The row; undefined where there is none.
-   *
-   * @param patience `in a call`: a callee hears silence meanwhile
-   */
-  read(address: RowAddress, patience: 'in a call' | 'patient'): Promise<StoredRow | undefined>;
+/** A row → notification. @throws {DamagedRow}, as the functions below */
+export const parseNotificationRow = (row: StoredRow): Notification => parse(row, notificationSchema);
 
-  /**
-   * Inserts a row, or replaces the one that was read.
-   *
-   * @param readEtag the ETag of the row that was read; undefined: insert
-   * @returns the new ETag; undefined where another writer was first
-   */
-  write(address: RowAddress, values: RowValues, readEtag: string | undefined): Promise<string | undefined>;
+/** A row → recipient. */
+export const parseRecipientRow = (row: StoredRow): Recipient => {
+  const { number: known, ...rest } = parse(row, recipientSchema);
+  return { ...rest, number: known };
+};
 
-  /** The rows of a range in the order of their keys, at most so many. */
-  list(partitionKey: string, range: KeyRange, mostRows?: number): Promise<readonly StoredRow[]>;
+/** A row → what a key was used for. */
+export const parseIdempotencyRow = (row: StoredRow): IdempotencyRow => parse(row, idempotencySchema);
 
-  /** Makes all of up to 100 changes, or none. */
-  commit(partitionKey: string, changes: readonly RowChange[]): Promise<CommitResult>;
+/** A row → how many calls of a day are spoken for. */
+export const parseDayRow = (row: StoredRow): number => parse(row, daySchema).calls;
 
-  /** Deletes a row, if it is there. */
-  delete(address: RowAddress): Promise<void>;
-}
+/** A row → what an entry about something due holds. */
+export const parseDueRow = (row: StoredRow): DueProperties => parse(row, dueSchema);
+
+/** Notification → row. */
+export const notificationProperties = (notification: Notification): NewProperties =>
+  notificationSchema.encode(notification);
+
+/** Recipient → row. */
+export const recipientProperties = (recipient: Recipient): NewProperties =>
+  recipientSchema.encode({ ...recipient, attempts: [...recipient.attempts] });
+
+/** What a key was used for → row. */
+export const idempotencyProperties = (row: IdempotencyRow): NewProperties => idempotencySchema.encode(row);
+
+/** What an entry about something due holds → row. */
+export const dueProperties = (properties: DueProperties): NewProperties => dueSchema.encode(properties);

@@ -1,10 +1,11 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import type { TableClient } from '@azure/data-tables';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { CountingStorage } from '../counting.ts';
 import {
   COUNTER_DAMAGES,
@@ -33,14 +34,14 @@ describe('the audit names the counter', () => {
   const differing = async (partitionKey: string, rowKey: string, damage: Damage): Promise<readonly string[]> => {
     const restore = await damageRow(storage, partitionKey, rowKey, damage);
     const before = await rowsOf(client);
-    const { differences } = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(await rowsOf(client)).toEqual(before);
     await restore();
     return differences.map(({ counter }) => counter);
   };
 
   it('only where one differs', async () => {
-    const report = await auditDay(process.table, new DayShards(process.table, 1), DAY);
+    const report = await auditDay(process.table, DAY);
     expect(report).toMatchObject({ shards: 2, events: messages.length, differences: [] });
     expect(report.byShard.map(({ shard }) => shard)).toEqual([0, 1]);
     expect(report.counters).toBe(report.byShard.reduce((sum, { counters }) => sum + counters, 0));
@@ -86,7 +87,7 @@ describe('the audit names the counter', () => {
       day: '{}',
       ts_utc: '2026-03-14T08:00:00.000000Z',
     });
-    const { differences } = await auditDay(process.table, process.shards, DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
     await client.deleteEntity(SHARD, rowKey);
   });
@@ -94,18 +95,15 @@ describe('the audit names the counter', () => {
   it('of rows that are stored although they have no events', async () => {
     const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
     await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
-    const { differences } = await auditDay(process.table, process.shards, DAY);
+    const { differences } = await auditDay(process.table, DAY);
     expect(differences.map(({ counter }) => counter)).toEqual(
       expect.arrayContaining(['minute 23:00', 'active cameras of minute 23:00']),
     );
     await client.deleteEntity(SHARD, 'hour|23');
     const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800|00');
     await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301|00' });
-    const report = await auditDay(process.table, process.shards, DAY);
-    expect(report.differences.map(({ counter }) => counter)).toEqual([
-      'row minute|2301|00',
-      'samples of second 23:01:00',
-    ]);
+    const report = await auditDay(process.table, DAY);
+    expect(report.differences.map(({ counter }) => counter)).toEqual(['samples of second 23:01:00']);
     await client.deleteEntity(SHARD, 'minute|2301|00');
   });
 });
@@ -118,8 +116,8 @@ const rowsOf = async (client: TableClient): Promise<readonly unknown[]> => {
 };
 
 /** A table with a bug: the camera rows that it reads cannot be used. */
-class BuggyTable extends CounterTable {
-  override async *pages(...args: Parameters<CounterTable['pages']>): AsyncGenerator<readonly StoredRow[]> {
+class BuggyTable extends Table {
+  override async *pages(...args: Parameters<Table['pages']>): AsyncGenerator<readonly StoredRow[]> {
     for await (const page of super.pages(...args)) {
       yield page.map(({ partitionKey, rowKey, etag }) => ({
         partitionKey,
@@ -137,7 +135,7 @@ describe('a bug of the audit', () => {
   it('is thrown and not reported as damage', async () => {
     const storage = new CountingStorage();
     await storage.process().record(messages);
-    const table = new BuggyTable(() => storage.client());
-    await expect(auditDay(table, new DayShards(table, 1), DAY)).rejects.toThrow(new TypeError('a bug'));
+    const table = new BuggyTable(new AzureTable(() => storage.client()), { format: FORMAT });
+    await expect(auditDay(table, DAY)).rejects.toThrow(new TypeError('a bug'));
   });
 });

@@ -1,3 +1,5 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { TableClient } from '@azure/data-tables';
 
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
@@ -13,7 +15,7 @@ import {
 } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { stripesOf } from '../../../src/analytics/rows/stripe-keys.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
@@ -77,7 +79,7 @@ export class Ledger {
       );
       return plainAnswer(tally, activeCameras);
     });
-    const { events, differences } = await auditDay(rows, shards, DAY_OF_MESSAGES);
+    const { events, differences } = await auditDay(rows, DAY_OF_MESSAGES);
     return { answers: await Promise.all(answers), events, differences };
   }
 
@@ -121,11 +123,11 @@ export class Ledger {
     return times;
   }
 
-  #rows(): CounterTable {
+  #rows(): Table {
     const client = TableClient.fromConnectionString(this.#connectionString, this.table, {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },
     });
-    return new CounterTable(() => client, { makesTable: false });
+    return new Table(new AzureTable(() => client), { format: FORMAT, isCreated: false });
   }
 }

@@ -4,8 +4,8 @@ import { TableClient } from '@azure/data-tables';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
-import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
-import { RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import type { Outcome } from '../../../src/analytics/record/batch.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { CountingProcess } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';

@@ -7,10 +7,11 @@ import { eventWrite } from '../../../src/analytics/rows/event-row.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite, samplesOf } from '../../../src/analytics/rows/minute-row.ts';
-import { sentProperties, type RowWrite } from '../../../src/analytics/rows/row.ts';
+import type { StoringWrite } from '../../../src/storage/row.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { inStripe, MAX_STRIPES } from '../../../src/analytics/rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites } from '../../../src/analytics/rows/total-row.ts';
-import { keyed } from '../../../src/analytics/record/keyed-message.ts';
+import { keyed } from '../../../src/analytics/record/batch.ts';
 import { toEventMessage } from '../counting.ts';
 import {
   all,
@@ -33,10 +34,10 @@ const LAST_STRIPE = MAX_STRIPES - 1;
 const MOST_COMMITS = 2 ** 31 - 1;
 
 /** A counter row as a commit of a stripe inserts it. */
-const storedIn = (stripe: number, write: RowWrite): WholeRow => ({
+const storedIn = (stripe: number, write: StoringWrite): WholeRow => ({
   partitionKey: PARTITION,
   rowKey: inStripe(write.rowKey, stripe),
-  properties: { ...sentProperties({ ...write, kind: 'insert' }), [COMMIT_NUMBER]: MOST_COMMITS },
+  properties: { ...write.properties, format: FORMAT, [COMMIT_NUMBER]: MOST_COMMITS },
 });
 
 /** What is wrong with a row at the limits: it goes beyond them, or is so small that the test is not at them. */

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
+import type { Outcome } from '../../../src/analytics/record/batch.ts';
 import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
-import { ShardCommitter } from '../../../src/analytics/record/shard-committer.ts';
+import { ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import { TransactionWriter } from '../../../src/analytics/record/transaction.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';
 import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
 import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
@@ -12,7 +14,7 @@ import { fenceWrite } from '../../../src/analytics/rows/fence-row.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { dayPartition, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
-import type { RowWrite } from '../../../src/analytics/rows/row.ts';
+import type { StoringWrite } from '../../../src/storage/row.ts';
 import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { CountingProcess, CountingStorage, toEventMessage } from '../counting.ts';
@@ -41,10 +43,10 @@ const HOURS = 12;
 /** Writes a shard whose rows are as large as possible in one of its stripes, without event rows. The stripes below have no events. */
 const fullShard = async (storage: CountingStorage, cameraIds: readonly string[], stripe: number): Promise<void> => {
   const { table } = storage.process();
-  await table.insert(dayPartition(DATE), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards: 1 } });
-  const insert = async (write: RowWrite, key: string): Promise<void> => {
+  await table.insert(dayPartition(DATE), SHARDS_KEY, { shards: 1 });
+  const insert = async (write: StoringWrite, key: string): Promise<void> => {
     const properties = { ...write.properties, [COMMIT_NUMBER]: 1 };
-    if (!(await table.insert(PARTITION, { kind: 'insert', rowKey: key, properties }))) throw new Error('it is there');
+    if ((await table.insert(PARTITION, key, properties)) === undefined) throw new Error('it is there');
   };
   const fence = fenceWrite(undefined, stripe + 1);
   await insert(fence, fence.rowKey);
@@ -117,9 +119,11 @@ describe('a transaction stays inside the limits of Table Storage', () => {
       const scales = new Scales();
       const { table } = new CountingProcess(storage.client(scales.options), 1);
       const known = new KnownRows().ofShard(PARTITION);
-      const options = { knownCategories: new Set<string>(), onEmpty: async () => undefined };
-      const rows = new ShardRows(table, PARTITION, known, { stripe }, options);
-      const committer = new ShardCommitter(table, PARTITION, rows, { ...options, slots: new CommitSlots() });
+      const knownCategories = new Set<string>();
+      const rows = new ShardRows(table, PARTITION, known, { stripe }, { knownCategories });
+      const day = { day: DATE, count: 1, shards: new DayShards(table, 1) };
+      const writer = new TransactionWriter(table, PARTITION, rows, day, knownCategories);
+      const committer = new ShardCommitter({ partition: PARTITION, rows, writer, slots: new CommitSlots() });
       const messages = cameras.flatMap((cameraId) => all(HOURS).map((at) => messageOf(cameraId, at, at * 60 + 59)));
 
       const outcomes = await Promise.all(messages.map(async (message) => committer.submit(toEventMessage(message))));

@@ -1,13 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import {
-  applyFacets,
-  categoriesOf,
-  contributionOf,
-  type Counts,
-  type Facets,
-} from '../../../src/analytics/model/camera-event.ts';
+import { categoriesOf, contributionOf, type Counts, type Facets } from '../../../src/analytics/model/camera-event.ts';
+import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
 import { instantFrom, type Instant } from '../../../src/analytics/model/instant.ts';
 import { EMPTY_TALLY, minus, plus, sameTally, type Tally } from '../../../src/analytics/model/tally.ts';
 import { categories } from '../arbitraries.ts';

@@ -1,3 +1,5 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
@@ -32,7 +34,7 @@ describe('the cameras of a day', () => {
   it.each([1, 3])('are read with one query for each of %i shards, without their hours and minutes', async (shards) => {
     const storage = new CountingStorage();
     await storage.process(shards).record(messages);
-    const table = new NamingTable(() => storage.client());
+    const table = new NamingTable(new AzureTable(() => storage.client()), { format: FORMAT });
     const cameras = await new CamerasReader(table, new DayShards(table, 1)).ofDays(DATE, 1);
 
     expect(cameras.map(({ cameraId, tally }) => `${cameraId}: ${tally.events}`).toSorted()).toEqual(

@@ -1,3 +1,5 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
@@ -5,8 +7,8 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { CountingStorage, plainAnswer } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 import { WatchedTable } from '../watched-table.ts';
@@ -44,7 +46,7 @@ describe('a question', () => {
       for (const message of messages) oracle.tell(message);
       await storage.process().record(messages);
       for (const [name, question, rows] of QUESTIONS) {
-        const table = new WatchedTable(() => storage.client());
+        const table = new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT });
         const reader = new Reader(table, new DayShards(table, 1));
         const period = { start: instantFrom(question.start), end: instantFrom(question.end) };
         const { tally, activeCameras } = await reader.activity(period, question.cameraId);
@@ -57,16 +59,17 @@ describe('a question', () => {
 });
 
 /** Answers the first read of the total with an earlier version of it. */
-class LaggingTable extends CounterTable {
+class LaggingTable extends Table {
   #before: StoredRow | undefined;
 
   lagBehind(before: StoredRow | undefined): void {
     this.#before = before;
   }
 
-  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+  override async get(...args: Parameters<Table['get']>): Promise<StoredRow | undefined> {
+    const [, rowKey] = args;
     const before = rowKey === TOTAL_KEY ? this.#before : undefined;
-    if (before === undefined) return super.get(partition, rowKey, select);
+    if (before === undefined) return super.get(...args);
     this.#before = undefined;
     return before;
   }
@@ -87,7 +90,7 @@ describe('a total that was read before a camera or a category was added, and oth
     const storage = new CountingStorage();
     const process = storage.process();
     const oracle = new Oracle();
-    const table = new LaggingTable(() => storage.client());
+    const table = new LaggingTable(new AzureTable(() => storage.client()), { format: FORMAT });
     const reader = new Reader(table, new DayShards(table, 1));
     const partition = shardPartition(dayOf(instantFrom(START)), 0);
     const first = [told('ridge-1', 0n, 'smoke')];
@@ -141,7 +144,7 @@ describe('a second that has overflowed', () => {
       for (const question of questions) expect(await process.answer(question)).toEqual(oracle.answer(question));
       expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
     }
-    const table = new WatchedTable(() => storage.client());
+    const table = new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT });
     const period = { start: instantFrom(overflowed), end: instantFrom(overflowed + 10n) };
     await new Reader(table, new DayShards(table, 1)).activity(period);
     expect(table.queries, 'the second has overflowed').toBe(1);

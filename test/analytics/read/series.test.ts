@@ -1,3 +1,5 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
@@ -6,8 +8,8 @@ import { STEPS, type Step } from '../../../src/analytics/model/steps.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { CountingStorage, plainAnswer } from '../counting.ts';
 import { damage, damagedRowOf } from '../damage.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
@@ -65,7 +67,7 @@ describe('a series', () => {
         ['the minutes of a camera', { ...WHOLE_DAY, cameraId: 'ridge-7' }, 'minute', 3],
         ['the hours of a ragged day of a camera', { ...RAGGED_DAY, cameraId: 'ridge-7' }, 'hour', 7],
       ] as const satisfies readonly (readonly [string, Question, Step, number])[]) {
-        const table = new WatchedTable(() => storage.client());
+        const table = new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT });
         const series = new Reader(table, new DayShards(table, 1));
         const { answered, expected } = await compared(series, oracle, question, step);
         expect([name, answered]).toEqual([name, expected]);
@@ -79,7 +81,10 @@ describe('a series', () => {
     await storage.process().record(network(10, 30n * MINUTE));
     const period = { start: instantFrom(RAGGED_DAY.start), end: instantFrom(RAGGED_DAY.end) };
     for (const cameraId of [undefined, 'ridge-3']) {
-      const [table, ofSeries] = [new WatchedTable(() => storage.client()), new WatchedTable(() => storage.client())];
+      const [table, ofSeries] = [
+        new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT }),
+        new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT }),
+      ];
       await new Reader(table, new DayShards(table, 1)).activity(period, cameraId);
       await new Reader(ofSeries, new DayShards(ofSeries, 1)).series(period, 'hour', cameraId);
       expect(ofSeries.rows).toBe(table.rows);
@@ -151,12 +156,13 @@ describe('a series', () => {
 });
 
 /** Answers the first read of the total with an earlier version of it. */
-class LaggingTable extends CounterTable {
+class LaggingTable extends Table {
   before: StoredRow | undefined;
 
-  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+  override async get(...args: Parameters<Table['get']>): Promise<StoredRow | undefined> {
+    const [, rowKey] = args;
     const { before } = this;
-    if (rowKey !== TOTAL_KEY || before === undefined) return super.get(partition, rowKey, select);
+    if (rowKey !== TOTAL_KEY || before === undefined) return super.get(...args);
     this.before = undefined;
     return before;
   }
@@ -169,7 +175,7 @@ describe('a total that was read before a camera or a category was added, and oth
   ])('is read again for the steps of %s', async (_, whose) => {
     const storage = new CountingStorage();
     const process = storage.process();
-    const table = new LaggingTable(() => storage.client());
+    const table = new LaggingTable(new AzureTable(() => storage.client()), { format: FORMAT });
     const at = (into: bigint, cameraId: string, category: string): PlainMessage => {
       const ts = START + 8n * HOUR + into;
       return { cameraId, eventId: `f-${into}`, ts, time: ts, detections: { [category]: 1 } };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { CountingStorage, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
@@ -44,30 +44,6 @@ describe('a process that starts in the middle of the day', () => {
       oracle.answer({ ...wholeDay, cameraId: 'b' }),
     );
   });
-});
-
-describe('processes that record at the same time on one shard', () => {
-  it('plan ahead, conflict, and count each event once', async () => {
-    const storage = new CountingStorage();
-    const oracle = new Oracle();
-    const cameras = Array.from({ length: 30 }, (_, index) => `ridge-${index}`);
-    const messages = Array.from({ length: 900 }, (_, index): PlainMessage => {
-      const first = frame(cameras[index % 30] ?? '', `f-${index % 600}`, START + BigInt(index % 600) * 143_999_999n);
-      return index < 600 ? first : { ...first, time: first.time + 1n, detections: { fire: 2 }, reviewed: true };
-    });
-    for (const message of messages) oracle.tell(message);
-
-    // Each process sends every message, one in order, the other in reverse order.
-    const [forward, backward] = [storage.process(), storage.process()];
-    const outcomes = await Promise.all([forward.record(messages), backward.record([...messages].reverse())]);
-
-    expect(outcomes.flat().filter((outcome) => typeof outcome === 'object')).toEqual([]);
-    expect(await forward.differences(dayOf(instantFrom(START)))).toEqual([]);
-    for (const cameraId of [undefined, ...cameras]) {
-      const question = cameraId === undefined ? wholeDay : { ...wholeDay, cameraId };
-      expect(await backward.answer(question)).toEqual(oracle.answer(question));
-    }
-  }, 60_000);
 });
 
 describe('a recorder with too many messages waiting', () => {

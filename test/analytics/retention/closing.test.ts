@@ -1,22 +1,23 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../../src/analytics/rows/row.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
 import {
+  announceOn,
   closeOn,
   day,
   EDITS,
   EIGHT,
+  LONG_AFTER,
   MESSAGES,
   partitions,
   processOn,
@@ -73,24 +74,17 @@ const expectedAnswers = (): readonly PlainAnswer[] => {
 const eventRows = (storage: MemoryStorage): readonly StoredRow[] =>
   partitions.flatMap((own) => storage.rows(own)).filter(({ rowKey }) => rowKey.startsWith('event|'));
 
-/** All rows without what differs from one run to the next. */
-const contentOf = (storage: MemoryStorage): unknown =>
-  [OPEN_DAYS_PARTITION, dayPartition(day), ...partitions].map((partition) =>
-    storage
-      .rows(partition)
-      .map(({ rowKey, properties }) => [rowKey, Object.entries(properties).filter(([name]) => name !== 'timestamp')]),
-  );
-
 describe('a closed day', () => {
   it('answers as before to the microsecond, keeps only event rows of overflowed seconds, and refuses changes', async () => {
     const storage = new MemoryStorage();
-    const [remembering] = await recordDay(storage);
+    await recordDay(storage);
     expect(
       partitions.some((own) => storage.get(own, 'total 01')),
       'there are stripes',
     ).toBe(true);
     expect(await answersOf(storage)).toEqual(expectedAnswers());
 
+    announceOn(storage);
     await closeOn(tableOn(storage));
 
     expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
@@ -99,7 +93,7 @@ describe('a closed day', () => {
       Array.from({ length: 80 }, () => '08:15:30'),
     );
     const late = [...MESSAGES.slice(0, 1), { cameraId: 'new', eventId: 'new', ts: EIGHT, time: START }];
-    for (const process of [remembering, processOn(storage)]) {
+    for (const process of [processOn(storage)]) {
       const outcomes = await process?.record(
         late.map((one) => toEventMessage({ ...one, time: START + DAY, reviewed: true })),
       );
@@ -107,48 +101,13 @@ describe('a closed day', () => {
     }
     expect(await answersOf(storage)).toEqual(expectedAnswers());
     const table = tableOn(storage);
-    expect(await auditDay(table, new DayShards(table, SHARDS), day)).toMatchObject({ closed: true, differences: [] });
+    expect(await auditDay(table, day)).toMatchObject({ closed: true, differences: [] });
   });
-
-  it('answers as before while its event rows are deleted, at every request', async () => {
-    const storage = new MemoryStorage();
-    await recordDay(storage);
-    const expected = expectedAnswers();
-    let removals = 0;
-    const turn = async (request: string): Promise<void> => {
-      if (!request.startsWith('remove')) return;
-      removals += 1;
-      expect(await answersOf(storage)).toEqual(expected);
-    };
-    await closeOn(tableOn(storage, turn));
-    expect(removals).toBeGreaterThan(2);
-  });
-
-  it('answers as before to readers that are interleaved with its closing at every request', async () => {
-    const open = new MemoryStorage();
-    await recordDay(open);
-    const expected = expectedAnswers();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.scheduler(),
-        fc.array(fc.nat(QUESTIONS.length - 1), { minLength: 2, maxLength: 6 }),
-        async (scheduler, asked) => {
-          const storage = open.copy();
-          const turn = async (request: string): Promise<void> => scheduler.schedule(Promise.resolve(), request);
-          const reading = asked.map(async (index) => {
-            const answer = await answerOf(new Reader(...storeOf(tableOn(storage, turn))), QUESTIONS[index]);
-            expect(answer).toEqual(expected[index]);
-          });
-          await scheduler.waitFor(Promise.all([closeOn(tableOn(storage, turn)), ...reading]));
-        },
-      ),
-      { numRuns: 60, interruptAfterTimeLimit: 10_000 },
-    );
-  }, 40_000);
 
   it('has an audit that still finds a counter that is wrong', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
+    announceOn(storage);
     await closeOn(tableOn(storage));
     const partition = partitions.find((own) => storage.get(own, 'camera|crowded'));
     if (partition === undefined) throw new Error('the camera has no row');
@@ -161,44 +120,12 @@ describe('a closed day', () => {
       1,
     );
     const table = tableOn(storage);
-    const { differences } = await auditDay(table, new DayShards(table, SHARDS), day);
+    const { differences } = await auditDay(table, day);
     expect(differences.map(({ counter }) => counter)).toEqual(['camera crowded']);
   });
 });
 
-class Killed extends Error {}
-
 describe('closing a day', () => {
-  it('that is killed at any request goes on where it was', async () => {
-    const open = new MemoryStorage();
-    await recordDay(open);
-    const whole = open.copy();
-    let requests = 0;
-    await closeOn(
-      tableOn(whole, async () => {
-        requests += 1;
-      }),
-    );
-    expect(requests).toBeGreaterThan(20);
-    for (let last = 1; last <= requests; last += 1) {
-      const storage = open.copy();
-      const remembering = processOn(storage);
-      await remembering.record(MESSAGES.slice(0, 1).map(toEventMessage));
-      let request = 0;
-      const dies = async (): Promise<void> => {
-        request += 1;
-        // A dead process asks nothing more, whatever it had under way.
-        if (request >= last) throw new Killed();
-      };
-      await expect(closeOn(tableOn(storage, dies))).rejects.toThrow(Killed);
-      expect(await answersOf(storage), `killed at request ${last}`).toEqual(expectedAnswers());
-      await closeOn(tableOn(storage));
-      const late = { cameraId: 'ridge-1', eventId: 'late', ts: EIGHT, time: START };
-      expect(await remembering.record([toEventMessage(late)])).toEqual([CLOSED]);
-      expect(contentOf(storage), `killed at request ${last}`).toEqual(contentOf(whole));
-    }
-  }, 60_000);
-
   it('is left for the next run where the time is over', async () => {
     const storage = new MemoryStorage();
     await recordDay(storage);
@@ -206,7 +133,8 @@ describe('closing a day', () => {
     const lines: string[] = [];
     const log = { ...SILENT, info: (event: string) => void lines.push(event) };
     const shards = new DayShards(table, SHARDS);
-    const closing = { table, shards, retentionDays: 1, now: () => instantFrom(START + 2n * DAY) };
+    const closing = { table, shards, retentionDays: 1, now: () => LONG_AFTER };
+    announceOn(storage);
     const before = eventRows(storage).length;
     await closeDays({ ...closing, runMs: 0 }, log);
     expect(eventRows(storage)).toHaveLength(before);
@@ -238,8 +166,8 @@ describe('closing a day', () => {
     const [first, second, third] = days.map((start) => dayOf(instantFrom(start)));
     expect(lines).toEqual([
       ['day not closed', { day: first, kind: 'DamagedRow', partition: first, row: SHARDS_KEY }],
-      ['day closed', { day: second, shards: SHARDS, event_rows_deleted: 1, event_rows_kept: 0 }],
+      ['day closes', { day: second, closes: formatInstant(instantFrom(START + 4n * DAY - 1n + 120n * SECOND)) }],
     ]);
-    expect(storage.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([first, third]);
+    expect(storage.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([first, second, third]);
   });
 });

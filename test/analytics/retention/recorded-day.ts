@@ -3,7 +3,7 @@ import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { dayPartition, SHARDS_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { toEventMessage } from '../counting.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 import { FAIR, MemoryTable, type MemoryStorage, type Weather } from '../stripes/memory-storage.ts';
@@ -72,15 +72,20 @@ export const recordDay = async (storage: MemoryStorage): Promise<readonly Record
   return processes;
 };
 
-/** Closes all days that are two days old. */
+/** A run that announces the closing of the day in its manifest, or after that deletes its event rows. */
 export const closeOn = async (table: MemoryTable): Promise<void> =>
   closeDays(
-    {
-      table,
-      shards: new DayShards(table, SHARDS),
-      retentionDays: 1,
-      now: () => instantFrom(START + 2n * DAY),
-      pause: now,
-    },
+    { table, shards: new DayShards(table, SHARDS), retentionDays: 1, now: () => LONG_AFTER, pause: now },
     SILENT,
+  );
+
+/** Long after any moment at which a day is closed here. */
+export const LONG_AFTER = instantFrom(START + 30_000n * DAY);
+
+/** The day closed a moment ago. */
+export const announceOn = (storage: MemoryStorage): void =>
+  void storage.transact(
+    dayPartition(day),
+    [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { closes: '2026-01-01T00:00:00.000000Z' } }],
+    1,
   );

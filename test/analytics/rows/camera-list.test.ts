@@ -9,7 +9,7 @@ import {
   MAX_CAMERAS_PER_SHARD,
   withCameras,
 } from '../../../src/analytics/rows/camera-list.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { ids } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';
 

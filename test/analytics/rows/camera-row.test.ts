@@ -13,8 +13,8 @@ import {
   type CameraRow,
 } from '../../../src/analytics/rows/camera-row.ts';
 import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
-import { DamagedRow, DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
-import type { Properties } from '../../../src/analytics/rows/row.ts';
+import { DamagedRow, DecodeError } from '../../../src/storage/errors.ts';
+import type { Properties } from '../../../src/storage/row.ts';
 import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';
 

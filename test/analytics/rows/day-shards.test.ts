@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { CountingStorage } from '../counting.ts';
 import { DAY } from '../oracle.ts';
@@ -51,7 +51,7 @@ describe('the shards of a day', () => {
     for (const shards of ['4', 0, 65, 2.5]) {
       const storage = new CountingStorage();
       const process = storage.process();
-      await process.table.insert(dayPartition(day), { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards } });
+      await process.table.insert(dayPartition(day), SHARDS_KEY, { shards });
       await expect(process.shards.find(day)).rejects.toThrow(DamagedRow);
       await expect(process.record(frames(START, 1))).rejects.toThrow(DamagedRow);
     }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { contributionOf, type Facets } from '../../../src/analytics/model/camera-event.ts';
 import { contributionFrom, eventRowFrom, eventWrite } from '../../../src/analytics/rows/event-row.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { categories, instants } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';
 

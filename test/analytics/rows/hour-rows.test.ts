@@ -12,8 +12,8 @@ import {
   type HourRow,
 } from '../../../src/analytics/rows/hour-rows.ts';
 import { indexesIn } from '../../../src/analytics/rows/bitset.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
-import type { Properties } from '../../../src/analytics/rows/row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
+import type { Properties } from '../../../src/storage/row.ts';
 import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { ONE_FRAME as one, tallies } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';

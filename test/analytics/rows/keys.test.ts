@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+import { DecodeError } from '../../../src/storage/errors.ts';
+import type { KeyRange } from '../../../src/storage/row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -26,7 +27,6 @@ import {
   shardPartition,
   SHARDS_KEY,
   TOTAL_KEY,
-  type KeyRange,
 } from '../../../src/analytics/rows/keys.ts';
 import { ids } from '../arbitraries.ts';
 

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { ByteReader } from '../../../src/analytics/rows/bytes.ts';
-import { DamagedRow, DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow, DecodeError } from '../../../src/storage/errors.ts';
+import type { Properties } from '../../../src/storage/row.ts';
 import {
   addSamples,
   minuteRowFrom,
@@ -13,7 +14,6 @@ import {
   type MinuteRow,
   type Sample,
 } from '../../../src/analytics/rows/minute-row.ts';
-import type { Properties } from '../../../src/analytics/rows/row.ts';
 import { readTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { differences as signed, ONE_FRAME as one, tallies } from '../arbitraries.ts';

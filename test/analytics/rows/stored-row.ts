@@ -1,4 +1,4 @@
-import type { Properties, StoredRow } from '../../../src/analytics/rows/row.ts';
+import type { Properties, StoredRow } from '../../../src/storage/row.ts';
 
 /** A row as the table would answer it. */
 export const storedRow = (rowKey: string, properties: Properties): StoredRow => ({

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+import { DecodeError } from '../../../src/storage/errors.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { inStripe, MAX_STRIPES, parseStripe, stripesOf } from '../../../src/analytics/rows/stripe-keys.ts';
 import { ids } from '../arbitraries.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { DecodeError } from '../../../src/analytics/rows/damaged-row.ts';
+import { DecodeError } from '../../../src/storage/errors.ts';
 import {
   MAX_TALLY_CATEGORIES,
   readTallyText,

@@ -1,8 +1,10 @@
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { describe, expect, it } from 'vitest';
 
 import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
 import { lazily } from '../../../src/azure/lazily.ts';
 import {
@@ -38,7 +40,7 @@ const etagOf =
   (key: string): string | undefined =>
     key === 'total' ? stored?.etag : stored?.lists[Number(key.slice(-4)) - 1]?.etag;
 
-const write = async (table: CounterTable, stored: StoredTotal | undefined, total: TotalRow): Promise<number> => {
+const write = async (table: Table, stored: StoredTotal | undefined, total: TotalRow): Promise<number> => {
   const writes = totalWrites(stored, total, etagOf(stored));
   await table.transact(
     PARTITION,
@@ -49,13 +51,13 @@ const write = async (table: CounterTable, stored: StoredTotal | undefined, total
 
 describe("a shard's total", () => {
   it('is undefined where there are no events', async () => {
-    const table = new CounterTable(lazily(() => new CountingStorage().client()));
+    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
     expect(await readTotal(table, PARTITION)).toBeUndefined();
     expect(EMPTY_TOTAL).toMatchObject({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, commit: 0, stripes: 1 });
   });
 
   it('is a row and a row of its camera list, read back unchanged, and only its own row is written again', async () => {
-    const table = new CounterTable(lazily(() => new CountingStorage().client()));
+    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
     const total = totalOf(1_300, 12);
     expect(await write(table, undefined, total)).toBe(2);
     const stored = await readTotal(table, PARTITION);
@@ -67,13 +69,13 @@ describe("a shard's total", () => {
 
   it('of another stripe is another row', async () => {
     const storage = new CountingStorage();
-    const table = new CounterTable(lazily(() => storage.client()));
+    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
     await write(table, undefined, totalOf(3, 8));
     expect(await readTotal(table, PARTITION, 1)).toBeUndefined();
   });
 
   it('continues in further rows where they do not, and writes only the changed ones', async () => {
-    const table = new CounterTable(lazily(() => new CountingStorage().client()));
+    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
     const total = totalOf(6_000, 128);
     // A transaction takes 4 MiB and a row 1 MiB: the service adds a hundred cameras at a time at most.
     let stored: StoredTotal | undefined;
@@ -101,7 +103,7 @@ describe("a shard's total", () => {
 
   it('has its own cameras and not those that were appended to the list since', async () => {
     const storage = new CountingStorage();
-    const table = new CounterTable(lazily(() => storage.client()));
+    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
     const total = totalOf(4_000, 128);
     await write(table, undefined, {
       ...total,
@@ -125,7 +127,7 @@ describe("a shard's total", () => {
     ['a tally that is no JSON', { day: '{' }],
   ])('that is damaged is refused as a whole: %s', async (_damage, damage) => {
     const storage = new CountingStorage();
-    const table = new CounterTable(lazily(() => storage.client()));
+    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
     await write(table, undefined, totalOf(3, 8));
     const damaged = { partitionKey: PARTITION, rowKey: 'total', ...damage };
     await storage.client().updateEntity(damaged, 'Merge', { etag: '*' });

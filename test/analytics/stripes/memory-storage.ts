@@ -1,8 +1,9 @@
-import { checkFormat } from '../../../src/analytics/rows/format.ts';
-import type { KeyRange } from '../../../src/analytics/rows/keys.ts';
-import { ANY_VERSION, sentProperties, type RowWrite, type StoredRow } from '../../../src/analytics/rows/row.ts';
-import { StorageTrouble, WriteConflict } from '../../../src/analytics/rows/storage-errors.ts';
-import { CounterTable, type Page, type ReadOptions } from '../../../src/analytics/rows/table.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
+import type { Page, PageQuery, Selection } from '../../../src/storage/connection.ts';
+import { LaterFormat, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import { ANY_VERSION, type KeyRange, type RowWrite, type StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
 
 interface MemoryRow {
   readonly etag: string;
@@ -64,7 +65,7 @@ export class MemoryStorage {
       const fits =
         write.kind === 'insert'
           ? row === undefined
-          : row !== undefined && (write.etag === ANY_VERSION || write.etag === row.etag);
+          : row !== undefined && (write.kind === 'delete' || write.etag === ANY_VERSION || write.etag === row.etag);
       if (!fits) throw new WriteConflict(index);
     }
     this.#partitions.set(partition, rows);
@@ -72,7 +73,17 @@ export class MemoryStorage {
     return writes.map((write) => {
       const before = write.kind === 'merge' ? rows.get(write.rowKey)?.properties : {};
       const etag = `W/"${(this.#writes += 1)}"`;
-      rows.set(write.rowKey, { etag, properties: { ...before, ...sentProperties(write), timestamp } });
+      if (write.kind === 'delete') rows.delete(write.rowKey);
+      else
+        rows.set(write.rowKey, {
+          etag,
+          properties: {
+            ...before,
+            ...write.properties,
+            ...(write.kind === 'merge' ? {} : { format: FORMAT }),
+            timestamp,
+          },
+        });
       return etag;
     });
   }
@@ -86,38 +97,39 @@ export class MemoryStorage {
   }
 }
 
-/** A filter in the one form that readers use: a range of instants. */
-const fits = (row: StoredRow, filter: string | undefined): boolean => {
-  if (filter === undefined) return true;
-  const [, from, to] = /^ts_utc ge '([^']+)' and ts_utc le '([^']+)'$/.exec(filter) ?? [];
-  if (from === undefined || to === undefined) throw new Error('a table in memory does not take this filter');
-  const ts = String(row.properties['ts_utc']);
-  return from <= ts && ts <= to;
+const fits = (row: StoredRow, where: PageQuery['where']): boolean => {
+  if (where === undefined) return true;
+  const text = String(row.properties[where.property]);
+  return where.from <= text && text <= where.to;
 };
 
 const selected = (row: StoredRow, select: readonly string[] | undefined): StoredRow => {
-  checkFormat(row, row.properties);
+  const { format } = row.properties;
+  if (typeof format === 'number' && format > FORMAT) throw new LaterFormat(row, format, FORMAT);
   if (select === undefined) return row;
   const names = new Set([...select, ...(select.includes('Timestamp') ? ['timestamp'] : [])]);
   return { ...row, properties: Object.fromEntries(Object.entries(row.properties).filter(([name]) => names.has(name))) };
 };
 
 /** A table of a storage in memory. Each request waits for its turn, and is then done at one moment. */
-export class MemoryTable extends CounterTable {
+export class MemoryTable extends Table {
   readonly #storage: MemoryStorage;
   readonly #turn: (request: string) => Promise<void>;
   readonly #weather: Weather;
 
   constructor(storage: MemoryStorage, turn: (request: string) => Promise<void>, weather: Weather = FAIR) {
-    super(() => {
-      throw new Error('a table in memory has no client');
-    });
+    super(
+      new AzureTable(() => {
+        throw new Error('a table in memory has no client');
+      }),
+      { format: FORMAT },
+    );
     this.#storage = storage;
     this.#turn = turn;
     this.#weather = weather;
   }
 
-  override async get(partition: string, rowKey: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+  override async get(partition: string, rowKey: string, { select }: Selection = {}): Promise<StoredRow | undefined> {
     await this.#turn(`get ${rowKey}`);
     const row = this.#storage.get(partition, rowKey);
     return row && selected(row, select);
@@ -126,14 +138,13 @@ export class MemoryTable extends CounterTable {
   override async page(
     partition: string,
     range: KeyRange,
-    { select, filter }: ReadOptions = {},
-    from?: string,
+    { select, where, continuation: from }: PageQuery = {},
   ): Promise<Page> {
     await this.#turn(`page ${from ?? range.from}`);
     const rows = this.#storage
       .rows(partition)
       .filter(({ rowKey }) => (from ?? range.from) <= rowKey && rowKey < range.before)
-      .filter((row) => fits(row, filter));
+      .filter((row) => fits(row, where));
     const first = rows[0];
     if (first !== undefined && this.#weather.endsEarly()) {
       const [kept, next] = from === undefined ? [[], first] : [[first], rows[1]];
@@ -151,7 +162,7 @@ export class MemoryTable extends CounterTable {
     return etags;
   }
 
-  override async remove(partition: string, rowKeys: readonly string[]): Promise<void> {
+  override async delete(partition: string, rowKeys: readonly string[]): Promise<void> {
     await this.#turn(`remove ${rowKeys.join(', ')}`);
     const lost = this.#weather.losesAnswer();
     if (lost === 'not applied') throw new StorageTrouble(0);

@@ -2,18 +2,16 @@ import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom, type Instant } from '../../../src/analytics/model/instant.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import type { Outcome } from '../../../src/analytics/record/commit-draft.ts';
-import { Recorder, RecorderUnavailable } from '../../../src/analytics/record/recorder.ts';
-import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import type { Outcome } from '../../../src/analytics/record/batch.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
-import { DamagedRow } from '../../../src/analytics/rows/damaged-row.ts';
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FENCE_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { emptyTotalProperties } from '../../../src/analytics/rows/total-row.ts';
-import type { RowWrite } from '../../../src/analytics/rows/row.ts';
-import { StorageTrouble, WriteConflict } from '../../../src/analytics/rows/storage-errors.ts';
 import { inStripe, MAX_STRIPES } from '../../../src/analytics/rows/stripe-keys.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
@@ -29,7 +27,6 @@ const DATE = dayOf(instantFrom(START));
 const PARTITION = shardPartition(DATE, 0);
 const WHOLE_DAY = { start: instantFrom(START), end: instantFrom(START + DAY - 1n) };
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const CLOSED = { refused: 'the day of data.ts_utc is closed: its counts are final' };
 
 const frame = (event: number, time = 1n): PlainMessage => ({
   cameraId: `c${event % 3}`,
@@ -116,7 +113,7 @@ const expectAnswers = async (storage: MemoryStorage, oracle: Oracle): Promise<vo
   const shards = new DayShards(table, 1);
   const { tally, activeCameras } = await new Reader(table, shards).activity(WHOLE_DAY);
   expect(plainAnswer(tally, activeCameras)).toEqual(oracle.answer(WHOLE_DAY));
-  expect((await auditDay(table, shards, DATE)).differences).toEqual([]);
+  expect((await auditDay(table, DATE)).differences).toEqual([]);
 };
 
 const expectRight = async (storage: MemoryStorage, oracle: Oracle): Promise<void> => {
@@ -201,42 +198,6 @@ describe('the first commit of a writer in a new stripe', () => {
   });
 });
 
-const later = (): Instant => instantFrom(START + 10n * DAY);
-
-const close = async (storage: MemoryStorage): Promise<void> => {
-  const table = new MemoryTable(storage, async () => undefined);
-  await closeDays({ table, shards: new DayShards(table, 1), retentionDays: 1, now: later }, SILENT);
-  expect(storage.rows(PARTITION).filter(({ rowKey }) => rowKey.startsWith('event|'))).toEqual([]);
-};
-
-describe('a day that is closed at the first commit in a new stripe', () => {
-  it.each([FEW, MANY])('takes none of its events', async (...messages) => {
-    const { storage, oracle, moving } = await met();
-    moving.table.meddlings = [
-      async (apply) => {
-        await close(storage);
-        return apply();
-      },
-    ];
-    expect(await moving.record(messages)).toEqual(messages.map(() => CLOSED));
-    await expectAnswers(storage, oracle);
-  });
-
-  it('whose answer is lost does not say of its events whether they were counted', async () => {
-    const { storage, oracle, moving, tell } = await met();
-    moving.table.meddlings = [
-      async (apply) => {
-        apply();
-        await close(storage);
-        return lost();
-      },
-    ];
-    await expect(moving.record(tell(FEW))).rejects.toThrow(RecorderUnavailable);
-    await expectAnswers(storage, oracle);
-    expect(await moving.record(FEW)).toEqual(FEW.map(() => CLOSED));
-  });
-});
-
 describe('a row of a stripe that the shard does not have', () => {
   it('is damage: nothing is counted where no reader would find it', async () => {
     const { storage, oracle, moving, staying, tell } = await met();
@@ -246,8 +207,8 @@ describe('a row of a stripe that the shard does not have', () => {
     await staying.record(tell([frame(31)]));
     const { tally } = await new Reader(staying.table, new DayShards(staying.table, 1)).activity(WHOLE_DAY);
     expect(tally.events).toBe(oracle.events);
-    const { differences } = await auditDay(staying.table, new DayShards(staying.table, 1), DATE);
-    expect(differences.map(({ counter }) => counter)).toContain('number of stripes in total');
+    const { differences } = await auditDay(staying.table, DATE);
+    expect(differences.map(({ counter }) => counter)).toContain('number of stripes');
   });
 });
 

@@ -9,6 +9,7 @@ import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 import {
+  announceOn,
   closeOn,
   day,
   EIGHT,
@@ -84,9 +85,10 @@ describe('a second that has overflowed in one of two stripes', () => {
         const { tally, activeCameras } = await new Reader(table, shards).activity(period, question.cameraId);
         expect({ question, ...plainAnswer(tally, activeCameras) }).toEqual({ question, ...oracle.answer(question) });
       }
-      expect((await auditDay(table, shards, day)).differences).toEqual([]);
+      expect((await auditDay(table, day)).differences).toEqual([]);
     };
     await expectAnswers();
+    announceOn(storage);
     await closeOn(tableOn(storage));
     await expectAnswers();
   });

@@ -2,21 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DifferenceWriter } from '../../../src/analytics/record/apply-differences.ts';
-import { LaterFormat } from '../../../src/analytics/rows/format.ts';
-import { chooseStripe, type StripeTime } from '../../../src/analytics/record/stripe-choice.ts';
-import {
-  dayPartition,
-  FENCE_KEY,
-  OPEN_DAYS_PARTITION,
-  REPAIR_KEY,
-  shardPartition,
-  TOTAL_KEY,
-} from '../../../src/analytics/rows/keys.ts';
-import { writeOf } from '../../../src/analytics/rows/row.ts';
-import { WriteConflict } from '../../../src/analytics/rows/storage-errors.ts';
-import { CLOSED_MARK } from '../../../src/analytics/rows/total-row.ts';
-import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
+import { LaterFormat } from '../../../src/storage/errors.ts';
+import { chooseStripe, type StripeTime } from '../../../src/analytics/record/own-stripe.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { CountingStorage, type CountingProcess } from '../counting.ts';
 import { damage } from '../damage.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
@@ -95,26 +83,20 @@ describe('the stripe of a writer that met another one', () => {
   });
 });
 
+const closing = (ms: number): string => new Date(Date.now() + ms).toISOString();
+
 describe('a closed day', () => {
   const CLOSED = { refused: expect.stringContaining('closed') };
 
-  it('refuses an instance that starts after it was closed', async () => {
+  it('refuses everything from the moment in its manifest on, also what an instance remembers', async () => {
     const storage = new CountingStorage();
-    await storage.process().record([frame('a')]);
-    await damage(storage, dayPartition(DATE), 'shards', { closed: true });
-    expect(await storage.process().record([frame('b'), frame('a')])).toEqual([CLOSED, CLOSED]);
-  });
-
-  it('refuses an instance that remembers it as open: by its total, or by the fence where its stripe is new', async () => {
-    const storage = new CountingStorage();
-    const [first, second] = [storage.process(), storage.process()];
-    await first.record([frame('a')]);
-    await second.shards.claim(DATE);
-    await damage(storage, PARTITION, FENCE_KEY, { ...CLOSED_MARK });
-    await damage(storage, PARTITION, TOTAL_KEY, { ...CLOSED_MARK });
-    expect(await first.record([frame('b')])).toEqual([CLOSED]);
-    expect(await second.record([frame('c')])).toEqual([CLOSED]);
-    expect(await first.answer(WHOLE_DAY)).toMatchObject({ total_events: 1 });
+    const [before, after] = [storage.process(), storage.process()];
+    await before.record([frame('a')]);
+    await damage(storage, dayPartition(DATE), 'shards', { closes: closing(60_000) });
+    expect(await after.record([frame('b'), frame('a')])).toEqual(['recorded', 'unchanged']);
+    await damage(storage, dayPartition(DATE), 'shards', { closes: closing(-1) });
+    expect(await storage.process().record([frame('c'), frame('a')])).toEqual([CLOSED, CLOSED]);
+    expect(await after.record([frame('d')]), 'the manifest was read less than a minute ago').toEqual(['recorded']);
   });
 
   it('is found by the index of open days, which has every day', async () => {
@@ -128,30 +110,10 @@ describe('a row of a later format', () => {
   it('is an error that says so, in recording, reading and the audit', async () => {
     const storage = new CountingStorage();
     await storage.process().record([frame('a')]);
-    await damage(storage, PARTITION, TOTAL_KEY, { format: 2 });
+    await damage(storage, PARTITION, TOTAL_KEY, { format: 99 });
     const process = storage.process();
     await expect(process.record([frame('b')])).rejects.toThrow(LaterFormat);
     await expect(process.answer(WHOLE_DAY)).rejects.toThrow(LaterFormat);
     await expect(process.differences(DATE)).rejects.toThrow(LaterFormat);
-  });
-});
-
-describe('differences to given counters', () => {
-  it('are added in a stripe of their own', async () => {
-    const storage = new CountingStorage();
-    const process = storage.process();
-    await process.record([frame('a')]);
-    const tally = { ...EMPTY_TALLY, events: -1 };
-    const none = { hours: new Map(), minutes: new Map(), samples: new Map(), cameras: new Map() };
-    const writer = new DifferenceWriter(process.table, PARTITION);
-    const guard = await writer.add({ ...none, day: tally }, writeOf(REPAIR_KEY, undefined, {}));
-    expect(await totalsOf(storage)).toEqual(['total', 'total 01']);
-    expect(await storage.process().answer(WHOLE_DAY)).toMatchObject({ total_events: 0 });
-    expect(await process.differences(DATE)).toHaveLength(1);
-    const back = { ...none, day: { ...tally, events: 1 } };
-    await expect(writer.add(back, writeOf(REPAIR_KEY, undefined, {}))).rejects.toThrow(WriteConflict);
-    await writer.add(back, writeOf(REPAIR_KEY, guard, {}));
-    expect(await process.differences(DATE)).toEqual([]);
-    expect(await process.record([frame('b')])).toEqual(['recorded']);
   });
 });

@@ -32,7 +32,7 @@ describe('a failed request', () => {
     ],
     ['429 that does not say', answered(429), { kind: 'throttled', waitMs: undefined }],
     ['8516', answered(403, '8516'), { kind: 'throttled', subCode: 8_516 }],
-    ['8529', answered(400, '8529'), { kind: 'throttled', subCode: 8_529 }],
+    ['8529', answered(400, '8529'), { kind: 'set-up', subCode: 8_529 }],
     ['8530', answered(403, '8530'), { kind: 'throttled', subCode: 8_530 }],
     ['503 with a wait', answered(503, undefined, { 'retry-after': '1' }), { kind: 'throttled', waitMs: 1_000 }],
     ['503 alone', answered(503), { kind: 'unanswered', code: 503 }],
@@ -42,7 +42,16 @@ describe('a failed request', () => {
     ['a success that cannot be read', answered(201), { kind: 'unanswered', reason: 'unexpected answer' }],
     ['404/8522', answered(404, '8522'), { kind: 'gone', subCode: 8_522 }],
     ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400 }],
-    ['401', answered(401), { kind: 'refused', code: 401 }],
+    ['401', answered(401), { kind: 'set-up', code: 401 }],
+    ['403', answered(403), { kind: 'set-up', code: 403 }],
+    ['403/7504', answered(403, '7504'), { kind: 'set-up', code: 403 }],
+    ['403/7507', answered(403, '7507'), { kind: 'set-up', code: 403 }],
+    ['403/10105', answered(403, '10105'), { kind: 'set-up', code: 403 }],
+    ['403/510403', answered(403, '510403'), { kind: 'set-up', code: 403 }],
+    ['403/511532', answered(403, '511532'), { kind: 'set-up', code: 403 }],
+    ['404/511404', answered(404, '511404'), { kind: 'set-up', subCode: 511_404 }],
+    ['403 with another 85xx', answered(403, '8599'), { kind: 'throttled', subCode: 8_599 }],
+    ['410', answered(410), { kind: 'gone', code: 410 }],
     ['nobody listens', failed('RestError', 'ECONNREFUSED'), { kind: 'not sent', reason: 'unreachable' }],
     ['no such host', failed('RestError', 'ENOTFOUND'), { kind: 'not sent', reason: 'unreachable' }],
     ['no token', failed('CredentialUnavailableError'), { kind: 'not sent' }],
@@ -63,7 +72,7 @@ describe('a failed request', () => {
 
   it('has a reason in words', () => {
     expect(reasonOf(answered(429))).toBe('throttled');
-    expect(reasonOf(answered(403, '8529'))).toBe('throttled');
+    expect(reasonOf(answered(403, '8529'))).toBe("the month's limit of calls is reached");
     expect(reasonOf(answered(404, '8522'))).toBe('call not found');
     expect(reasonOf(answered(400, '8535'))).toBe('speech in a bad format');
     expect(reasonOf(answered(401))).toBe('the phone service does not accept this app');

@@ -12,7 +12,7 @@ import {
   notificationsSchema,
 } from '../../../src/dashboard/browser/model/answers.ts';
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
-import { until } from '../../system/calls/until.ts';
+import { until } from '../../harness/until.ts';
 import { cellsOf, openPage, type Reader } from './reader.ts';
 import { NOON, startService, type Target, YESTERDAY } from './target.ts';
 

@@ -107,9 +107,17 @@ describe('the plots', () => {
     const paths = await plot(page, 'AI detections')
       .locator('svg path[style]')
       .evaluateAll((all) => all.map((path) => path.getAttribute('d') ?? ''));
-    const heights = paths.flatMap((path) =>
-      [...path.matchAll(/M15\.1 \S+?h0\.8v-([\d.]+)/g)].map(([, height]) => Number(height)),
+    const bars = paths.flatMap((path) =>
+      [...path.matchAll(/M15\.1 ([\d.]+)h0\.8v-([\d.]+)/g)].map(
+        ([, bottom, height]) => [Number(bottom), Number(height)] as const,
+      ),
     );
+    const heights = bars.map(([, height]) => height);
+    // Each begins where the one beneath it ends; downwards is larger.
+    bars.slice(1).forEach(([bottom], index) => {
+      const [below = 0, height = 0] = bars[index] ?? [];
+      expect(bottom).toBe(below - height);
+    });
     await plot(page, 'AI detections').getByText('Table').click();
     await plot(page, 'AI detections').getByRole('row').first().waitFor();
     const [, ...cells] = (await cellsOf(plot(page, 'AI detections').getByRole('table')))[15] ?? [];

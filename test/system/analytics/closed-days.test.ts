@@ -5,9 +5,18 @@ import { reportText } from '../../../infra/local/audit/report.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { ALL_EVENTS, OPEN_DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { CounterTable } from '../../../src/analytics/rows/table.ts';
+import {
+  ALL_EVENTS,
+  OPEN_DAYS_PARTITION,
+  shardPartition,
+  dayPartition,
+  SHARDS_KEY,
+} from '../../../src/analytics/rows/keys.ts';
+import { ANY_VERSION } from '../../../src/storage/row.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { lazily } from '../../../src/azure/lazily.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { DAY, Oracle, type PlainMessage } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { cloudEventOf } from '../../http/cloud-event.ts';
@@ -62,10 +71,15 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   const asked = [...questions.slice(0, 25), ...DATES.map(dayOfDate), ...CROWDED_QUESTIONS];
   const oracle = new Oracle();
   for (const message of [...messages, ...CROWDED, recent]) oracle.tell(message);
-  const table = new CounterTable(() =>
-    TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
-      allowInsecureConnection: true,
-    }),
+  const table = new Table(
+    new AzureTable(
+      lazily(() =>
+        TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
+          allowInsecureConnection: true,
+        }),
+      ),
+    ),
+    { format: FORMAT },
   );
   const eventRows = async (): Promise<readonly string[]> => {
     const found = DATES.flatMap((date) =>
@@ -84,6 +98,13 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   for (const question of asked) expect(await closing.range(question)).toEqual(oracle.answer(question));
 
   expect(await startTimer(closing)).toBe(202);
+  await vi.waitFor(() => expect(linesOf(closing, 'day closes')).toHaveLength(DATES.length), { timeout: 30_000 });
+  // Two minutes and two more go by.
+  for (const date of DATES) {
+    const manifest = { rowKey: SHARDS_KEY, etag: ANY_VERSION, properties: { closes: '2026-01-01T00:00:00.000000Z' } };
+    await table.transact(dayPartition(dayOf(instantFrom(dayOfDate(date).start))), [{ kind: 'merge', ...manifest }]);
+  }
+  expect(await startTimer(closing)).toBe(202);
   await vi.waitFor(() => expect(linesOf(closing, 'day closed')).toHaveLength(DATES.length), { timeout: 30_000 });
 
   for (const watch of watches) {
@@ -97,10 +118,10 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   const late = [CROWDED[0], recent, { ...recent, eventId: 'other' }, messages[0]].flatMap((one) =>
     one === undefined ? [] : [{ ...one, time: recent.time + 1n, reviewed: true }],
   );
-  for (const [watch, recorded] of [
-    [remembering, { recorded: 2, unchanged: 0 }],
-    [closing, { recorded: 0, unchanged: 2 }],
-  ] as const) {
+  const started = await startWatches(2, environment, { runsSchedules: false });
+  for (const [watch, recorded] of started.map(
+    (one, index) => [one, index === 0 ? { recorded: 2, unchanged: 0 } : { recorded: 0, unchanged: 2 }] as const,
+  )) {
     expect(await watch.recordPartly(late.map(cloudEventOf))).toEqual({
       ...recorded,
       errors: [0, 3].map((index) => ({ index, detail: CLOSED })),
@@ -109,7 +130,7 @@ it('a day older than EVENT_RETENTION_DAYS is closed: it answers as before, and r
   for (const date of DATES) expect(await remembering.day(date)).toEqual(oracle.answer(dayOfDate(date)));
   for (const date of DATES) {
     const day = dayOf(instantFrom(dayOfDate(date).start));
-    const report = await auditDay(table, new DayShards(table, SHARDS), day);
+    const report = await auditDay(table, day);
     expect([date, report.closed, report.differences]).toEqual([date, true, []]);
     expect(reportText(report, 'analytics')).toMatch(/The day is closed[^]*Its counters agree with each other\.$/);
   }

@@ -35,7 +35,6 @@ export class Endpoint<Answer> {
     this.#schema = schema;
   }
 
-  /** The last answer to a question, without asking. */
   known(question: Question): Pick<Known<Answer>, 'answer' | 'at'> | undefined {
     return this.#known.get(question);
   }

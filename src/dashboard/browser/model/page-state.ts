@@ -141,7 +141,7 @@ export const panelAbout = <Answer>(
 ): Panel<Answer> =>
   panel.subject === subject ? panel : { subject, answer: known?.answer, at: known?.at, trouble: undefined };
 
-/** What the cameras are ordered by: fire as a rule; where the service knows no fire, the frames. */
+/** What the cameras are ordered by: fire; where the service knows no fire, the frames. */
 export const orderOf = ({ view, panels }: Pick<PageState, 'view' | 'panels'>): string => {
   const known = panels.activity.answer?.counts_per_category;
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')
@@ -149,7 +149,7 @@ export const orderOf = ({ view, panels }: Pick<PageState, 'view' | 'panels'>): s
     : view.orderBy;
 };
 
-/** What is wrong with single questions, each said once: two panels may have asked the same. */
+/** What questions were refused for, each said once: two panels may have asked the same. */
 export const refusalsOf = ({ notifications, ...panels }: Panels): readonly (Trouble & { kind: 'refused' })[] => {
   const isOff = notifications.trouble !== undefined && isPhoneOff(notifications.trouble);
   const asked: readonly Panel<unknown>[] = isOff ? Object.values(panels) : [...Object.values(panels), notifications];

@@ -135,7 +135,7 @@ const orderCount = (camera: CameraCounts, order: string): number => {
   }
 };
 
-/** How busy a camera is beside the busiest one. */
+/** How busy a camera is, of the busiest one. */
 const Share = ({ of, most }: { readonly of: number; readonly most: number }) => (
   <span class="share-bar" aria-hidden="true" style={{ width: `${most === 0 ? 0 : Math.round((of / most) * 100)}%` }} />
 );

@@ -86,7 +86,6 @@ const UnknownCamera = ({ view, knownIds, actions }: Pick<FiguresProps, 'view' | 
   );
 };
 
-/** What a row of the table of categories is about. */
 type CategoryRow = readonly [category: string, answer: Activity];
 
 const COLUMNS: readonly Column<CategoryRow>[] = [

@@ -177,7 +177,7 @@ const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => 
   );
 };
 
-/** The two ends as text: 24 hours in every language, which a browser's own fields for times are not. */
+/** Both ends as text: 24 hours in every language, which a browser's own fields have not. */
 const RangeForm = ({ view, now, actions }: FormProps) => {
   const times = useTimes();
   const { start, end } = periodOf(view.span, now, times);

@@ -38,7 +38,7 @@ export const ViewLink = ({ to, actions, class: className = 'button', current, la
   );
 };
 
-/** Cameras by their ids, each of them a link to it alone. */
+/** Cameras, each a link to it alone. */
 export const CameraLinks = ({
   ids,
   view,

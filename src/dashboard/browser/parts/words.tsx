@@ -23,7 +23,7 @@ const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 });
 
-/** Numbers as the reader's language groups them: `12,345`; short, for an axis: `12K`; a share: `12%`. */
+/** Numbers as the reader's language writes them: `12,345`; `12K`; `12%`. */
 export const numbers = {
   count: (value: number) => count.format(value),
   short: (value: number) => short.format(value),
@@ -33,7 +33,6 @@ export const numbers = {
 /** A sign beside the word, so that nobody has to tell the colours apart. */
 const SIGNS: Readonly<Record<Wording['tone'], string>> = { good: '✓', pending: '…', bad: '✕', neutral: '•' };
 
-/** A status, an outcome or a mark as words with a sign. */
 export const Mark = ({ of }: { readonly of: Wording | string }) => {
   const { text, tone } = typeof of === 'string' ? wordingOf(of) : of;
   return (

@@ -1,0 +1,102 @@
+import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
+import { indexesIn, unionOf } from '../rows/bitset.ts';
+import { ByteReader } from '../rows/bytes.ts';
+import type { Bucket } from '../rows/hour-rows.ts';
+import type { StoredSample } from '../rows/minute-row.ts';
+import { TallySum } from '../rows/tally-bytes.ts';
+import { listsTooShort } from '../rows/total-row.ts';
+
+/** The names for the indexes in the rows of a stripe. */
+export interface StripeNames {
+  readonly stripe: number;
+  readonly categories: readonly string[];
+  readonly ids: readonly string[];
+}
+
+/** What was added of one stripe, by index. */
+interface StripeSum extends StripeNames {
+  readonly tally: TallySum;
+  readonly cameras: Set<number>;
+  active: Uint8Array;
+}
+
+const NO_CAMERAS = new Uint8Array();
+
+/**
+ * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
+ * last. Lists are only appended to, so lists that were read later than the rows do as well.
+ */
+export class ActivitySum {
+  readonly #partition: string;
+  readonly #stripes: ReadonlyMap<number, StripeSum>;
+  /** What was added by name. */
+  #named: Tally = EMPTY_TALLY;
+  readonly #cameras = new Set<string>();
+
+  constructor(partition: string, stripes: readonly StripeNames[]) {
+    this.#partition = partition;
+    this.#stripes = new Map(
+      stripes.map((names) => [
+        names.stripe,
+        { ...names, tally: new TallySum(), cameras: new Set(), active: NO_CAMERAS },
+      ]),
+    );
+  }
+
+  /** @throws {DecodeError} if the bucket cannot be decoded */
+  addBucket(stripe: number, { tally, active }: Bucket): void {
+    const own = this.#stripes.get(stripe);
+    own?.tally.add(new ByteReader(tally));
+    if (own !== undefined) own.active = unionOf(own.active, active);
+  }
+
+  /** @throws {DecodeError} if the sample cannot be decoded */
+  addSample(stripe: number, { tally, cameraIndex }: StoredSample): void {
+    const own = this.#stripes.get(stripe);
+    own?.tally.add(new ByteReader(tally));
+    own?.cameras.add(cameraIndex);
+  }
+
+  /** Adds a tally, and the cameras that sent its events. */
+  addTally(tally: Tally, cameras: Iterable<string> = []): void {
+    this.#named = plus(this.#named, tally);
+    for (const cameraId of cameras) this.#cameras.add(cameraId);
+  }
+
+  /** The sum. @throws {DamagedRow} if the lists lack a category */
+  tally(): Tally {
+    const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
+      const named = tally.named(categories);
+      if (named === undefined) throw listsTooShort(this.#partition, stripe);
+      return named;
+    });
+    return sumOf([...ofStripes, this.#named]);
+  }
+
+  /** The distinct cameras. Looks up their ids: ask only if they are needed. @throws {DamagedRow} if the lists lack a camera */
+  cameras(): ReadonlySet<string> {
+    const cameras = new Set(this.#cameras);
+    for (const own of this.#stripes.values()) {
+      for (const index of indexesOf(own)) {
+        const id = own.ids[index];
+        if (id === undefined) throw listsTooShort(this.#partition, own.stripe);
+        cameras.add(id);
+      }
+    }
+    return cameras;
+  }
+
+  /** How many cameras those are. @throws {DamagedRow} if the lists lack a camera */
+  countCameras(): number {
+    const [only, ...others] = this.#stripes.values();
+    // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
+    if (only === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
+    const indexes = indexesOf(only);
+    for (const index of indexes) {
+      if (index >= only.ids.length) throw listsTooShort(this.#partition, only.stripe);
+    }
+    return indexes.size;
+  }
+}
+
+const indexesOf = ({ cameras, active }: StripeSum): ReadonlySet<number> => new Set([...indexesIn(active), ...cameras]);

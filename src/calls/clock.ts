@@ -1,0 +1,22 @@
+/** The time, as one process sees it. Injected, so that a test can play hours in seconds, and processes whose clocks differ. */
+export interface Clock {
+  /** In milliseconds since 1970. */
+  now(): number;
+
+  /**
+   * Runs something once, after so many milliseconds. It does not keep the process alive.
+   *
+   * @returns what cancels it
+   */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,708 @@
+import type { Log, LogFields } from '../log.ts';
+import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
+import type { Alarm } from './alarm.ts';
+import { type AlertType, type AlertTypeName, findAlertType } from './alert-types.ts';
+import { type AttemptEvent, isLive, isPast, type NotMade } from './attempt.ts';
+import type { AttemptRef } from './call-context.ts';
+import type { CallEvent, CallResult } from './call-event.ts';
+import type { CallId } from './call-id.ts';
+import { attemptFields, errorKind, failureFields, logEnds } from './call-log.ts';
+import type { Clock } from './clock.ts';
+import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
+import type { LinePause } from './lines.ts';
+import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
+import { lookedAt, type NotificationCase, stoppedNotification, withRecipient } from './notification.ts';
+import type { NotificationId } from './notification-id.ts';
+import { type PhoneLine, PhoneLineError } from './phone-line.ts';
+import { isMaskedNumber } from './phone-number.ts';
+import {
+  afterEvent,
+  attemptOf,
+  dialled,
+  isFinal,
+  looked,
+  MOST_WITHOUT_LINE,
+  postponed,
+  type ReachTerms,
+  type RecipientStep,
+  SET_UP_RETRY_MS,
+} from './recipient.ts';
+import {
+  isCommitted,
+  merged,
+  type NotificationStore,
+  openCallsOf,
+  type StoredCase,
+  untilCommitted,
+} from './store/notification-store.ts';
+import type { PhoneRules } from './rules.ts';
+import { newStranger, strangerRef } from './stranger.ts';
+
+/** What the driver needs. */
+export interface DriverParts {
+  readonly line: PhoneLine;
+  readonly store: NotificationStore;
+  /** Spoken in the message. */
+  readonly serviceName: string;
+  readonly rules: PhoneRules;
+  readonly pause: LinePause;
+  readonly alarm: Alarm;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly newId: () => string;
+}
+
+/** A recipient of a notification. */
+type RecipientRef = Omit<AttemptRef, 'attemptId'>;
+
+/** A notification after a step; the same object if nothing was to be done. */
+interface Step {
+  readonly next: NotificationCase;
+  readonly asks?: RecipientStep['asks'];
+  /** No later state of the notification needs the step: the table need not be asked. */
+  readonly isPast?: boolean;
+}
+
+/** An event that moves an attempt. */
+type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'tone failed'> };
+
+const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind !== 'tone failed';
+
+/** What attending to something due has come to: the notification if nothing was to be done, or `left` for later. */
+export type Attended = StoredCase | 'moved' | 'left' | 'unknown';
+
+/** What a step has come to. */
+interface Committed {
+  readonly stored: StoredCase;
+  readonly isChanged: boolean;
+  readonly asks: RecipientStep['asks'];
+}
+
+// Start and end of a message may be reported to two instances.
+const CLOCKS_DIFFER_MS = 2_000;
+// Sooner nobody has heard a phone ring and declined; clocks that differ included.
+const RANG_AFTER_MS = 6_000;
+// Of the calls of the last hours; each is a text of 40 characters.
+const MOST_SPOKEN_TO = 10_000;
+const MOST_REMEMBERED = 500;
+/** All that may be ringing or open has an entry within this time, in milliseconds. */
+export const OPEN_WITHIN_MS = 300_000;
+
+/**
+ * From what happens to requests to the line. Each step reads the notification (or takes what this process knows of it), asks the state
+ * machines, writes what they say in one transaction, and only then dials, speaks or hangs up; the answer is the next step.
+ */
+export class Driver {
+  readonly #parts: DriverParts;
+  /** What this process read or wrote last. It may be outdated: then its commit meets a conflict, and the table is read. */
+  readonly #remembered = new Map<NotificationId, StoredCase>();
+  /** Steps about one recipient follow one another. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
+  /** Whom this process has spoken to: without the table nobody else can tell. */
+  readonly #spokenTo = new Set<CallId>();
+  #troubleAt = -Infinity;
+
+  constructor(parts: DriverParts) {
+    this.#parts = parts;
+  }
+
+  /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, remember nothing. */
+  async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<void> {
+    if (!isAboutAttempt(event)) {
+      // What was heard until then counts; the call goes on.
+      const { code, subCode, reason } = event.result;
+      log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
+      return;
+    }
+    let done: { readonly ref: AttemptRef; readonly committed: Committed } | undefined;
+    try {
+      done = await this.#take(event, alertType.name, log);
+    } catch (error) {
+      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+      this.#troubleAt = this.#parts.clock.now();
+      await this.#withoutTable(event, alertType, log);
+      return;
+    }
+    if (done !== undefined) await this.#carryOut(done.ref, done.committed, log);
+  }
+
+  /** Dials a recipient who waits, unless another instance does. */
+  async dial({ notificationId, index }: RecipientRef, log: Log): Promise<Attended> {
+    const { clock, newId, pause } = this.#parts;
+    if (pause.isOn(clock.now())) return 'left';
+    const ref = { notificationId, index };
+    const attemptId = newId();
+    const done = await this.#change(ref, (recipient, terms, now) => dialled(recipient, attemptId, terms, now), log);
+    if (done === 'no calls left') {
+      await this.#postpone(ref, log);
+      return 'moved';
+    }
+    return this.#attended(ref, done, log);
+  }
+
+  /** Sends the call requests of a new notification: its first calls are claimed already. */
+  async dialFirst(stored: StoredCase, log: Log): Promise<void> {
+    const { id } = stored.notification;
+    this.#remember(id, undefined, stored);
+    await Promise.all(
+      stored.recipients.map(async ({ attempts: [first], isCovered }, index) => {
+        if (first === undefined || isCovered !== true) return;
+        await this.#dial({ notificationId: id, index, attemptId: first.id }, stored, log);
+      }),
+    );
+  }
+
+  /** Looks after a recipient of whose call nothing was heard, or who is not to ring any more. */
+  async look({ notificationId, index }: RecipientRef, log: Log): Promise<Attended> {
+    const { clock } = this.#parts;
+    const ref = { notificationId, index };
+    const done = await this.#change(
+      ref,
+      (recipient, terms, now) => {
+        // Somebody may have answered while the table was away, and be listening.
+        const isUnsure =
+          recipient.isStopped !== true &&
+          recipient.attempts.some(
+            ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
+          );
+        const isLeftAlone = isUnsure && clock.now() < this.#troubleAt + terms.messageMs;
+        return isLeftAlone ? { next: recipient, asks: [] } : looked(recipient, terms, now);
+      },
+      log,
+    );
+    if (done !== undefined && done !== 'no calls left') logLook(done.stored, ref, done.asks, log);
+    return this.#attended(ref, done, log);
+  }
+
+  /** Looks at a notification as a whole: the claims of its first calls have run out, or its next wave is due. */
+  async lookAtNotification(id: NotificationId, log: Log): Promise<Attended> {
+    const stored = await this.#parts.store.load(id);
+    if (stored === undefined) return 'unknown';
+    const now = this.#parts.clock.now();
+    const covered = stored.recipients.flatMap(({ isCovered, dueAt = 0 }, index) =>
+      isCovered === true && dueAt <= now ? index : [],
+    );
+    if (covered.length > 0) log.warn('notification taken over', { notification_id: id });
+    await Promise.all(covered.map(async (index) => this.look({ notificationId: id, index }, log)));
+    const move = (known: NotificationCase): Step => ({
+      next: lookedAt(known, this.#parts.newId, this.#parts.clock.now()),
+    });
+    const done = await this.#commit(id, id, move, log);
+    if (done === undefined || done === 'no calls left') return 'unknown';
+    return done.isChanged ? 'moved' : done.stored;
+  }
+
+  /** Stops a notification, and hangs up who rings. Answers it as it stands then; undefined if there is none. */
+  async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
+    const done = await this.#commit(
+      id,
+      id,
+      (known) => ({ next: stoppedNotification(known, this.#parts.clock.now()) }),
+      log,
+    );
+    if (done === undefined || done === 'no calls left') return undefined;
+    await this.#hangUpWhoRings(done.stored, log);
+    return this.#remembered.get(id) ?? done.stored;
+  }
+
+  /** A notification as it is stored. */
+  async read(id: NotificationId): Promise<NotificationCase | undefined> {
+    return this.#parts.store.load(id);
+  }
+
+  /** What this process wrote last, if it remembers. */
+  recall(id: NotificationId): NotificationCase | undefined {
+    return this.#remembered.get(id);
+  }
+
+  async #attended(ref: RecipientRef, done: Committed | 'no calls left' | undefined, log: Log): Promise<Attended> {
+    if (done === undefined || done === 'no calls left') return 'unknown';
+    await this.#carryOut(ref, done, log);
+    return done.isChanged ? 'moved' : done.stored;
+  }
+
+  /** The step that an event asks for: of its attempt or, if nobody knows that, of the call itself. */
+  async #take(
+    event: AttemptReport,
+    alertType: AlertTypeName,
+    log: Log,
+  ): Promise<{ readonly ref: AttemptRef; readonly committed: Committed } | undefined> {
+    const { attempt: ref, callId } = event;
+    if (ref !== undefined) {
+      const { result, beside } = await this.#judged(event, ref);
+      const attemptEvent = attemptEventOf({ ...event, result });
+      let isKnown = false;
+      const committed = await this.#change(
+        ref,
+        (recipient, terms, now) => {
+          const attempt = attemptOf(recipient, ref.attemptId);
+          isKnown = attempt !== undefined && (attempt.callId === undefined || attempt.callId === callId);
+          if (!isKnown || attempt === undefined) return { next: recipient, asks: [] };
+          return {
+            ...afterEvent(recipient, ref.attemptId, attemptEvent, terms, now, beside),
+            isPast: isPast(attempt, attemptEvent),
+          };
+        },
+        log,
+      );
+      if (isKnown) {
+        this.#note(event, committed, ref, log);
+        return committed === undefined || committed === 'no calls left' ? undefined : { ref, committed };
+      }
+    }
+    const stranger = strangerRef(callId);
+    const committed = await this.#takeStranger(event, stranger, alertType, log);
+    if (committed !== undefined) this.#note(event, committed, stranger, log);
+    return committed === undefined ? undefined : { ref: stranger, committed };
+  }
+
+  async #takeStranger(
+    event: AttemptReport,
+    ref: AttemptRef,
+    alertType: AlertTypeName,
+    log: Log,
+  ): Promise<Committed | undefined> {
+    const { store, clock } = this.#parts;
+    const attemptEvent = attemptEventOf(event);
+    const move = (known: NotificationCase): Step => {
+      const now = clock.now();
+      const [recipient] = known.recipients;
+      const [attempt] = recipient?.attempts ?? [];
+      if (recipient === undefined || attempt === undefined) return { next: known };
+      const step = afterEvent(recipient, ref.attemptId, attemptEvent, this.#terms(known), now);
+      const next = step.next === recipient ? known : withRecipient(known, 0, step.next, now);
+      return { next, asks: step.asks, isPast: isPast(attempt, attemptEvent) };
+    };
+    const found = await this.#commit(ref.notificationId, keyOf(ref), move, log);
+    if (found !== undefined) return found === 'no calls left' ? undefined : found;
+    // Of a call that nobody knows, only what asks for something is written down.
+    const fresh = newStranger(event.callId, alertType, clock.now());
+    const { next, asks = [] } = move(fresh);
+    if (asks.length === 0) return undefined;
+    try {
+      const stored = await store.insertStranger(next, clock.now());
+      this.#remember(ref.notificationId, undefined, stored);
+      return { stored, isChanged: true, asks };
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      const done = await this.#commit(ref.notificationId, keyOf(ref), move, log);
+      return done === 'no calls left' ? undefined : done;
+    }
+  }
+
+  /**
+   * A call that was declined at once while others of ours are open had no line: the codes are the same. A person who declines has heard it
+   * ring.
+   */
+  async #judged(
+    { kind, result }: CallEvent,
+    ref: AttemptRef,
+  ): Promise<{ readonly result: CallResult; readonly beside?: number }> {
+    if (result.meaning !== 'declined' || (kind !== 'create failed' && kind !== 'disconnected')) return { result };
+    const { store, clock } = this.#parts;
+    const known = await store.load(ref.notificationId);
+    const recipient = known?.recipients[ref.index];
+    const attempt = recipient && attemptOf(recipient, ref.attemptId);
+    if (recipient === undefined || attempt === undefined) return { result };
+    const endedAt = attempt.disconnectedAt ?? attempt.endedAt ?? clock.now();
+    const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
+    if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
+    const due = await store.due(clock.now() + OPEN_WITHIN_MS);
+    // The first calls of a notification have no entries of their own until they are placed.
+    const inIt = known?.recipients.filter(({ state }, index) => state === 'calling' && index !== ref.index).length ?? 0;
+    const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
+    const beside = inIt + others;
+    return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
+  }
+
+  async #withoutTable({ kind, callId, attempt }: CallEvent, pathType: AlertType, log: Log): Promise<void> {
+    const fields = { call_id: callId, alert_type: pathType.name };
+    if (kind === 'connected') {
+      if (this.#spokenTo.has(callId)) return;
+      this.#noteSpokenTo(callId);
+      const known = attempt && this.#remembered.get(attempt.notificationId)?.notification;
+      const alertType = (known && findAlertType(known.alertType)) ?? pathType;
+      try {
+        await this.#parts.line.speak(
+          callId,
+          spokenMessage(this.#parts.serviceName, alertType, known?.confirm),
+          attempt,
+        );
+        log.info('message playing', fields);
+      } catch (error) {
+        // It may be speaking all the same: then its end hangs up.
+        if (error instanceof PhoneLineError && error.failure === 'unanswered') return;
+        log.error('message not played', { ...fields, ...failureFields(error) });
+        await this.#endLine(callId, fields, log);
+      }
+    } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
+      await this.#endLine(callId, fields, log);
+    }
+  }
+
+  async #endLine(callId: CallId, fields: LogFields, log: Log): Promise<boolean> {
+    try {
+      await this.#parts.line.hangUp(callId);
+      log.info('call hung up', fields);
+      return true;
+    } catch (error) {
+      log.error('hang-up failed', { ...fields, ...failureFields(error) });
+      return false;
+    }
+  }
+
+  /** Does what a committed step asks for, and takes the answers as the next steps. Never throws: who looks later finds the rest. */
+  async #carryOut(ref: RecipientRef, { stored, asks }: Committed, log: Log): Promise<void> {
+    try {
+      await Promise.all([
+        ...asks.map(async ({ ask, attemptId }) => {
+          const own = { ...ref, attemptId };
+          if (ask === 'dial') await this.#dial(own, stored, log);
+          else if (ask === 'speak') await this.#speak(own, stored, log);
+          else await this.#hangUp(own, stored, log);
+        }),
+        this.#hangUpWhoRings(stored, log, ref.index),
+      ]);
+    } catch (error) {
+      const fields = { notification_id: ref.notificationId, recipient_index: ref.index, kind: errorKind(error) };
+      if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
+      else log.error('unexpected error', fields);
+    }
+  }
+
+  async #dial(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const { line, pause, clock } = this.#parts;
+    const { notification, recipients } = stored;
+    const recipient = recipients[ref.index];
+    const attempt = recipient && attemptOf(recipient, ref.attemptId);
+    const alertType = findAlertType(notification.alertType);
+    const number = recipient?.number;
+    if (attempt === undefined || alertType === undefined || number === undefined || isMaskedNumber(number)) return;
+    const fields = attemptFields(stored, ref);
+    const sentAt = clock.now();
+    // Since the claim, others may have found that no line is free.
+    if (pause.isOn(sentAt)) {
+      const result = { reason: 'no line is free' };
+      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result }, log);
+      return;
+    }
+    log.info('call requested', fields);
+    let event: AttemptEvent;
+    try {
+      const { callbackBaseUrl } = notification;
+      const callId = await line.call({
+        number,
+        alertType,
+        attempt: ref,
+        firstSentAt: attempt.claimedAt,
+        callbackBaseUrl,
+      });
+      pause.accepted(sentAt);
+      log.info('call placed', { ...fields, call_id: callId });
+      event = { kind: 'placed', callId };
+    } catch (error) {
+      event = { kind: 'not placed', why: whyNotPlaced(error), result: resultOf(error) };
+      this.#pauseFor(event.why, error instanceof PhoneLineError ? error.waitMs : undefined);
+      if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
+      else log.error('call not placed', { ...fields, ...failureFields(error) });
+    }
+    await this.#answer(ref, event, log);
+  }
+
+  async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const { line, serviceName } = this.#parts;
+    const { notification, recipients } = stored;
+    const recipient = recipients[ref.index];
+    const callId = recipient && attemptOf(recipient, ref.attemptId)?.callId;
+    const alertType = findAlertType(notification.alertType);
+    if (recipient === undefined || callId === undefined || alertType === undefined) return;
+    this.#noteSpokenTo(callId);
+    const fields = attemptFields(stored, ref);
+    const context = recipient.number === undefined ? undefined : ref;
+    const speaking = line.speak(callId, spokenMessage(serviceName, alertType, notification.confirm), context);
+    // Beside the message, which it never delays.
+    const listening = this.#listen(ref, stored, callId, log);
+    let event: AttemptEvent;
+    try {
+      await speaking;
+      log.info('message playing', fields);
+      event = { kind: 'speech accepted' };
+    } catch (error) {
+      const failure = error instanceof PhoneLineError ? error.failure : 'unanswered';
+      const why = failure === 'gone' ? 'gone' : failure === 'unanswered' ? 'unclear' : 'failed';
+      const { reason } = resultOf(error);
+      event = { kind: 'not spoken', why, result: { ...resultOf(error), reason: `message not played: ${reason}` } };
+      if (why === 'failed') log.error('message not played', { ...fields, ...failureFields(error) });
+      else log.warn('message perhaps not played', { ...fields, ...failureFields(error) });
+    }
+    await this.#answer(ref, event, log);
+    await listening;
+  }
+
+  /** A key that cannot be heard leaves the call unconfirmed; it goes on. */
+  async #listen(ref: AttemptRef, { notification, recipients }: StoredCase, callId: CallId, log: Log): Promise<void> {
+    const number = recipients[ref.index]?.number;
+    if (notification.confirm !== true || number === undefined || isMaskedNumber(number)) return;
+    try {
+      await this.#parts.line.listen(callId, number, ref);
+    } catch (error) {
+      log.warn('keys not heard', { call_id: callId, notification_id: notification.id, ...failureFields(error) });
+    }
+  }
+
+  async #hangUp(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const recipient = stored.recipients[ref.index];
+    const callId = recipient && attemptOf(recipient, ref.attemptId)?.callId;
+    if (callId === undefined) return;
+    // If that fails, whoever looks when the claim has run out tries again.
+    if (await this.#endLine(callId, attemptFields(stored, ref), log)) await this.#answer(ref, { kind: 'hung up' }, log);
+  }
+
+  /** Who rings when a notification is stopped, or somebody else has confirmed, is hung up: one claimed step for each. */
+  async #hangUpWhoRings(stored: StoredCase, log: Log, except?: number): Promise<void> {
+    const ringing = stored.recipients.flatMap(({ isStopped, attempts }, index) =>
+      index !== except && isStopped === true && attempts.some(({ state }) => state === 'placed') ? index : [],
+    );
+    const { id } = stored.notification;
+    await Promise.all(ringing.map(async (index) => this.look({ notificationId: id, index }, log)));
+  }
+
+  /** The answer of the line, as the next step. */
+  async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
+    const done = await this.#change(
+      ref,
+      (recipient, terms, now) => {
+        const attempt = attemptOf(recipient, ref.attemptId);
+        const step = afterEvent(recipient, ref.attemptId, event, terms, now);
+        return { ...step, isPast: attempt === undefined || isPast(attempt, event) };
+      },
+      log,
+    );
+    if (done !== undefined && done !== 'no calls left') await this.#carryOut(ref, done, log);
+  }
+
+  async #postpone(ref: RecipientRef, log: Log): Promise<void> {
+    const now = this.#parts.clock.now();
+    const until = endOfDay(now);
+    log.error('day limit reached', {
+      notification_id: ref.notificationId,
+      recipient_index: ref.index,
+      until: new Date(until).toISOString(),
+    });
+    const move = (recipient: StoredCase['recipients'][number], terms: ReachTerms) => ({
+      next: postponed(recipient, until, CALLS_USED_UP, terms),
+      asks: [],
+    });
+    await this.#change(ref, move, log);
+  }
+
+  /** What an event says about the line, and what a recipient's waiting means for the others. */
+  #note(event: CallEvent, committed: Committed | 'no calls left' | undefined, ref: AttemptRef, log: Log): void {
+    const { kind, callId, result } = event;
+    const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
+    const stored = committed === undefined || committed === 'no calls left' ? undefined : committed.stored;
+    const fields = { ...(stored && attemptFields(stored, ref, callId)), call_id: callId };
+    if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
+    if (kind !== 'disconnected' && kind !== 'create failed') return;
+    log.info('call disconnected', { ...fields, ...codes });
+    if (kind !== 'create failed') return;
+    if (result.meaning === 'no_line') this.#pauseFor('no_line', undefined);
+    if (result.meaning !== 'set_up') return;
+    this.#pauseFor('set_up', undefined);
+    log.error('call not placed', { ...fields, ...codes });
+  }
+
+  #pauseFor(why: NotMade | 'refused' | 'unclear', waitMs: number | undefined): void {
+    const { pause, alarm, clock } = this.#parts;
+    if (why !== 'no_line' && why !== 'set_up') return;
+    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now());
+    alarm.set('line', pause.until);
+  }
+
+  #noteSpokenTo(callId: CallId): void {
+    this.#spokenTo.add(callId);
+    const [oldest] = this.#spokenTo;
+    if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
+  }
+
+  #terms({ notification }: NotificationCase): ReachTerms {
+    const { rules, serviceName } = this.#parts;
+    const { attempts, retryMs, ringMs } = rules;
+    const { confirm = false, deadlineAt } = notification;
+    const alertType = findAlertType(notification.alertType);
+    const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
+    const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
+    const durations = {
+      ringMs,
+      unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS,
+      messageMs: longestSpeakingMs(message),
+    };
+    return { attempts, retryMs, confirm, deadlineAt, ...durations };
+  }
+
+  /** A step of one recipient. */
+  async #change(
+    ref: RecipientRef,
+    decide: (
+      recipient: StoredCase['recipients'][number],
+      terms: ReachTerms,
+      now: number,
+    ) => RecipientStep & { readonly isPast?: boolean },
+    log: Log,
+  ): Promise<Committed | 'no calls left' | undefined> {
+    const move = (known: NotificationCase): Step => {
+      const now = this.#parts.clock.now();
+      const recipient = known.recipients[ref.index];
+      if (recipient === undefined) return { next: known };
+      const { next, asks, isPast: isOver } = decide(recipient, this.#terms(known), now);
+      const isSame = next === recipient;
+      return { next: isSame ? known : withRecipient(known, ref.index, next, now), asks, isPast: isOver === true };
+    };
+    return this.#commit(ref.notificationId, keyOf(ref), move, log);
+  }
+
+  /**
+   * Reads, decides and writes, after the steps with the same key. One missed answer of the table is not an outage: a step is tried once
+   * more, and one that was written although the answer was lost is known again.
+   *
+   * @returns undefined if there is no such notification
+   */
+  async #commit(
+    id: NotificationId,
+    key: string,
+    move: (known: NotificationCase) => Step,
+    log: Log,
+  ): Promise<Committed | 'no calls left' | undefined> {
+    return this.#after(key, async () => {
+      let unclear: { readonly before: StoredCase; readonly step: Step } | undefined;
+      const round = async (): Promise<Committed | 'no calls left' | undefined> => {
+        const { store, clock } = this.#parts;
+        const remembered = unclear === undefined ? this.#remembered.get(id) : undefined;
+        let known = remembered ?? (await store.load(id));
+        if (known === undefined) return undefined;
+        if (unclear !== undefined && isCommitted(known, unclear.before, unclear.step.next)) {
+          return this.#committed(unclear.before, known, unclear.step, log);
+        }
+        let step = move(known);
+        if (step.next === known && step.isPast !== true && remembered !== undefined) {
+          known = await store.load(id);
+          if (known === undefined) return undefined;
+          this.#remember(id, undefined, known);
+          step = move(known);
+        }
+        if (step.next === known) return { stored: known, isChanged: false, asks: [] };
+        unclear = { before: known, step };
+        try {
+          const stored = await store.commit(known, step.next, clock.now());
+          unclear = undefined;
+          if (stored === 'no calls left') return stored;
+          if (stored === 'unchanged') return { stored: known, isChanged: false, asks: step.asks ?? [] };
+          return this.#committed(known, stored, step, log);
+        } catch (error) {
+          this.#remembered.delete(id);
+          if (error instanceof WriteConflict) unclear = undefined;
+          throw error;
+        }
+      };
+      const tries = { random: this.#parts.random, sleep: async (ms: number) => this.#sleep(ms) };
+      try {
+        return await untilCommitted(round, tries);
+      } catch (error) {
+        this.#remembered.delete(id);
+        if (!(error instanceof StorageTrouble)) throw error;
+        return untilCommitted(round, tries);
+      }
+    });
+  }
+
+  #committed(before: StoredCase, stored: StoredCase, { asks = [] }: Step, log: Log): Committed {
+    const { alarm, pause, clock } = this.#parts;
+    const { id } = stored.notification;
+    this.#remember(id, before, stored);
+    logEnds(before, stored, log);
+    if (openCalls(stored) < openCalls(before)) {
+      // A line is free; what that is worth is known when the next one is dialled.
+      if (!hasNewWait(before, stored)) pause.lineIsFree();
+      alarm.set('line', Math.max(clock.now(), pause.until));
+    }
+    if (before.notification.completedAt !== stored.notification.completedAt) alarm.set('line', clock.now());
+    return { stored, isChanged: true, asks };
+  }
+
+  #remember(id: NotificationId, before: StoredCase | undefined, stored: StoredCase): void {
+    const known = this.#remembered.get(id);
+    this.#remembered.delete(id);
+    this.#remembered.set(id, before === undefined || known === undefined ? stored : merged(known, before, stored));
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
+    const { alarm } = this.#parts;
+    stored.recipients.forEach((recipient, index) => {
+      const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= this.#parts.clock.now();
+      alarm.set(
+        keyOf({ notificationId: id, index }),
+        isWaitingForLine || isFinal(recipient) ? undefined : recipient.dueAt,
+      );
+    });
+    alarm.set(id, stored.notification.nextWaveAt);
+  }
+
+  async #after<Result>(key: string, doing: () => Promise<Result>): Promise<Result> {
+    const before = this.#underWay.get(key) ?? Promise.resolve();
+    const own = before.then(doing, doing);
+    const settled = own.catch(() => undefined);
+    this.#underWay.set(key, settled);
+    try {
+      return await own;
+    } finally {
+      if (this.#underWay.get(key) === settled) this.#underWay.delete(key);
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#parts.clock.after(ms, resolve));
+  }
+}
+
+const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['asks'], log: Log): void => {
+  const recipient = stored.recipients[ref.index];
+  for (const { ask, attemptId } of asks) {
+    const attempt = recipient && attemptOf(recipient, attemptId);
+    const fields = attemptFields(stored, { ...ref, attemptId });
+    if (ask === 'dial') log.warn('call request unclear', fields);
+    else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
+  }
+};
+
+const keyOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
+
+const openCalls = ({ recipients }: NotificationCase): number =>
+  recipients.reduce((open, { attempts }) => open + attempts.filter(isLive).length, 0);
+
+const hasNewWait = (before: NotificationCase, after: NotificationCase): boolean =>
+  after.recipients.some(
+    ({ state, attempts }, index) =>
+      state === 'waiting' && attempts.length < (before.recipients[index]?.attempts.length ?? 0),
+  );
+
+const attemptEventOf = ({ kind, callId, result }: AttemptReport): AttemptEvent => ({ kind, callId, result });
+
+const resultOf = (error: unknown): CallResult =>
+  error instanceof PhoneLineError
+    ? { code: error.code, subCode: error.subCode, reason: error.reason }
+    : { reason: 'unexpected error' };
+
+const whyNotPlaced = (error: unknown): NotMade | 'refused' | 'unclear' => {
+  if (!(error instanceof PhoneLineError)) return 'unclear';
+  switch (error.failure) {
+    case 'throttled':
+    case 'not sent':
+      return 'no_line';
+    case 'set-up':
+      return 'set_up';
+    case 'refused':
+    case 'gone':
+      return 'refused';
+    case 'unanswered':
+      return 'unclear';
+  }
+};

@@ -1,0 +1,141 @@
+import pLimit from 'p-limit';
+
+import type { Log } from '../log.ts';
+import { StorageTrouble } from '../storage/errors.ts';
+import type { Alarm } from './alarm.ts';
+import { errorKind } from './call-log.ts';
+import type { Clock } from './clock.ts';
+import { type Attended, type Driver, OPEN_WITHIN_MS } from './driver.ts';
+import { type LinePause, nextToDial } from './lines.ts';
+import type { Publisher } from './publisher.ts';
+import { type Due, type NotificationStore, openCallsOf } from './store/notification-store.ts';
+
+/** What looking for due work needs. */
+export interface DueWorkParts {
+  readonly store: NotificationStore;
+  readonly driver: Driver;
+  readonly pause: LinePause;
+  readonly alarm: Alarm;
+  readonly clock: Clock;
+  /** Undefined: outcomes are not published. */
+  readonly publisher: Publisher | undefined;
+}
+
+const AT_A_TIME = 8;
+// Azure ends a timer function after minutes; what is left is found by the next look.
+const NO_MORE_AFTER_MS = 90_000;
+
+/**
+ * Finds what is due and does it: dials who waits, urgent first; looks after lines of which nothing was heard; opens waves; deletes what has
+ * expired. Three call it: the request itself, the end of a call (a line is free) and other alarms, and the timer function. A look with
+ * nothing due is one request to storage.
+ */
+export class DueWork {
+  readonly #parts: DueWorkParts;
+  #running: Promise<void> | undefined;
+  #again = false;
+
+  constructor(parts: DueWorkParts) {
+    this.#parts = parts;
+  }
+
+  /** Does what is due. While that is under way in this process, a further call has it look once more, and waits for that. */
+  async run(log: Log): Promise<void> {
+    if (this.#running !== undefined) {
+      this.#again = true;
+      return this.#running;
+    }
+    this.#running = this.#runAll(log).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Fulfils when nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#running;
+    await this.#parts.publisher?.settled();
+  }
+
+  async #runAll(log: Log): Promise<void> {
+    const end = this.#parts.clock.now() + NO_MORE_AFTER_MS;
+    do {
+      this.#again = false;
+      await this.#runOnce(end, log);
+    } while (this.#again && this.#parts.clock.now() < end);
+  }
+
+  async #runOnce(end: number, log: Log): Promise<void> {
+    const { store, clock, pause, publisher } = this.#parts;
+    let found: readonly Due[];
+    const now = clock.now();
+    try {
+      found = await store.due(now + OPEN_WITHIN_MS);
+    } catch (error) {
+      this.#failed(error, undefined, log);
+      return;
+    }
+    const due = found.filter(({ at }) => at <= now);
+    publisher?.run(due, log);
+    const attend = async (entry: Due) => {
+      if (clock.now() >= end) return;
+      try {
+        await this.#attend(entry, log);
+      } catch (error) {
+        this.#failed(error, entry, log);
+      }
+    };
+    // First what ends calls and so frees lines; then who waits for one.
+    await pLimit(AT_A_TIME).map(due.filter(isNoDial), attend);
+    if (pause.isOn(clock.now())) return;
+    const queue = due.filter((entry) => !isNoDial(entry)).toSorted(urgentFirst);
+    const open = openCallsOf(found).length;
+    await pLimit(AT_A_TIME).map(nextToDial(queue, open), attend);
+  }
+
+  async #attend(due: Due, log: Log): Promise<void> {
+    const { driver, store } = this.#parts;
+    switch (due.kind) {
+      case 'dial':
+      case 'dial_urgent':
+        await this.#dropIfLeftOver(due, await driver.dial(due, log));
+        return;
+      case 'look':
+        await this.#dropIfLeftOver(due, await driver.look(due, log));
+        return;
+      case 'notification':
+        await this.#dropIfLeftOver(due, await driver.lookAtNotification(due.notificationId, log));
+        // Whom it covered, and who is in its wave, may have to be dialled now.
+        this.#again = true;
+        return;
+      case 'publish':
+        return;
+      case 'expired_notification':
+      case 'expired_day':
+        await store.deleteExpired(due);
+    }
+  }
+
+  /** A step moves its entry. One that no step moves any more is of what was stopped or deleted. */
+  async #dropIfLeftOver(due: Due, attended: Attended): Promise<void> {
+    if (attended === 'moved' || attended === 'left') return;
+    const { store } = this.#parts;
+    if (attended === 'unknown') await store.drop(due);
+    else if (!store.isCurrent(due, attended)) await store.dropLeftOver(due, attended);
+  }
+
+  #failed(error: unknown, due: Due | undefined, log: Log): void {
+    const fields = {
+      due: due?.kind,
+      ...(due !== undefined && 'notificationId' in due ? { notification_id: due.notificationId } : {}),
+    };
+    if (error instanceof StorageTrouble) log.warn('due work unreachable', { ...fields, kind: error.reason });
+    else log.error('unexpected error', { ...fields, kind: errorKind(error) });
+  }
+}
+
+const isNoDial = ({ kind }: Due): boolean => kind !== 'dial' && kind !== 'dial_urgent';
+
+// Both are in the order of their time already.
+const urgentFirst = (one: Due, other: Due): number =>
+  Number(other.kind === 'dial_urgent') - Number(one.kind === 'dial_urgent');

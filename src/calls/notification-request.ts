@@ -1,0 +1,37 @@
+import type { AlertType } from './alert-types.ts';
+import type { CallId } from './call-id.ts';
+import type { NotificationId } from './notification-id.ts';
+import type { PhoneNumber } from './phone-number.ts';
+
+/** What a notification request asks for. Two requests that ask for the same are the same request. */
+export interface NotificationRequest {
+  readonly alertType: AlertType;
+  /** In waves; without waves there is one. All numbers are distinct. */
+  readonly waves: readonly (readonly PhoneNumber[])[];
+  /** Shown, never spoken. */
+  readonly reference?: string | undefined;
+  /** Whether somebody has to press a key. */
+  readonly confirm?: boolean | undefined;
+  /**
+   * From one wave to the next, in milliseconds. With it, the first confirmation stops the rest; without it there are no waves, and each
+   * recipient is to confirm.
+   */
+  readonly waveMs?: number | undefined;
+  /** Where the events of its calls go, if not to the usual place. */
+  readonly callbackBaseUrl?: string | undefined;
+}
+
+/** What became of a notification request. */
+export type Sent =
+  | { readonly kind: 'sent'; readonly id: NotificationId; readonly calls: readonly SentCall[] }
+  /** Our own policy refuses all recipients: the allowed prefixes, or the day's limit. Nothing was written down. */
+  | { readonly kind: 'refused'; readonly calls: readonly SentCall[] }
+  /** The last wave would begin after the deadline. */
+  | { readonly kind: 'waves too late' }
+  /** The key was used before, for another request. */
+  | { readonly kind: 'key of another request' };
+
+/** What became of one recipient within the request, in the order of the request. */
+export type SentCall =
+  | { readonly recipient: PhoneNumber; readonly status: 'placed'; readonly callId: CallId }
+  | { readonly recipient: PhoneNumber; readonly status: 'waiting' | 'failed'; readonly reason: string };

@@ -1,0 +1,88 @@
+import type { KeyRange } from '../../storage/row.ts';
+import { isNotificationId, type NotificationId } from '../notification-id.ts';
+
+/**
+ * The partition of everything about calls: one, so that what belongs together changes in one transaction. A partition takes about 2,000
+ * rows a second; `CALLS_PER_DAY` keeps this one far below.
+ */
+export const CALLS = 'notifications';
+
+/** The row key of a notification. */
+export const notificationKey = (id: NotificationId): string => `notification|${id}`;
+
+/** The row key of one of its recipients. */
+export const recipientKey = (id: NotificationId, index: number): string =>
+  `notification|${id}|${String(index).padStart(2, '0')}`;
+
+/** A notification's row and those of its recipients. */
+export const notificationRange = (id: NotificationId): KeyRange => ({
+  from: notificationKey(id),
+  before: `${notificationKey(id)}|~`,
+});
+
+/** Those of requests, the newest first; the calls of strangers come after them. */
+export const ALL_NOTIFICATIONS: KeyRange = { from: 'notification|', before: 'notification|ffffffffffff' };
+
+/** The row key of an `Idempotency-Key`, hashed: not all of its characters may stand in a row key. */
+export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
+
+/** The row key of a day's calls. */
+export const dayRowKey = (day: string): string => `day|${day}`;
+
+/**
+ * What is due:
+ * - `dial`, `dial_urgent`: a recipient waits to be called;
+ * - `look`: nothing was heard of a recipient's call, which may be ringing or open;
+ * - `notification`: the claims of its first calls have run out, or its next wave is due;
+ * - `publish`: outcomes that others are to be told of;
+ * - `expired_…`: rows that are kept no longer.
+ */
+export type DueSubject =
+  | { readonly kind: 'dial' | 'dial_urgent' | 'look'; readonly notificationId: NotificationId; readonly index: number }
+  | { readonly kind: 'notification' | 'expired_notification'; readonly notificationId: NotificationId }
+  | { readonly kind: 'publish'; readonly notificationId: NotificationId; readonly batch: string }
+  | { readonly kind: 'expired_day'; readonly day: string };
+
+/** Something that must be looked at when its time has come, in milliseconds since 1970. */
+export type DueKey = { readonly at: number; readonly rowKey: string } & DueSubject;
+
+const isoTime = (at: number): string => new Date(at).toISOString();
+
+/**
+ * The row key of something due: by time, so that what is due is one small range.
+ *
+ * @example dueKey(at, { kind: 'dial', notificationId, index: 3 }) // 'due|2026-11-21T08:00:02.000Z|dial|fe5c…|03'
+ */
+export const dueKey = (at: number, subject: DueSubject): string => {
+  const start = `due|${isoTime(at)}|${subject.kind}`;
+  if ('day' in subject) return `${start}|${subject.day}`;
+  if ('batch' in subject) return `${start}|${subject.notificationId}|${subject.batch}`;
+  const index = 'index' in subject ? `|${String(subject.index).padStart(2, '0')}` : '';
+  return `${start}|${subject.notificationId}${index}`;
+};
+
+/** The keys of all that is due until a time. */
+export const dueUntil = (until: number): KeyRange => ({ from: 'due|', before: `due|${isoTime(until)}|~` });
+
+/** A row key → what is due; undefined if it is not of that form. */
+export const parseDueKey = (rowKey: string): DueKey | undefined => {
+  const [, time = '', kind, id = '', rest = '', ...more] = rowKey.split('|');
+  const at = Date.parse(time);
+  if (Number.isNaN(at) || more.length > 0) return undefined;
+  if (kind === 'expired_day') return { at, rowKey, kind, day: id };
+  if (!isNotificationId(id)) return undefined;
+  switch (kind) {
+    case 'dial':
+    case 'dial_urgent':
+    case 'look':
+      return /^\d\d$/.test(rest) ? { at, rowKey, kind, notificationId: id, index: Number(rest) } : undefined;
+    case 'notification':
+    case 'expired_notification':
+      return { at, rowKey, kind, notificationId: id };
+    case 'publish':
+      return { at, rowKey, kind, notificationId: id, batch: rest };
+    case undefined:
+    default:
+      return undefined;
+  }
+};

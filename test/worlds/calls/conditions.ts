@@ -1,0 +1,78 @@
+import type { Chance } from '../chance.ts';
+import type { Mode } from './modes.ts';
+
+const BEGIN_WITHIN_MS = 300_000;
+const OUTAGE_MS = [500, 40_000] as const;
+const SET_UP_FAULT_MS = [5_000, 240_000] as const;
+
+interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+type Faults = Pick<
+  Mode,
+  'tableFaults' | 'lineFaults' | 'eventLoss' | 'eventRepeat' | 'eventDelay' | 'deathsAtRequests' | 'topicFaults'
+>;
+
+const NO_FAULTS: Faults = {
+  tableFaults: 0,
+  lineFaults: 0,
+  eventLoss: 0,
+  eventRepeat: 0,
+  eventDelay: 0,
+  deathsAtRequests: 0,
+  topicFaults: 0,
+};
+
+/** The faults of the moment: those of the mode at first, none once it is calm. */
+export class Conditions {
+  readonly #now: () => number;
+  /** When our credential is wrong. */
+  readonly setUpFaults: Span[];
+  readonly #outages: readonly Span[];
+  #faults: Faults;
+  #isCalm = false;
+
+  /** @param now in milliseconds since 1970 */
+  constructor(mode: Mode, chance: Chance, now: () => number) {
+    this.#now = now;
+    this.#faults = mode;
+    const spans = (count: number, lengthMs: readonly [number, number]): Span[] =>
+      Array.from({ length: count }, () => {
+        const from = now() + chance.between(0, BEGIN_WITHIN_MS);
+        return { from, until: from + chance.between(...lengthMs) };
+      });
+    this.#outages = spans(mode.outages, OUTAGE_MS);
+    this.setUpFaults = spans(mode.setUpFaults, SET_UP_FAULT_MS);
+  }
+
+  get faults(): Faults {
+    return this.#faults;
+  }
+
+  /** Whether storage cannot be used now. */
+  get isOutage(): boolean {
+    return !this.#isCalm && this.#isIn(this.#outages);
+  }
+
+  get isSetUpWrong(): boolean {
+    return !this.#isCalm && this.#isIn(this.setUpFaults);
+  }
+
+  /** Our credential is wrong from now on, for so long. */
+  breakSetUp(ms: number): void {
+    this.setUpFaults.push({ from: this.#now(), until: this.#now() + ms });
+  }
+
+  /** Ends all faults. */
+  calmDown(): void {
+    this.#isCalm = true;
+    this.#faults = NO_FAULTS;
+  }
+
+  #isIn(spans: readonly Span[]): boolean {
+    const now = this.#now();
+    return spans.some(({ from, until }) => now >= from && now < until);
+  }
+}

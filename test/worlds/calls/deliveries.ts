@@ -1,0 +1,48 @@
+import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
+import type { Chance } from '../chance.ts';
+import type { Story } from '../story.ts';
+import type { Conditions } from './conditions.ts';
+import type { Instances } from './instances.ts';
+import type { Post } from './network.ts';
+
+const AGAIN_AFTER_MS = 1_000;
+
+/**
+ * Brings each event to any one instance, and to another one if that dies before it has answered. Events get lost, come twice, and come
+ * late, by the conditions.
+ */
+export const deliverTo = (
+  instances: () => Instances,
+  conditions: Conditions,
+  chance: Chance,
+  story: Story,
+  now: () => number,
+): Post => {
+  const deliver: Post = (call, event) => {
+    const again = () => {
+      setTimeout(() => deliver(call, event), AGAIN_AFTER_MS);
+    };
+    const instance = instances().any();
+    if (instance === undefined) {
+      again();
+      return;
+    }
+    const { number, life, phone, log } = instance;
+    call.isKnown = true;
+    if (event.kind === 'play started') call.startKnownAt ??= now();
+    if (event.kind === 'create failed') call.reasonKnownAt ??= now();
+    story.tell(`#${number} gets ${event.kind} of ${event.callId}`);
+    void life.do(() => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log), again);
+  };
+  return (call, event, how = 'usual') => {
+    if (how === 'at once') {
+      deliver(call, event);
+      return;
+    }
+    const { eventLoss, eventRepeat, eventDelay } = conditions.faults;
+    const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));
+    if (chance.happens(eventLoss)) story.tell(`${event.kind} of ${event.callId} gets lost`);
+    else setTimeout(() => deliver(call, event), delayMs());
+    if (chance.happens(eventRepeat)) setTimeout(() => deliver(call, event), delayMs() + chance.between(0, 3_000));
+  };
+};

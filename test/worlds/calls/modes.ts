@@ -1,0 +1,148 @@
+import type { Fate, WhenLinesAreTaken } from './network.ts';
+
+/** What callees do, by probability; the rest listens. */
+export type Fates = readonly (readonly [probability: number, fate: Fate])[];
+
+/** Which faults there are, and by which rules people are called. Faults are probabilities if nothing else is said. */
+export interface Mode {
+  readonly name: string;
+  /** That a request to storage, or its answer, is lost, or is answered 503. */
+  readonly tableFaults: number;
+  /** That a request to the line is lost, loses its answer or is rejected. */
+  readonly lineFaults: number;
+  readonly eventLoss: number;
+  readonly eventRepeat: number;
+  /** That an event arrives seconds late, after later ones. */
+  readonly eventDelay: number;
+  /** That a process ends at a request to storage or to the line. Another one starts soon after. */
+  readonly deathsAtRequests: number;
+  /** How many times storage cannot be used, for up to 40 s. */
+  readonly outages: number;
+  /** How many times our credential is wrong, for up to four minutes. */
+  readonly setUpFaults: number;
+  readonly isPublishing: boolean;
+  /** That the topic does not take a batch, or its answer is lost. */
+  readonly topicFaults: number;
+  /** Untrue events that a stranger posts. */
+  readonly forgeries: number;
+  /** Calls that another system places with our callback addresses. */
+  readonly foreignCalls: number;
+  /** That a request is to be confirmed by a key, and then that it has waves. */
+  readonly confirms: number;
+  /** That a notification is stopped. */
+  readonly stops: number;
+  readonly whenLinesAreTaken: WhenLinesAreTaken;
+  readonly fates: Fates;
+  readonly lines: number;
+  readonly instances: number;
+  readonly attempts: number;
+  readonly retryMs: number;
+  readonly deadlineMs: number;
+  readonly ringMs: number;
+  readonly callsPerDay: number;
+  readonly mostRecipients: number;
+}
+
+const PEOPLE: Fates = [
+  [0.1, 'busy'],
+  [0.08, 'no answer'],
+  [0.06, 'rings out'],
+  [0.04, 'declines'],
+  [0.03, 'declines by 603'],
+  [0.02, 'wrong number'],
+  [0.03, 'no line'],
+  [0.05, 'hangs up early'],
+  [0.06, 'hangs up in the middle'],
+  [0.03, 'hangs up in the silence'],
+  [0.02, 'speech fails'],
+  [0.02, 'set-up'],
+];
+
+const PEOPLE_WHO_PRESS: Fates = [
+  ...PEOPLE,
+  [0.04, 'presses at the start'],
+  [0.12, 'presses in the middle'],
+  [0.04, 'presses at the end'],
+  [0.05, 'presses twice'],
+];
+
+const USUAL: Mode = {
+  name: 'line faults, deaths, repeated and late events',
+  tableFaults: 0,
+  lineFaults: 0.1,
+  eventLoss: 0,
+  eventRepeat: 0.2,
+  eventDelay: 0.1,
+  deathsAtRequests: 0.01,
+  outages: 0,
+  setUpFaults: 0,
+  isPublishing: true,
+  topicFaults: 0.2,
+  forgeries: 0,
+  foreignCalls: 0,
+  confirms: 0,
+  stops: 0,
+  whenLinesAreTaken: '429',
+  fates: PEOPLE,
+  lines: 2,
+  instances: 3,
+  attempts: 3,
+  retryMs: 30_000,
+  deadlineMs: 600_000,
+  ringMs: 60_000,
+  callsPerDay: 1_000,
+  mostRecipients: 6,
+};
+
+const NO_FAULTS = { tableFaults: 0, lineFaults: 0, deathsAtRequests: 0, eventLoss: 0, topicFaults: 0 };
+
+/** No faults, two lines, one instance: what a scenario says happens, and nothing else. */
+export const QUIET: Mode = {
+  ...USUAL,
+  ...NO_FAULTS,
+  name: 'quiet',
+  eventRepeat: 0,
+  eventDelay: 0,
+  instances: 1,
+  fates: [],
+};
+
+/** The modes that every seed is played in. */
+export const MODES: readonly Mode[] = [
+  USUAL,
+  { ...USUAL, ...NO_FAULTS, name: 'repeated and late events only' },
+  { ...USUAL, ...NO_FAULTS, name: 'keys, waves and stops', confirms: 0.7, stops: 0.2, fates: PEOPLE_WHO_PRESS },
+  {
+    ...USUAL,
+    name: 'keys, waves, stops and deaths',
+    confirms: 0.7,
+    stops: 0.3,
+    fates: PEOPLE_WHO_PRESS,
+    deathsAtRequests: 0.02,
+  },
+  { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },
+  { ...USUAL, ...NO_FAULTS, name: 'storage faults, without line faults and deaths', tableFaults: 0.05 },
+  { ...USUAL, name: 'storage outages', outages: 2, foreignCalls: 2 },
+  { ...USUAL, name: 'lost events', eventLoss: 0.15 },
+  {
+    ...USUAL,
+    name: 'every fault',
+    tableFaults: 0.03,
+    outages: 1,
+    setUpFaults: 1,
+    eventLoss: 0.1,
+    deathsAtRequests: 0.02,
+    forgeries: 2,
+    foreignCalls: 2,
+    confirms: 0.4,
+    stops: 0.1,
+    fates: PEOPLE_WHO_PRESS,
+  },
+  { ...USUAL, ...NO_FAULTS, name: 'taken lines are 603', whenLinesAreTaken: '603', mostRecipients: 10 },
+  { ...USUAL, name: 'taken lines are 8530', whenLinesAreTaken: '8530' },
+  { ...USUAL, ...NO_FAULTS, name: 'our set-up is wrong', setUpFaults: 2 },
+  { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },
+  { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
+  { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
+  { ...USUAL, name: 'few calls a day', callsPerDay: 9, retryMs: 5_000 },
+];

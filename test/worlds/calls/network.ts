@@ -1,0 +1,373 @@
+import { meaningOfResult } from '../../../src/calls/acs/result-meaning.ts';
+import type { AttemptRef } from '../../../src/calls/call-context.ts';
+import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/call-event.ts';
+import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
+import type { CallRequest } from '../../../src/calls/phone-line.ts';
+import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { Chance } from '../chance.ts';
+import type { Story } from '../story.ts';
+
+/** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
+export const MS_PER_CHARACTER = 65;
+/** How long after the request the message starts at the latest, in milliseconds. */
+export const SPEAKS_WITHIN_MS = 600;
+
+/** What a callee does. */
+export type Fate =
+  | 'listens'
+  | 'presses at the start'
+  | 'presses in the middle'
+  | 'presses at the end'
+  | 'presses twice'
+  | 'hangs up early'
+  | 'hangs up in the middle'
+  | 'hangs up in the silence'
+  | 'speech fails'
+  | 'busy'
+  | 'no answer'
+  | 'rings out'
+  | 'declines'
+  | 'declines by 603'
+  | 'wrong number'
+  | 'no line'
+  | 'set-up';
+
+const UNREACHED: Readonly<
+  Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
+> = {
+  busy: { codes: { code: 486, subCode: 560_486 }, ringsMs: [100, 8_000] },
+  'no answer': { codes: { code: 480, subCode: 560_480 }, ringsMs: [15_000, 45_000] },
+  'rings out': { codes: { code: 487, subCode: 10_004 }, ringsMs: [110_000, 115_000] },
+  declines: { codes: { code: 487, subCode: 10_024 }, ringsMs: [2_000, 20_000] },
+  'declines by 603': { codes: { code: 603, subCode: 560_603 }, ringsMs: [2_000, 20_000] },
+  'wrong number': { codes: { code: 484, subCode: 560_484 }, ringsMs: [100, 2_000] },
+  'no line': { codes: { code: 403, subCode: 8_530 }, ringsMs: [10, 400] },
+  'set-up': { codes: { code: 403, subCode: 10_105 }, ringsMs: [10, 400] },
+};
+
+/** What a request for a call comes to while all lines are taken. */
+export type WhenLinesAreTaken = '429' | '8530' | '603';
+
+/** A message as it is spoken into a call. Times are in milliseconds since 1970. */
+export interface Speech {
+  readonly text: string;
+  readonly ref: AttemptRef | undefined;
+  readonly requestedAt: number;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  isWhole: boolean;
+  /** Who ended the call before the message was over. */
+  cutBy: 'callee' | 'service' | undefined;
+}
+
+/** A call as the network knows it. Times are in milliseconds since 1970. */
+export interface NetworkCall {
+  readonly id: CallId;
+  /** Undefined: another system placed it. */
+  readonly request: CallRequest | undefined;
+  readonly fate: Fate | 'turned away';
+  readonly placedAt: number;
+  readonly speeches: Speech[];
+  state: 'ringing' | 'up' | 'ended';
+  answeredAt: number | undefined;
+  endedAt: number | undefined;
+  endedBy: 'callee' | 'service' | 'network' | undefined;
+  /** What comes back with each key; undefined while nobody listens. */
+  listening: { readonly ref: AttemptRef } | undefined;
+  /** When keys were pressed of which the service is told, if the event is not lost. */
+  readonly keysAt: number[];
+  /** How many requests to speak were sent, and whether the answer to one was lost. */
+  speakRequests: number;
+  isSpeechAnswerLost: boolean;
+  /** When the service was told that the message had started. */
+  startKnownAt: number | undefined;
+  /** When the service was told why nobody was reached. */
+  reasonKnownAt: number | undefined;
+  /** Whether any event of it, or the answer to its request, has reached the service. */
+  isKnown: boolean;
+  /** A stranger has posted an event about it that was not true. */
+  isForged: boolean;
+}
+
+/** Brings an event about a call to the service; one that is not `usual` comes once and at once. */
+export type Post = (call: NetworkCall, event: CallEvent, how?: 'usual' | 'at once') => void;
+
+/** How a network is. */
+export interface NetworkOptions {
+  /** How many calls there may be at a time. */
+  lines: number;
+  readonly whenLinesAreTaken: WhenLinesAreTaken;
+  /** What the callee does this time. @param earlier how many calls to the same number were placed before */
+  readonly fateOf: (number: PhoneNumber | undefined, earlier: number) => Fate;
+  readonly chance: Chance;
+  readonly story: Story;
+  readonly post: Post;
+  /** The time as it is, in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** How a request was refused: the status and the code of ACS's error. */
+export class NetworkRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string) {
+    super(`${status}/${code}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
+export class TelephoneNetwork {
+  readonly #options: NetworkOptions;
+  readonly #calls = new Map<string, NetworkCall>();
+  readonly #byAttempt = new Map<string, NetworkCall>();
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  /** All calls that were ever placed, in that order. */
+  get calls(): readonly NetworkCall[] {
+    return [...this.#calls.values()];
+  }
+
+  get #taken(): number {
+    let taken = 0;
+    for (const call of this.#calls.values()) if (call.state !== 'ended' && call.request !== undefined) taken += 1;
+    return taken;
+  }
+
+  /** Places a call; the same attempt again places no second one. @throws {NetworkRefusal} if no line is free */
+  call(request: CallRequest): CallId {
+    const { lines, whenLinesAreTaken, fateOf, chance } = this.#options;
+    const known = this.#byAttempt.get(request.attempt.attemptId);
+    if (known !== undefined) return known.id;
+    const isTurnedAway = this.#taken >= lines;
+    if (isTurnedAway && whenLinesAreTaken === '429') throw new NetworkRefusal(429, 'TooManyRequests');
+    const earlier = this.calls.filter((call) => call.request?.number === request.number && call.fate !== 'turned away');
+    const fate = isTurnedAway ? 'turned away' : fateOf(request.number, earlier.length);
+    const call = this.#open(request, fate);
+    this.#byAttempt.set(request.attempt.attemptId, call);
+    if (isTurnedAway) {
+      // It takes no line.
+      call.state = 'ended';
+      call.endedAt = this.#options.now();
+      call.endedBy = 'network';
+      const codes = whenLinesAreTaken === '603' ? UNREACHED['declines by 603']?.codes : UNREACHED['no line']?.codes;
+      setTimeout(() => this.#tellNotEstablished(call, codes ?? {}), chance.between(10, 400));
+    } else if (fate !== 'turned away') this.#ring(call, fate);
+    return call.id;
+  }
+
+  /** Another system places a call with the service's callback addresses, and it is answered. */
+  callOfAnotherSystem(): NetworkCall {
+    const fate = this.#options.fateOf(undefined, 0);
+    const call = this.#open(undefined, fate in UNREACHED ? 'listens' : fate);
+    this.#answer(call);
+    return call;
+  }
+
+  /** The service knows of a call from now on. */
+  reached(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.isKnown = true;
+  }
+
+  /** A process sends a request to speak. */
+  askedToSpeak(callId: CallId, isAnswerLost: boolean): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    call.speakRequests += 1;
+    call.isSpeechAnswerLost ||= isAnswerLost;
+  }
+
+  /** Speaks a text, after what is being spoken. @throws {NetworkRefusal} if nobody is there to hear it */
+  speak(callId: CallId, text: string, ref: AttemptRef | undefined): void {
+    const { chance, now, story } = this.#options;
+    const call = this.#up(callId);
+    const before = call.speeches.at(-1);
+    const speech: Speech = {
+      text,
+      ref,
+      requestedAt: now(),
+      startedAt: undefined,
+      endedAt: undefined,
+      isWhole: false,
+      cutBy: undefined,
+    };
+    call.speeches.push(speech);
+    story.tell(`${callId} is asked to speak`);
+    const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
+    if (call.fate === 'speech fails') {
+      this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', { code: 400, subCode: 8_565 }, ref));
+      return;
+    }
+    const beginsAt =
+      before === undefined || before.endedAt !== undefined
+        ? silentMs
+        : Math.max(silentMs, (before.startedAt ?? now()) + before.text.length * MS_PER_CHARACTER - now());
+    const lastsMs = text.length * MS_PER_CHARACTER;
+    if (call.fate === 'presses at the start') this.#whileUp(call, silentMs / 2, () => this.#press(call));
+    this.#whileUp(call, beginsAt, () => {
+      speech.startedAt = now();
+      story.tell(`${callId} hears the message from now on`);
+      this.#post(call, 'play started', { code: 200, subCode: 0 }, ref);
+      if (call.fate === 'presses in the middle' || call.fate === 'presses twice') {
+        this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
+      }
+      if (call.fate === 'presses twice')
+        this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
+      this.#whileUp(call, lastsMs, () => {
+        speech.isWhole = true;
+        speech.endedAt = now();
+        story.tell(`${callId} has heard the whole message`);
+        this.#post(call, 'play completed', { code: 200, subCode: 0 }, ref);
+        if (call.fate === 'presses at the end') this.#press(call);
+      });
+    });
+  }
+
+  /** Reports keys from now on. @throws {NetworkRefusal} if nobody is there */
+  listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): void {
+    const call = this.#up(callId);
+    if (call.request !== undefined && call.request.number !== number) throw new NetworkRefusal(400, '8500');
+    call.listening = { ref };
+  }
+
+  /** Ends a call, ringing or answered, if it has not ended yet. */
+  hangUp(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) throw new NetworkRefusal(404, '8522');
+    this.#end(call, 'service');
+  }
+
+  /** A stranger, or a fault of ACS, reports something about a call that is not true. */
+  forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
+    call.isForged = true;
+    const result = { code: 200, subCode: 0 };
+    this.#options.post(call, { kind, callId: call.id, result, attempt: ref }, 'at once');
+  }
+
+  #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
+    const id = parseCallId(`call-${this.#calls.size + 1}`);
+    if (id === undefined) throw new Error('not a call id');
+    const call: NetworkCall = {
+      id,
+      request,
+      fate,
+      placedAt: this.#options.now(),
+      speeches: [],
+      state: 'ringing',
+      answeredAt: undefined,
+      endedAt: undefined,
+      endedBy: undefined,
+      listening: undefined,
+      keysAt: [],
+      speakRequests: 0,
+      isSpeechAnswerLost: false,
+      startKnownAt: undefined,
+      reasonKnownAt: undefined,
+      isKnown: false,
+      isForged: false,
+    };
+    this.#calls.set(id, call);
+    this.#options.story.tell(`${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
+    return call;
+  }
+
+  #up(callId: CallId): NetworkCall {
+    const call = this.#calls.get(callId);
+    if (call === undefined || call.state === 'ended') throw new NetworkRefusal(404, '8522');
+    if (call.state === 'ringing') throw new NetworkRefusal(400, '8501');
+    return call;
+  }
+
+  #ring(call: NetworkCall, fate: Fate): void {
+    const { chance } = this.#options;
+    const unreached = UNREACHED[fate];
+    if (unreached !== undefined) {
+      setTimeout(() => this.#notEstablished(call, 'network', unreached.codes), chance.between(...unreached.ringsMs));
+      return;
+    }
+    // Some answer before the answer to the request for the call arrives.
+    const ms = chance.happens(0.2) ? chance.between(20, 100) : chance.between(1_000, 40_000);
+    setTimeout(() => {
+      if (call.state === 'ringing') this.#answer(call);
+    }, ms);
+  }
+
+  #answer(call: NetworkCall): void {
+    const { chance, now, story } = this.#options;
+    call.state = 'up';
+    call.answeredAt = now();
+    story.tell(`${call.id} is answered`);
+    this.#post(call, 'connected', { code: 200, subCode: 0 });
+    const stays: Partial<Record<NetworkCall['fate'], readonly [number, number]>> = {
+      'hangs up early': [50, 1_500],
+      'hangs up in the middle': [2_000, 16_000],
+      'hangs up in the silence': [200, 8_000],
+    };
+    const range = stays[call.fate];
+    if (range !== undefined) setTimeout(() => this.#end(call, 'callee'), chance.between(...range));
+  }
+
+  #press(call: NetworkCall): void {
+    const { now, story } = this.#options;
+    story.tell(`${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
+    if (call.listening === undefined) return;
+    call.keysAt.push(now());
+    this.#post(call, 'tone received', { code: 200, subCode: 0 }, call.listening.ref);
+  }
+
+  #whileUp(call: NetworkCall, ms: number, next: () => void): void {
+    setTimeout(() => {
+      if (call.state === 'up') next();
+    }, ms);
+  }
+
+  #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: ResultCodes): void {
+    if (call.state === 'ended') return;
+    call.state = 'ended';
+    call.endedAt = this.#options.now();
+    call.endedBy = by;
+    this.#options.story.tell(`${call.id} is not established: ${codes.code}/${codes.subCode}`);
+    this.#tellNotEstablished(call, codes);
+  }
+
+  /** In two events at about the same time, in any order; only one says why. */
+  #tellNotEstablished(call: NetworkCall, codes: ResultCodes): void {
+    const tell = [
+      () => this.#post(call, 'create failed', codes),
+      () => this.#post(call, 'disconnected', { code: 200, subCode: 0 }),
+    ];
+    if (this.#options.chance.happens(0.5)) tell.reverse();
+    for (const one of tell) one();
+  }
+
+  #end(call: NetworkCall, by: 'callee' | 'service'): void {
+    if (call.state === 'ended') return;
+    if (call.state === 'ringing') {
+      this.#notEstablished(call, by === 'service' ? 'service' : 'network', { code: 487, subCode: 540_487 });
+      return;
+    }
+    const { now, story } = this.#options;
+    story.tell(`${call.id} is ended by the ${by}`);
+    call.state = 'ended';
+    call.endedAt = now();
+    call.endedBy = by;
+    for (const speech of call.speeches) {
+      if (speech.isWhole) continue;
+      // Of a text that has not begun nothing is cut.
+      if (speech.startedAt !== undefined) speech.cutBy = by;
+      speech.endedAt = now();
+      this.#post(call, 'play canceled', { code: 200, subCode: 0 }, speech.ref);
+    }
+    this.#post(call, 'disconnected', { code: 200, subCode: 0 });
+  }
+
+  #post(call: NetworkCall, kind: CallEventKind, codes: ResultCodes, ref = call.request?.attempt): void {
+    this.#options.post(call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
+  }
+}

@@ -1,0 +1,411 @@
+import { isUrgent } from '../../../src/calls/alert-types.ts';
+import { spokenMessage } from '../../../src/calls/message.ts';
+import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
+import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
+import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
+import { idOf, type SentRequest } from './senders.ts';
+import { BEGINNING, SERVICE_NAME, type World } from './world.ts';
+
+// Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
+const LONGEST_SILENCE_MS = 240_000;
+// The service waits for the reason of an end; after that it says that it does not know.
+const LONGEST_FOR_REASON_MS = 4_000;
+// Clocks differ by that.
+const CLOCKS_MS = 2_000;
+// Beyond that, something is asked for again and again without a pause.
+const MOST_TABLE_REQUESTS = 15_000;
+const MOST_LINE_REQUESTS = 3_000;
+const WHOLE_NUMBER = /\+\d{7}/;
+const DAY_MS = 86_400_000;
+
+/** What was promised and did not hold, a line each. */
+export const brokenPromises = async (world: World): Promise<readonly string[]> => {
+  const broken: string[] = [];
+  for (const sent of world.senders.sent) broken.push(...brokenToSender(sent, await world.viewOf(sent), world));
+  return [
+    ...broken,
+    ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
+    ...brokenInDialling(world),
+    ...brokenDays(world),
+    ...brokenRows(world),
+    ...brokenLogs(world),
+    ...brokenEvents(world),
+    ...brokenEffort(world),
+  ];
+};
+
+/** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
+const isMuchUnknown = ({ mode }: World): boolean =>
+  mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0 || mode.forgeries > 0;
+
+const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, world: World): readonly string[] => {
+  const { request, key, answers, answersToAnother, stop } = sent;
+  const [first] = answers;
+  if (first === undefined) return [`${key} was never answered`];
+  const broken: string[] = [];
+  const ids = new Set(answers.map((answer) => (answer.kind === 'sent' ? answer.id : answer.kind)));
+  // A refusal is not kept: the next day has calls again.
+  if (ids.difference(new Set(['refused'])).size > 1) broken.push(`${key} was answered differently: ${[...ids].join()}`);
+  if (first.kind === 'sent' && answersToAnother.some(({ kind }) => kind !== 'key of another request')) {
+    broken.push(`another request with ${key} was taken`);
+  }
+  if (first.kind !== 'sent') {
+    const isForbidden = request.waves.flat().every((number) => !number.startsWith('+1'));
+    const isLimited = world.mode.callsPerDay < 1_000;
+    return first.kind === 'refused' && (isForbidden || isLimited) ? broken : [...broken, `${key}: ${first.kind}`];
+  }
+  if (view === undefined) return [...broken, `${key} was taken and is unknown`];
+  if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
+  if (stop?.answered !== undefined && !world.closings.has(view.id) && view.status === 'in_progress') {
+    broken.push(`${key} was stopped, and goes on`);
+  }
+  const numbers = request.waves.flat();
+  if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
+  for (const [index, recipient] of view.recipients.entries()) {
+    const number = numbers[index];
+    const calls = world.network.calls.filter((call) => call.request?.number === number);
+    for (const what of brokenToRecipient(recipient, calls, sent, { id: view.id, index }, world)) {
+      broken.push(`${what}: ${describe(recipient, calls)}`);
+    }
+  }
+  return broken;
+};
+
+const describe = ({ recipient, status, attempts }: RecipientView, calls: readonly NetworkCall[]): string => {
+  const told = calls.map(({ id, fate, speeches }) => {
+    const parts = speeches.map(({ isWhole, cutBy }) => (isWhole ? 'whole' : `cut by ${cutBy ?? 'nobody'}`));
+    return `${id} ${fate} [${parts.join()}]`;
+  });
+  return `${recipient} ${status}; ${told.join(', ')}; ${JSON.stringify(attempts)}`;
+};
+
+/** A call that is declined beside others may have had no line: nobody can tell. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+
+const brokenToRecipient = (
+  recipient: RecipientView,
+  calls: readonly NetworkCall[],
+  sent: SentRequest,
+  at: { readonly id: string; readonly index: number },
+  world: World,
+): readonly string[] => {
+  const { mode } = world;
+  const { status, attempts } = recipient;
+  const speeches = calls.flatMap((call) => call.speeches);
+  const whole = speeches.filter(({ isWhole }) => isWhole).length;
+  const confirm = sent.request.confirm === true;
+  const isForbidden = sent.request.waves
+    .flat()
+    .some((number) => maskPhoneNumber(number) === recipient.recipient && !number.startsWith('+1'));
+  const isStopped = sent.stop !== undefined || sent.request.waveMs !== undefined;
+  const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
+  const isCertain = !isMuchUnknown(world);
+  const found = [
+    calls.length > 0 && isForbidden && 'a forbidden number was called',
+    status === 'heard' && confirm && 'heard where a key was asked for',
+    status === 'confirmed' && !confirm && 'confirmed, and no key was asked for',
+    status === 'stopped' && !isStopped && 'stopped by nobody',
+    !confirm && isCertain && whole > 1 && 'heard twice',
+    isCertain &&
+      mode.lineFaults === 0 &&
+      whole > 0 &&
+      status === 'not_reached' &&
+      !confirm &&
+      'heard, and the service does not know',
+    // A message that nobody heard may be spoken again by another process that knows nothing of the first.
+    attempts.length > mode.attempts && 'more attempts than allowed',
+    rang.length > mode.attempts && mode.outages === 0 && 'called too often',
+    status === 'not_reached' && !isGivenUpWell(recipient, at, world) && 'given up too early',
+    status === 'failed' && !isForbidden && !isHopeless(calls, world) && 'failed, though it could be reached',
+  ];
+  return [
+    ...found.filter((what) => what !== false),
+    ...attempts.flatMap((attempt) => brokenAttempt(attempt, confirm, world)),
+    ...brokenEnd(recipient, calls, world),
+  ];
+};
+
+/** A number that does not exist, a policy, or the day's limit. */
+const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
+  calls.some(({ fate }) => fate === 'wrong number') || mode.callsPerDay < 1_000;
+
+/** All attempts were made, somebody declined twice, or there was no time for another attempt. */
+const isGivenUpWell = (
+  { attempts }: RecipientView,
+  { id, index }: { readonly id: string; readonly index: number },
+  { mode, instances }: World,
+): boolean => {
+  const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
+  const told = instances.logs.filter(
+    ({ event, fields }) =>
+      event === 'recipient not reached' && fields['notification_id'] === id && fields['recipient_index'] === index,
+  );
+  const givenUpAt = Math.max(0, ...told.map(({ at }) => at));
+  const hasNoTime = givenUpAt >= createdAtOf(id) + mode.deadlineMs - mode.retryMs - 2 * CLOCKS_MS;
+  // Who died in the moment has not said when.
+  return attempts.length >= mode.attempts || declined >= 2 || hasNoTime || told.length === 0;
+};
+
+const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
+/**
+ * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
+ * other call was open any more when its end was reported.
+ */
+const isTakenForDeclined = ({ id, request, reasonKnownAt = 0 }: NetworkCall, { network }: World): boolean => {
+  const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
+  return (
+    network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
+      5 || !network.calls.some((call) => call.id !== id && isOpen(call))
+  );
+};
+
+const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
+
+/** An attempt says what became of its call. */
+const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): readonly string[] => {
+  const { outcome, callId } = attempt;
+  const call = world.network.calls.find(({ id }) => id === callId);
+  if (outcome === undefined) return ['an attempt without an outcome'];
+  if (call === undefined) return outcome === 'unknown' || outcome === 'refused' ? [] : [`${outcome} without a call`];
+  const { speeches, fate, keysAt, endedBy, isForged } = call;
+  const spoken = speeches.filter(({ startedAt }) => startedAt !== undefined);
+  const isWhole = speeches.some((speech) => speech.isWhole);
+  const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
+  const isReasonLate = (call.reasonKnownAt ?? Infinity) > (call.endedAt ?? 0) + LONGEST_FOR_REASON_MS;
+  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined' && !isReasonLate;
+  if (isKept && world.mode.lineFaults === 0) return [`${call.id} (${fate}) is kept as an attempt`];
+  const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
+  switch (outcome) {
+    case 'confirmed':
+      return confirm && keysAt.length > 0 ? [] : wrong(outcome);
+    case 'heard':
+      return isWhole && !confirm ? [] : wrong(outcome);
+    case 'unconfirmed':
+      return isWhole && confirm ? [] : wrong(outcome);
+    case 'cut_short': {
+      if (spoken.length === 0) return wrong(outcome);
+      const isSure = attempt.reason === 'the callee hung up' && !isMuchUnknown(world);
+      const wholeMs = Math.min(...spoken.map(({ text }) => text.length * MS_PER_CHARACTER));
+      return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
+    }
+    case 'no_answer':
+      return fate === 'no answer' ||
+        fate === 'rings out' ||
+        endedBy === 'service' ||
+        isMuchUnknown(world) ||
+        wasStopped(call, world)
+        ? []
+        : wrong(outcome);
+    case 'busy':
+      return fate === 'busy' ? [] : wrong(outcome);
+    case 'declined':
+      return fate === 'declines' || fate === 'declines by 603' || isTakenForDeclined(call, world) ? [] : wrong(outcome);
+    case 'refused':
+      return fate === 'wrong number' ? [] : wrong(outcome);
+    case 'unknown': {
+      // The reason of an end that was reported is known.
+      const isTold = !isMuchUnknown(world) && !isForged && TOLD.has(fate) && !isReasonLate;
+      return isTold && endedBy === 'network' ? wrong(outcome) : [];
+    }
+  }
+};
+
+/** What the recipient's status says is what the attempts say. */
+const brokenEnd = (
+  { status, attempts }: RecipientView,
+  calls: readonly NetworkCall[],
+  world: World,
+): readonly string[] => {
+  const outcomes = new Set(attempts.map(({ outcome }) => outcome));
+  const keys = calls.flatMap(({ keysAt }) => keysAt).length;
+  const isKeyKnown = keys > 0 && !isMuchUnknown(world) && world.mode.lineFaults === 0;
+  const reachedByUnit = attempts.some((attempt) => attempt.outcome === 'cut_short' && heardUnit(attempt, world));
+  return [
+    status === 'heard' && !outcomes.has('heard') && !reachedByUnit && 'heard without a message',
+    status === 'confirmed' && !outcomes.has('confirmed') && 'confirmed without a key',
+    isKeyKnown && status !== 'confirmed' && status !== 'stopped' && 'a key was pressed, and it is not confirmed',
+  ].filter((what) => what !== false);
+};
+
+/** Or the service heard of the end much too late to tell. */
+const heardUnit = ({ callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
+  network.calls.some(
+    ({ id, speeches, endedAt: over = 0 }) =>
+      id === callId &&
+      (knownAt - over > CLOCKS_MS ||
+        speeches.some(
+          ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
+        )),
+  );
+
+const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
+  const { id, request, state, fate, answeredAt, endedAt, placedAt, speeches, isForged, isKnown } = call;
+  const { mode, now } = world;
+  // If events get lost, nobody can end a call of which every answer and event was lost.
+  if (mode.eventLoss > 0 && (!isKnown || request === undefined)) return [];
+  // Without the table nobody remembers a call of another system: if the request to speak is lost too, nothing ever follows.
+  if (mode.outages > 0 && request === undefined && call.isSpeechAnswerLost) return [];
+  const broken: string[] = [];
+  if (state !== 'ended') broken.push(`${id} was never ended`);
+  const expected =
+    request === undefined ? undefined : spokenMessage(SERVICE_NAME, request.alertType, ...confirmOf(call, world));
+  // Without the table nobody knows more than the callback path says.
+  for (const { text } of mode.outages > 0 ? [] : speeches) {
+    if (expected !== undefined && text !== expected) broken.push(`${id} was told: ${text}`);
+  }
+  const isHeard = speeches.some(({ isWhole }) => isWhole);
+  if (speeches.some(({ cutBy }) => cutBy === 'service') && !isHeard && !isForged && !isSpeechUnclear(call, world)) {
+    broken.push(`${id} was hung up while being spoken to`);
+  }
+  if (answeredAt !== undefined) {
+    const spokenUntil = speeches.map(
+      ({ requestedAt, text, endedAt: ended }) =>
+        ended ?? requestedAt + SPEAKS_WITHIN_MS + text.length * MS_PER_CHARACTER,
+    );
+    const silentMs = (endedAt ?? now) - Math.max(answeredAt, ...spokenUntil);
+    if (silentMs > LONGEST_SILENCE_MS) broken.push(`${id} was silent for ${silentMs} ms`);
+    const isEverythingFine = !isMuchUnknown(world) && mode.lineFaults === 0;
+    if (isEverythingFine && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
+      broken.push(`${id} was answered and not spoken to`);
+    }
+  } else if (request !== undefined && endedAt !== undefined && !isMuchUnknown(world) && mode.lineFaults === 0) {
+    const rangMs = endedAt - placedAt;
+    // Delayed events, and a turn of the timer function.
+    if (rangMs > mode.ringMs + 35_000) broken.push(`${id} rang for ${rangMs} ms`);
+  }
+  return broken;
+};
+
+/**
+ * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
+ * and one of them could not.
+ */
+const isSpeechUnclear = (call: NetworkCall, { mode }: World): boolean =>
+  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.endedAt ?? 0)) ||
+  (mode.outages > 0 && call.speakRequests > 1);
+
+const confirmOf = ({ request }: NetworkCall, { senders }: World): readonly [boolean] => [
+  senders.sent.find((sent) => idOf(sent) === request?.attempt.notificationId)?.request.confirm === true,
+];
+
+const wasStopped = ({ request }: NetworkCall, { closings }: World): boolean =>
+  request !== undefined && closings.has(request.attempt.notificationId);
+
+/** Who is dialled, and when. */
+const brokenInDialling = (world: World): readonly string[] => {
+  const { mode, table, closings, senders, dialled, story } = world;
+  const broken: string[] = [];
+  for (const { attemptId, notificationId, number, at } of dialled) {
+    const claim = table.claimOf(attemptId);
+    if (claim === undefined || claim.at > at) {
+      broken.push(`${number} was dialled at ${at} before that was written down`);
+      continue;
+    }
+    const sent = senders.sent.find((one) => idOf(one) === notificationId);
+    if (sent === undefined) continue;
+    const closing = closings.get(notificationId);
+    const isClosed = closing !== undefined && claim.number > closing.number;
+    const isStopped = sent.stop?.answered !== undefined && claim.number > sent.stop.answered.number;
+    if (isClosed || isStopped) broken.push(`${number} was dialled after a stop or a confirmation`);
+    const createdAt = createdAtOf(notificationId);
+    if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
+    const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
+    const waited = wave - wavesOver(sent, wave, claim.at, world);
+    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS) {
+      broken.push(`${number} of wave ${wave + 1} was dialled too early`);
+    }
+  }
+  if (broken.length > 0) story.tell(broken.join('\n'));
+  return broken;
+};
+
+/** After how many of the waves before nobody up to there could be reached any more: no call of theirs came later. */
+const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): number => {
+  const called = new Set(dialled.flatMap((dial) => (dial.at > at + CLOCKS_MS ? dial.number : [])));
+  const isOver = (index: number) =>
+    request.waves
+      .slice(0, index + 1)
+      .flat()
+      .every((number) => !called.has(number));
+  return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
+};
+
+/** The id of a notification begins with when it was made. */
+const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.slice(0, 12), 16);
+
+/** Calls that were refused because no line was free use no call of the day. */
+const brokenDays = ({ mode, network }: World): readonly string[] =>
+  [0, 1].flatMap((day) => {
+    const from = Math.floor(BEGINNING / DAY_MS) * DAY_MS + day * DAY_MS;
+    const calls = network.calls.filter(
+      ({ request, placedAt, fate }) =>
+        request !== undefined &&
+        placedAt >= from + CLOCKS_MS &&
+        placedAt < from + DAY_MS - CLOCKS_MS &&
+        !COSTS_NOTHING.has(fate),
+    );
+    const usual = calls.filter(({ request }) => request !== undefined && !isUrgent(request.alertType.name));
+    const told = [
+      calls.length > mode.callsPerDay && `${calls.length} calls on day ${day}, ${mode.callsPerDay} allowed`,
+      usual.length > Math.ceil(mode.callsPerDay * 0.8) && `${usual.length} calls on day ${day} that are not urgent`,
+    ];
+    return told.filter((what) => what !== false);
+  });
+
+const brokenRows = ({ rows }: World): readonly string[] =>
+  rows.flatMap(({ rowKey, properties }) => [
+    ...(WHOLE_NUMBER.test(JSON.stringify(properties)) ? [`${rowKey} has a whole number`] : []),
+    ...(rowKey.startsWith('due|') && !rowKey.includes('|expired_') ? [`${rowKey} is left due`] : []),
+  ]);
+
+const brokenLogs = ({ instances, conditions, mode, dialled }: World): readonly string[] => [
+  ...instances.logs.flatMap(({ event, fields }) =>
+    event === 'unexpected error' || WHOLE_NUMBER.test(JSON.stringify(fields))
+      ? [`logged: ${event} ${JSON.stringify(fields)}`]
+      : [],
+  ),
+  // Somebody is dialled while our credential is wrong: that wakes an operator at once.
+  ...conditions.setUpFaults.flatMap(({ from, until }) => {
+    const tried = dialled.filter(({ at }) => at > from + 100 && at < until - 20_000);
+    const first = Math.min(...tried.map(({ at }) => at));
+    const isTold = instances.logs.some(({ level, at }) => level === 'error' && at >= first && at <= first + 16_000);
+    return tried.length > 0 && !isTold && mode.lineFaults === 0 && mode.deathsAtRequests === 0
+      ? [`nobody was told that the set-up is wrong at ${first}`]
+      : [];
+  }),
+];
+
+/** What is final is published, at least once, and a repeat has the same id. */
+const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {
+  const ids = new Map<string, string>();
+  const broken: string[] = [];
+  for (const { id, type, subject, data } of published) {
+    if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
+    const what = JSON.stringify({ type, subject });
+    if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
+    ids.set(id, what);
+  }
+  for (const sent of senders.sent) {
+    const id = idOf(sent);
+    if (id === undefined) continue;
+    const own = published.filter(({ subject }) => subject === id);
+    const finals = new Set(own.filter(({ type }) => type === 'Notification.RecipientFinal').map((event) => event.id));
+    const completed = new Set(own.filter(({ type }) => type === 'Notification.Completed').map((event) => event.id));
+    const people = sent.request.waves.flat().length;
+    if (finals.size < people) broken.push(`${finals.size} of ${people} recipients of ${sent.key} were published`);
+    // Who turns out to have heard after all is published again.
+    const isImproved = mode.eventDelay > 0;
+    if (completed.size !== 1 && !(isImproved && completed.size === 2)) {
+      broken.push(`${completed.size} ends of ${sent.key} were published`);
+    }
+  }
+  return broken;
+};
+
+const brokenEffort = ({ requests }: World): readonly string[] => {
+  const table = requests.filter(({ to }) => to === 'table').length;
+  const line = requests.length - table;
+  return table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS
+    ? [`${table} requests to storage and ${line} to the line`]
+    : [];
+};

@@ -1,0 +1,49 @@
+import { brokenPromises } from './promises.ts';
+import { Sampler } from './sampler.ts';
+import type { Mode } from './modes.ts';
+import { inWorld } from './world.ts';
+
+/** What playing a seed came to. */
+export interface Played {
+  /** Empty if everything held. */
+  readonly broken: readonly string[];
+  readonly story: string;
+}
+
+const WITH_FAULTS_MS = 15 * 60_000;
+const CALM_MS = 50 * 60_000;
+
+/**
+ * Plays one seed: several instances of the service, a telephone network, senders, and the faults of the mode; then a calm time without
+ * faults, after which everything must have come to its end.
+ */
+export const playSeed = (seed: number, mode: Mode): Promise<Played> =>
+  inWorld(String(seed), mode, {}, async (world) => {
+    const { senders, network, chance } = world;
+    const sampler = new Sampler(world);
+    sampler.start();
+    senders.sendSome();
+    for (let count = 0; count < mode.foreignCalls; count += 1) {
+      setTimeout(() => network.callOfAnotherSystem(), chance.between(0, 300_000));
+    }
+    for (let count = 0; count < mode.forgeries; count += 1) {
+      setTimeout(() => forgeOne(network.calls, world), chance.between(1_000, 200_000));
+    }
+    await world.pass(WITH_FAULTS_MS);
+    world.conditions.calmDown();
+    world.story.tell('calm');
+    await world.pass(CALM_MS);
+    return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
+  });
+
+/** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
+const forgeOne = (
+  calls: Parameters<typeof brokenPromises>[0]['network']['calls'],
+  { network, chance }: Parameters<typeof brokenPromises>[0],
+): void => {
+  const ringing = chance.anyOf(calls.filter(({ state }) => state === 'ringing'));
+  if (ringing === undefined) return;
+  const kind = chance.anyOf(['play completed', 'play started', 'tone received', 'play completed'] as const);
+  const ref = chance.happens(0.5) ? ringing.request?.attempt : undefined;
+  if (kind !== undefined) network.forge(ringing, kind, ref);
+};

@@ -1,0 +1,172 @@
+import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
+import type { NotificationId } from '../../../src/calls/notification-id.ts';
+import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
+import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { Chance } from '../chance.ts';
+import type { Story } from '../story.ts';
+import { runIn } from '../virtual-time.ts';
+import type { Commit, WatchedTable } from './history.ts';
+import type { Instances } from './instances.ts';
+import type { Mode } from './modes.ts';
+
+const MOST_REQUESTS = 3;
+const SENT_WITHIN_MS = 60_000;
+const AGAIN_AFTER_MS = 1_500;
+const MOST_TRIES = 200;
+const STOPPED_WITHIN_MS = 180_000;
+const REPEATED_WITHIN_MS = 240_000;
+// Outside the allowed prefixes: it is never called.
+const FORBIDDEN_NUMBER = '+442071838750';
+
+/** A notification request, what it was answered with, and what was asked about it later. */
+export interface SentRequest {
+  readonly request: NotificationRequest;
+  readonly key: string;
+  /** All answers to it, those to repeats included. */
+  readonly answers: Sent[];
+  /** Answers to another request with the same key. */
+  readonly answersToAnother: Sent[];
+  /** In milliseconds since 1970; undefined while it was not answered. */
+  answeredAt: number | undefined;
+  stop: { answered: Commit | undefined } | undefined;
+}
+
+/** The id under which a request is known. */
+export const idOf = ({ answers }: Pick<SentRequest, 'answers'>): NotificationId | undefined => {
+  const [first] = answers;
+  return first?.kind === 'sent' ? first.id : undefined;
+};
+
+/** What senders need. */
+export interface SendersParts {
+  readonly mode: Mode;
+  readonly instances: Instances;
+  readonly table: WatchedTable;
+  readonly chance: Chance;
+  readonly story: Story;
+  readonly now: () => number;
+}
+
+/** People and systems who send notification requests, repeat them, and stop some. */
+export class Senders {
+  readonly sent: SentRequest[] = [];
+  readonly #parts: SendersParts;
+
+  constructor(parts: SendersParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends a request until it is answered. */
+  send(request: NotificationRequest, key: string): SentRequest {
+    const sent: SentRequest = {
+      request,
+      key,
+      answers: [],
+      answersToAnother: [],
+      answeredAt: undefined,
+      stop: undefined,
+    };
+    this.sent.push(sent);
+    this.#ask(sent, request, sent.answers);
+    return sent;
+  }
+
+  /** Stops a notification, again until that is answered. */
+  stop(sent: SentRequest): void {
+    const id = idOf(sent);
+    if (id === undefined) return;
+    const stop: SentRequest['stop'] = { answered: undefined };
+    sent.stop ??= stop;
+    this.#parts.story.tell(`${sent.key} is to be stopped`);
+    this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
+      await phone.stop(id, log);
+      stop.answered ??= this.#parts.table.last;
+    });
+  }
+
+  /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
+  sendSome(): void {
+    const { chance, mode } = this.#parts;
+    const requests = chance.wholeBetween(1, MOST_REQUESTS);
+    for (let index = 0; index < requests; index += 1) {
+      const request = someRequest(index, mode, chance);
+      setTimeout(
+        () => {
+          const sent = this.send(request, `key ${index}`);
+          if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
+          if (chance.happens(0.3)) this.#later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
+          if (chance.happens(0.2)) {
+            const alertType = ALERT_TYPES.find((type) => type !== request.alertType);
+            const another = { ...request, alertType: alertType ?? request.alertType };
+            this.#later(REPEATED_WITHIN_MS, () => {
+              if (sent.answers.length > 0) this.#ask(sent, another, sent.answersToAnother);
+            });
+          }
+          if (chance.happens(mode.stops)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
+          if (chance.happens(mode.stops / 2)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
+        },
+        chance.between(0, SENT_WITHIN_MS),
+      );
+    }
+  }
+
+  #later(withinMs: number, run: () => void): void {
+    setTimeout(run, this.#parts.chance.between(500, withinMs));
+  }
+
+  #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
+    const { story, now } = this.#parts;
+    this.#withAny(`send ${sent.key}`, async ({ number, phone, log }) => {
+      const answer = await phone.send(request, sent.key, log);
+      story.tell(`#${number} answers ${sent.key}: ${JSON.stringify(answer)}`);
+      answers.push(answer);
+      sent.answeredAt ??= now();
+    });
+  }
+
+  /** Asks any instance, and another one while there is no answer. */
+  #withAny(what: string, ask: (instance: NonNullable<ReturnType<Instances['any']>>) => Promise<void>, tries = 1): void {
+    const { instances, story } = this.#parts;
+    // Not a timer of the instance that was asked: that may end meanwhile.
+    const again = () => {
+      if (tries >= MOST_TRIES) return;
+      runIn(undefined, () => setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS));
+    };
+    const instance = instances.any();
+    if (instance === undefined) {
+      again();
+      return;
+    }
+    const asking = () =>
+      ask(instance).catch((error: unknown) => {
+        story.tell(`#${instance.number} answers ${what}: ${String(error)}`);
+        again();
+      });
+    void instance.life.do(asking, again);
+  }
+}
+
+/** A number that belongs to nobody. @param request keeps the numbers of two requests apart */
+export const someNumber = (request: number, index: number): PhoneNumber =>
+  phoneNumber(`+1206555${request}${String(index).padStart(3, '0')}`);
+
+const phoneNumber = (text: string): PhoneNumber => {
+  const number = parsePhoneNumber(text);
+  if (number === undefined) throw new Error('not a phone number');
+  return number;
+};
+
+const someRequest = (index: number, mode: Mode, chance: Chance): NotificationRequest => {
+  const count = chance.wholeBetween(1, mode.mostRecipients);
+  const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
+  if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
+  const alertType = chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0];
+  const confirm = chance.happens(mode.confirms);
+  if (!confirm || !chance.happens(mode.confirms)) return { alertType, waves: [numbers], confirm };
+  const waves: PhoneNumber[][] = [];
+  for (const number of numbers) {
+    if (waves.length === 0 || chance.happens(0.5)) waves.push([]);
+    waves.at(-1)?.push(number);
+  }
+  return { alertType, waves, confirm, waveMs: chance.wholeBetween(30, 90) * 1_000, reference: `fire ${index}` };
+};

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+
+import { MODES } from './modes.ts';
+import { playSeed } from './seed.ts';
+
+const FEW_SEEDS = 20;
+
+const whole = (name: string, otherwise: number): number => {
+  const value = Number(process.env[name] ?? otherwise);
+  if (!Number.isSafeInteger(value) || value < 1) throw new RangeError(`${name} is not a whole number from 1`);
+  return value;
+};
+const first = whole('WORLD_SEED', 1);
+const count = whole('WORLD_SEEDS', process.env['WORLD_SEED'] === undefined ? FEW_SEEDS : 1);
+
+describe('everybody is called as promised', () => {
+  it.each(MODES)('$name', { timeout: 3_600_000 }, async (mode) => {
+    for (let seed = first; seed < first + count; seed += 1) {
+      const { broken, story } = await playSeed(seed, mode);
+      const replay = `WORLD_SEED=${seed} npx vitest run test/worlds/calls -t '${mode.name}'`;
+      expect(broken, `${story}\nseed ${seed} is not as promised; again: ${replay}`).toEqual([]);
+    }
+  });
+});
+
+it.each(MODES.filter(({ name }) => name === 'every fault'))('plays a seed the same way again: $name', async (mode) => {
+  const { story } = await playSeed(first, mode);
+  expect(story.split('\n').length).toBeGreaterThan(20);
+  expect((await playSeed(first, mode)).story).toBe(story);
+});

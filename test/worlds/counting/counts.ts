@@ -1,0 +1,90 @@
+// What is counted, in a form of its own that shares nothing with the service: a count by name, and the active cameras.
+
+/** Category to how many. */
+export type Categories = Readonly<Record<string, number>>;
+
+/** A message about an event, in plain values. Times are in microseconds since 1970, UTC. */
+export interface Message {
+  readonly eventId: string;
+  readonly cameraId: string;
+  readonly ts: bigint;
+  /** When its facets were true. Two messages with the same time say the same. */
+  readonly time: bigint;
+  readonly detections?: Categories;
+  readonly reviewed?: boolean;
+  readonly annotations?: Categories;
+}
+
+/** A facet and when it was true. */
+export interface Known<Value> {
+  readonly value: Value;
+  readonly time: bigint;
+}
+
+/** The newest facets of an event. */
+export interface EventState {
+  readonly detections?: Known<Categories>;
+  readonly reviewed?: Known<boolean>;
+  readonly annotations?: Known<Categories>;
+}
+
+/** An answer, or a part of it. Counts that are 0 are left out. */
+export interface Counted {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly cameras: ReadonlySet<string>;
+}
+
+/** An answer that may say only how many cameras were active. */
+export interface Answer {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly cameras: ReadonlySet<string> | number;
+}
+
+/** Nothing is counted. */
+export const NOTHING: Counted = { counts: new Map(), cameras: new Set() };
+
+/** What an event counts. */
+export const countsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {
+  const counts = new Map([['events', 1]]);
+  for (const [category, count] of Object.entries(detections?.value ?? {})) {
+    if (count !== 0) counts.set(`detected ${category}`, count);
+  }
+  const isReviewed = reviewed?.value === true;
+  if (isReviewed) counts.set('reviewed', 1);
+  for (const [category, count] of Object.entries(annotations?.value ?? {})) {
+    if (count === 0) continue;
+    counts.set('annotated', 1);
+    counts.set(`annotated ${category}`, count);
+    if (isReviewed) counts.set(`reviewed ${category}`, 1);
+  }
+  return counts;
+};
+
+/** The sum; cameras that are active in several are counted once. */
+export const sumOf = (parts: readonly Counted[]): Counted => {
+  const counts = new Map<string, number>();
+  const cameras = new Set<string>();
+  for (const part of parts) {
+    for (const [name, count] of part.counts) {
+      const sum = (counts.get(name) ?? 0) + count;
+      if (sum === 0) counts.delete(name);
+      else counts.set(name, sum);
+    }
+    for (const camera of part.cameras) cameras.add(camera);
+  }
+  return { counts, cameras };
+};
+
+/** Whether an answer says what was counted. */
+export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
+  counts.size === answer.counts.size &&
+  [...counts].every(([name, count]) => answer.counts.get(name) === count) &&
+  (typeof answer.cameras === 'number'
+    ? cameras.size === answer.cameras
+    : cameras.size === answer.cameras.size && cameras.isSubsetOf(answer.cameras));
+
+/** An answer in words, for the story of a seed. */
+export const told = ({ counts, cameras }: Answer): string => {
+  const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
+  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')}`;
+};

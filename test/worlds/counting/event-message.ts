@@ -1,0 +1,26 @@
+import type { Counts, EventMessage, Facet } from '../../../src/analytics/model/camera-event.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import type { Categories, Message } from './counts.ts';
+
+const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
+const counts = (categories: Categories): Counts => new Map(Object.entries(categories));
+
+/** The message as the recorder takes it. */
+export const eventMessage = ({
+  eventId,
+  cameraId,
+  ts,
+  time,
+  detections,
+  reviewed,
+  annotations,
+}: Message): EventMessage => ({
+  eventId,
+  cameraId,
+  ts: instantFrom(ts),
+  facets: {
+    ...(detections && { detections: facet(counts(detections), time) }),
+    ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
+    ...(annotations && { annotations: facet(counts(annotations), time) }),
+  },
+});

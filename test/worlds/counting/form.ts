@@ -1,0 +1,126 @@
+import type { Chance } from '../chance.ts';
+import type { ActivityForm } from './activity.ts';
+import { FAIR, type Weather } from './unreliable-table.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What a seed is about. */
+export interface Form extends Omit<ActivityForm, 'days'> {
+  readonly shards: number;
+  readonly instances: number;
+  readonly senders: number;
+  readonly requestsOfEach: number;
+  readonly messagesOfEach: number;
+  /** Whether each sender always sends to the same instance. */
+  readonly hasOwnInstances: boolean;
+  /** How long a sender pauses between two requests at most, in milliseconds. */
+  readonly pauseMs: number;
+  readonly askers: number;
+  /** At most, and as long as messages are sent. */
+  readonly questionsOfEach: number;
+  /** How long one who asks pauses between two questions at most, in milliseconds. */
+  readonly questionsPauseMs: number;
+  /** How long a request of a writer, and of a reader, to storage is under way at most, in milliseconds. */
+  readonly writersLatencyMs: number;
+  readonly readersLatencyMs: number;
+  readonly weather: Weather;
+  readonly outages: number;
+  /** That a process dies at one of its first requests. */
+  readonly mortality: number;
+  /** Whether days are closed. */
+  readonly closes: boolean;
+  /** Whether rows are damaged, and put right again. */
+  readonly damages: boolean;
+}
+
+/** When a history begins, in milliseconds since 1970. */
+export const BEGINNING = Date.parse('2026-11-22T10:00:00Z');
+/** A day that is not over, and one that is old enough to be closed. */
+export const TODAY = BigInt(Date.parse('2026-11-22T00:00:00Z')) * 1_000n;
+export const OLD_DAY = TODAY - BigInt(2 * DAY_MS) * 1_000n;
+
+const BAD: Weather = {
+  lostRequest: 0.03,
+  lostAnswer: 0.05,
+  refused: 0.04,
+  hung: 0.01,
+  shortPage: 0.1,
+  vagueConflict: 0.1,
+  slow: 0.05,
+};
+
+const weatherOf = (chance: Chance): Weather => {
+  if (chance.happens(0.35)) return { ...FAIR, slow: 0.05 };
+  const strength = chance.between(0.3, 2);
+  const each = (probability: number): number => (chance.happens(0.3) ? 0 : probability * strength);
+  return {
+    lostRequest: each(BAD.lostRequest),
+    lostAnswer: each(BAD.lostAnswer),
+    refused: each(BAD.refused),
+    hung: each(BAD.hung),
+    shortPage: each(BAD.shortPage),
+    vagueConflict: each(BAD.vagueConflict),
+    slow: each(BAD.slow),
+  };
+};
+
+/** Draws what a seed is about. */
+export const drawForm = (chance: Chance): Form => (chance.happens(0.3) ? busyForm(chance) : mixedForm(chance));
+
+/** Several write about the same few events, and others ask about them all the time. */
+const busyForm = (chance: Chance): Form => ({
+  shards: 1,
+  instances: chance.wholeBetween(2, 4),
+  senders: chance.wholeBetween(2, 3),
+  frames: chance.wholeBetween(1, 3),
+  hasOwnInstances: true,
+  requestsOfEach: chance.wholeBetween(5, 10),
+  messagesOfEach: 1,
+  repeats: 0.05,
+  isTelling: true,
+  pauseMs: chance.oneOf([0, 0, 10]),
+  askers: 3,
+  questionsOfEach: 9,
+  questionsPauseMs: 10,
+  writersLatencyMs: chance.oneOf([3, 3, 10]),
+  readersLatencyMs: chance.oneOf([5, 30, 100]),
+  weather: {
+    ...FAIR,
+    shortPage: chance.oneOf([0, 0.7]),
+    lostAnswer: chance.oneOf([0, 0, 0.1]),
+    slow: chance.oneOf([0, 0.1]),
+  },
+  outages: 0,
+  mortality: 0,
+  closes: false,
+  damages: false,
+});
+
+const mixedForm = (chance: Chance): Form => {
+  const closes = chance.happens(0.3);
+  const isLarge = chance.happens(0.02);
+  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 60_000, 120_000]) : 0);
+  return {
+    shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),
+    instances: chance.wholeBetween(1, 4),
+    senders: chance.wholeBetween(1, 4),
+    frames: isLarge ? chance.wholeBetween(20, 60) : chance.wholeBetween(1, 7),
+    hasOwnInstances: chance.happens(0.3),
+    requestsOfEach: chance.wholeBetween(1, 5),
+    repeats: 0.2,
+    isTelling: false,
+    messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
+    pauseMs,
+    askers: chance.wholeBetween(1, 4),
+    questionsOfEach: chance.wholeBetween(1, 3),
+    questionsPauseMs: 2 * pauseMs + 50,
+    writersLatencyMs: chance.oneOf([5, 20]),
+    readersLatencyMs: chance.oneOf([5, 20, 100]),
+    weather: weatherOf(chance),
+    outages: chance.happens(0.1) ? 1 : 0,
+    mortality: chance.happens(0.4) ? 0.4 : 0,
+    closes,
+    damages: !closes && chance.happens(0.25),
+  };
+};

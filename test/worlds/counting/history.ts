@@ -1,0 +1,453 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { randomFrom } from '../../../infra/local/demo/random.ts';
+import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { Chance } from '../chance.ts';
+import { VirtualTime } from '../virtual-time.ts';
+import { type Activity, drawActivity } from './activity.ts';
+import { type Answer, type Message, told } from './counts.ts';
+import { damageSome } from './damage.ts';
+import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
+import { Instance, isDamage, isUnavailable } from './instance.ts';
+import { type Death, Life } from './life.ts';
+import { Story } from './story.ts';
+import { type Question, Truth } from './truth.ts';
+import { type Conditions, FAIR, UnreliableTable } from './unreliable-table.ts';
+import { WatchedTable } from './watched-table.ts';
+
+/** What playing a seed came to. */
+export interface Played {
+  /** Empty if everything held. */
+  readonly broken: readonly string[];
+  readonly story: string;
+  readonly seen: Seen;
+}
+
+/** What was played, so that nobody believes in a world in which nothing happens. */
+export interface Seen {
+  requests: number;
+  answers: number;
+  /** Answers during which an event of theirs changed. */
+  contended: number;
+  undecided: number;
+  deaths: number;
+  stripes: number;
+  closedDays: number;
+  repairs: number;
+}
+
+const DAY_US = 86_400_000_000n;
+const MINUTE_US = 60_000_000n;
+const LONGEST_MS = 4 * 3_600_000;
+const TRIES = 4;
+const ROUNDS = 40;
+/** How many commits are looked at as soon as they are made. */
+const WITNESSED = 0.1;
+
+/** How a seed is played. */
+export interface PlayOptions {
+  /** Whether its story is wanted. */
+  readonly isTold?: boolean;
+  /** Whether rows may be damaged, if the seed says so. */
+  readonly damages?: boolean;
+}
+
+/** Whether rows are damaged and repaired in a seed. */
+export const isDamaged = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).damages;
+
+/** Plays one seed. */
+export const play = async (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> => {
+  const time = VirtualTime.install(BEGINNING, randomFrom(`the service, ${seed}`));
+  const { stackTraceLimit } = Error;
+  // Half of the time of a history would go into the stacks of errors that storage is expected to throw.
+  if (!isTold) Error.stackTraceLimit = 0;
+  try {
+    const chance = new Chance(`the world, ${seed}`);
+    const form = drawForm(chance);
+    const story = new Story(() => time.now, isTold);
+    return await new History(chance, time, story, { ...form, damages: form.damages && damages }).play();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    time.uninstall();
+  }
+};
+
+const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
+
+/** One history: instances that record, read, close, audit and repair, those who use them, and the storage that they share. */
+class History {
+  readonly #chance: Chance;
+  readonly #time: VirtualTime;
+  readonly #story: Story;
+  readonly #form: Form;
+  readonly #activity: Activity;
+  readonly #days: readonly bigint[];
+  readonly #truth = new Truth();
+  readonly #table: WatchedTable;
+  readonly #conditions: Conditions;
+  readonly #broken: string[] = [];
+  /** Reads without any delay, so that nothing happens between its question and the answer. */
+  readonly #witness: Instance;
+  readonly #writers: Instance[] = [];
+  readonly #readers: Instance[] = [];
+  readonly #closed = new Set<string>();
+  #isClosing = false;
+  #isDamaged = false;
+  /** How often rows were damaged or put right. */
+  #damages = 0;
+  #processes = 0;
+  /** How many are still sending messages. */
+  #sending = 0;
+  #isCalm = false;
+  readonly #seen: Seen = {
+    requests: 0,
+    answers: 0,
+    contended: 0,
+    undecided: 0,
+    deaths: 0,
+    stripes: 0,
+    closedDays: 0,
+    repairs: 0,
+  };
+
+  constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
+    this.#chance = chance;
+    this.#time = time;
+    this.#story = story;
+    this.#form = form;
+    this.#days = form.closes ? [OLD_DAY, TODAY] : chance.happens(0.2) ? [TODAY, TODAY + DAY_US] : [TODAY];
+    this.#activity = drawActivity(chance, { ...form, days: this.#days });
+    this.#table = new WatchedTable(this.#truth, () => time.now);
+    this.#conditions = { weather: form.weather, isOutage: false };
+    this.#witness = new Instance(new Life('witness', 0), this.#table, 1, () => undefined);
+    this.#truth.onCommit = () => {
+      if (chance.happens(WITNESSED)) void this.#witnessNow();
+    };
+    story.tell(() => JSON.stringify(form));
+  }
+
+  async play(): Promise<Played> {
+    const { instances, closes, damages, outages } = this.#form;
+    for (let count = 0; count < instances; count += 1) this.#spawn(this.#writers, this.#form.writersLatencyMs);
+    for (let count = 0; count < 2; count += 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
+    const using = Promise.all([
+      ...Array.from({ length: this.#form.senders }, async (_, sender) => {
+        this.#sending += 1;
+        await this.#send(sender);
+        this.#sending -= 1;
+      }),
+      ...Array.from({ length: this.#form.askers }, async () => this.#askSome()),
+      ...(closes ? [this.#close()] : []),
+      ...(damages ? [this.#damageAndRepair()] : []),
+      ...Array.from({ length: outages }, async () => this.#outage()),
+    ]);
+    await this.#through(using, 'somebody waits for ever');
+    this.#isCalm = true;
+    this.#conditions.weather = FAIR;
+    this.#conditions.isOutage = false;
+    this.#story.tell(() => 'calm');
+    if (this.#broken.length === 0) await this.#through(this.#settle(), 'it does not settle');
+    this.#seen.contended = this.#truth.contended;
+    this.#seen.undecided = this.#truth.undecided;
+    return { broken: [...this.#truth.broken, ...this.#broken], story: this.#story.text, seen: this.#seen };
+  }
+
+  /** Lets time pass until something is done. */
+  async #through(doing: Promise<unknown>, otherwise: string): Promise<void> {
+    const caught = doing.catch((error: unknown) => this.#break(() => `the world itself failed: ${textOf(error)}`));
+    if (!(await this.#time.passUntil(caught, LONGEST_MS))) this.#break(() => otherwise);
+  }
+
+  #break(what: () => string): void {
+    const line = what();
+    this.#broken.push(line);
+    this.#story.tell(() => `BROKEN: ${line}`);
+  }
+
+  // Processes
+
+  #spawn(among: Instance[], latencyMs: number): Instance {
+    this.#processes += 1;
+    const chance = this.#chance;
+    const death: Death | undefined =
+      !this.#isCalm && chance.happens(this.#form.mortality)
+        ? { request: Math.ceil(80 * chance.next() ** 2), isCarriedOut: chance.happens(0.5) }
+        : undefined;
+    const life = new Life(`#${this.#processes}`, chance.between(-1_000, 1_000), death);
+    const connection = new UnreliableTable({
+      table: this.#table,
+      life,
+      conditions: this.#conditions,
+      chance,
+      latencyMs,
+      onRequest: (request) => {
+        this.#seen.requests += 1;
+        this.#story.tell(() => `${life.name}   ${request}`);
+      },
+    });
+    const tell = (line: string): void => this.#story.tell(() => `${life.name} ${line}`);
+    const instance = new Instance(life, connection, this.#form.shards, tell);
+    among.push(instance);
+    this.#story.tell(() => `${life.name} starts`);
+    void life.ended.then(async () => {
+      this.#seen.deaths += 1;
+      this.#story.tell(() => `${life.name} dies`);
+      await sleep(chance.between(5, 500));
+      among.splice(among.indexOf(instance), 1);
+      this.#spawn(among, latencyMs);
+    });
+    return instance;
+  }
+
+  #any(among: readonly Instance[]): Instance {
+    const instance = this.#chance.anyOf(among);
+    if (instance === undefined) throw new Error('there is no instance');
+    return instance;
+  }
+
+  /** What an instance answers; undefined if it dies, or cannot answer for a reason that is no fault of its own. */
+  async #of<Value>({ life }: Instance, doing: Promise<Value>, what: string): Promise<Value | undefined> {
+    const damages = this.#damages;
+    try {
+      const value = await Promise.race([doing, life.ended.then(() => undefined)]);
+      return life.isOver ? undefined : value;
+    } catch (error) {
+      if (isUnavailable(error) && !this.#isCalm) {
+        this.#story.tell(() => `${life.name} ${what}: ${textOf(error)}`);
+      } else if (!isDamage(error) || !this.#isDamagedSince(damages)) {
+        this.#break(() => `${life.name} ${what}: ${textOf(error)}`);
+      }
+      return undefined;
+    }
+  }
+
+  /** Whether rows were damaged since, or are. Then nothing is promised of an answer. */
+  #isDamagedSince(damages: number): boolean {
+    return this.#isDamaged || this.#damages !== damages;
+  }
+
+  // Recording
+
+  async #send(sender: number): Promise<void> {
+    const { requestsOfEach, messagesOfEach, pauseMs } = this.#form;
+    for (let left = requestsOfEach; left > 0; left -= 1) {
+      await sleep(this.#chance.between(0, pauseMs));
+      const messages = Array.from({ length: this.#chance.wholeBetween(1, messagesOfEach) }, this.#activity.draw);
+      for (let tries = 1; tries <= TRIES; tries += 1) {
+        const own = this.#form.hasOwnInstances ? this.#writers[sender % this.#writers.length] : undefined;
+        if (await this.#record(own ?? this.#any(this.#writers), messages)) break;
+        await sleep(this.#chance.between(1, 300));
+      }
+    }
+  }
+
+  /** @returns whether the messages are acknowledged */
+  async #record(instance: Instance, messages: readonly Message[]): Promise<boolean> {
+    for (const message of messages) this.#truth.send(message);
+    const { name } = instance.life;
+    this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
+    const closed = new Set(this.#closed);
+    const damages = this.#damages;
+    const outcomes = await this.#of(instance, instance.record(messages), 'does not record');
+    if (outcomes === undefined) return false;
+    this.#story.tell(() => `${name} answers ${outcomes.join(', ')}`);
+    for (const [index, message] of messages.entries()) {
+      const outcome = outcomes[index];
+      const day = dayFrom(message.ts);
+      if (outcome === 'recorded' || outcome === 'unchanged') {
+        if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
+        if (outcome === 'recorded' && closed.has(day))
+          this.#break(() => `${name} records into ${day}, which is closed`);
+      } else if (outcome === 'refused: its day is closed') {
+        if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);
+      } else if (!this.#isDamagedSince(damages)) {
+        this.#break(() => `${messageText(message)}: ${outcome ?? 'no outcome'}`);
+      }
+    }
+    return true;
+  }
+
+  // Asking
+
+  async #askSome(): Promise<void> {
+    for (let left = this.#form.questionsOfEach; left > 0 && this.#sending > 0; left -= 1) {
+      await sleep(this.#chance.between(0, this.#form.questionsPauseMs));
+      await this.#ask(this.#any(this.#chance.happens(0.3) ? this.#writers : this.#readers));
+    }
+  }
+
+  async #ask(instance: Instance): Promise<void> {
+    const chance = this.#chance;
+    const question = this.#activity.ask(chance);
+    const kind = chance.byProbability([
+      [0.6, 'range'],
+      [0.15, 'series'],
+      [0.15, 'cameras'],
+      [0.015, 'audit'],
+    ]);
+    const day = dayFrom(chance.anyOf(this.#days) ?? TODAY);
+    if (kind === 'series') await this.#askSeries(instance, question);
+    else if (kind === 'cameras') await this.#askCameras(instance, day);
+    else if (kind === 'audit') await this.#audit(instance, day);
+    else await this.#askRange(instance, question);
+  }
+
+  async #askRange(instance: Instance, question: Question): Promise<void> {
+    const check = this.#checking(instance);
+    const answer = await this.#of(instance, instance.range(question), 'does not answer');
+    if (answer !== undefined) check(question, answer);
+  }
+
+  async #askSeries(instance: Instance, question: Question): Promise<void> {
+    const length = question.end - question.start;
+    const step = length > 40n * 3_600_000_000n ? 'day' : length > 120n * MINUTE_US ? 'hour' : 'minute';
+    const check = this.#checking(instance);
+    const steps = await this.#of(instance, instance.series(question, step), 'does not answer');
+    for (const { question: ofStep, counts, cameras } of steps ?? []) check(ofStep, { counts, cameras });
+  }
+
+  async #askCameras(instance: Instance, day: Day): Promise<void> {
+    const start = BigInt(Date.parse(day)) * 1_000n;
+    const check = this.#checking(instance);
+    const activities = await this.#of(instance, instance.cameras(day), 'does not answer');
+    if (activities === undefined) return;
+    for (const cameraId of new Set([...this.#activity.cameras, ...activities.keys()])) {
+      const counts = activities.get(cameraId) ?? new Map<string, number>();
+      check({ start, end: start + DAY_US - 1n, cameraId }, { counts, cameras: counts.has('events') ? 1 : 0 });
+    }
+  }
+
+  /** A check of answers to a question that is asked now. */
+  #checking({ life }: Instance): (question: Question, answer: Answer) => void {
+    const [since, damages] = [this.#truth.now, this.#damages];
+    return (question, answer) => {
+      if (this.#isDamagedSince(damages)) return;
+      this.#seen.answers += 1;
+      if (this.#truth.allows(question, answer, since)) return;
+      this.#break(
+        () =>
+          `${life.name} answers ${questionText(question)} with ${told(answer)}; it is ${told(this.#truth.answer(question))}`,
+      );
+    };
+  }
+
+  /** The commit that was just made is right for everybody who asks now. */
+  async #witnessNow(): Promise<void> {
+    if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
+  }
+
+  async #audit(instance: Instance, day: Day): Promise<void> {
+    const damages = this.#damages;
+    const differences = await this.#of(instance, instance.audit(day), 'does not audit');
+    if (differences === undefined || this.#isDamagedSince(damages)) return;
+    this.#seen.answers += 1;
+    for (const difference of differences) this.#break(() => `${instance.life.name} audits ${day}: ${difference}`);
+  }
+
+  // Closing, damage, repair and outages
+
+  async #close(): Promise<void> {
+    await sleep(this.#chance.between(0, 20 * this.#form.pauseMs + 100));
+    for (let round = 1; round <= ROUNDS && this.#closed.size === 0; round += 1) {
+      const instances = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      this.#isClosing = true;
+      await Promise.all(
+        instances.map(async (instance) => {
+          this.#story.tell(() => `${instance.life.name} closes days`);
+          await this.#of(instance, instance.closeDays(), 'does not close');
+          if (this.#table.isForgotten(dayFrom(OLD_DAY))) this.#closed.add(dayFrom(OLD_DAY));
+        }),
+      );
+      await sleep(this.#chance.oneOf([1_000, 100_000, 200_000]));
+    }
+    this.#seen.closedDays += this.#closed.size;
+  }
+
+  async #damageAndRepair(): Promise<void> {
+    await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
+    // Amid recording, or afterwards.
+    if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
+    const day = dayFrom(this.#chance.anyOf(this.#days) ?? TODAY);
+    this.#isDamaged = true;
+    this.#damages += 1;
+    const partitions = this.#table.partitions().filter((name) => name.startsWith(`${day}_`));
+    const lines = await damageSome(this.#table, partitions, this.#chance);
+    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    await sleep(this.#chance.oneOf([0, 50, 400]));
+    const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
+    // As soon as one has ended everything is right, whatever another one is still about to do.
+    await Promise.race(repairs);
+    this.#damages += 1;
+    this.#isDamaged = false;
+    await this.#witnessNow();
+    await Promise.all(repairs);
+    if (lines.length > 0) this.#seen.repairs += 1;
+  }
+
+  async #repair(day: Day): Promise<void> {
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const operator = this.#spawn([], this.#form.writersLatencyMs);
+      this.#story.tell(() => `${operator.life.name} repairs ${day}`);
+      if ((await this.#of(operator, operator.repair(day), 'does not repair')) === true) {
+        this.#story.tell(() => `${operator.life.name} has repaired ${day}`);
+        return;
+      }
+      await sleep(this.#chance.between(10, 500));
+    }
+    this.#break(() => `${day} cannot be repaired`);
+  }
+
+  async #outage(): Promise<void> {
+    await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 200));
+    this.#story.tell(() => 'an outage begins');
+    this.#conditions.isOutage = true;
+    await sleep(this.#chance.oneOf([100, 3_000, 30_000]));
+    this.#conditions.isOutage = this.#isCalm && this.#conditions.isOutage;
+    this.#story.tell(() => 'the outage is over');
+  }
+
+  // The end
+
+  /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
+  async #settle(): Promise<void> {
+    const fresh = this.#spawn([], 2);
+    const { sent } = this.#activity;
+    const isRecorded = await this.#record(fresh, sent);
+    if (!isRecorded) this.#break(() => 'what was sent again was not taken');
+    if (this.#truth.events.some(({ ts }) => ts < TODAY) && this.#closed.size === 0) {
+      await this.#close();
+      if (this.#closed.size === 0) this.#break(() => 'the old day is not closed');
+    }
+    const open = sent.filter(({ ts }) => !this.#form.closes || ts >= TODAY);
+    for (const name of this.#truth.unlike(open)) this.#break(() => `${name} is not as it was sent`);
+    for (const start of this.#days) {
+      if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));
+      await this.#askCameras(fresh, dayFrom(start));
+      await this.#askRange(fresh, { start, end: start + DAY_US - 1n });
+    }
+    for (let left = this.#damages > 0 ? 16 : 4; left > 0; left -= 1) {
+      const question = this.#activity.ask(this.#chance);
+      await this.#askRange(fresh, question);
+      if (left === 1 && this.#chance.happens(0.5)) await this.#askSeries(fresh, question);
+      if (left <= 2)
+        await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
+    }
+    for (const partition of this.#table.partitions()) {
+      const totals = this.#table.rows(partition).filter(({ rowKey }) => /^total( |$)/.test(rowKey));
+      this.#seen.stripes = Math.max(this.#seen.stripes, totals.length);
+    }
+  }
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name} ${error.message} ${error.stack ?? ''}` : String(error);
+
+const timeText = (microseconds: bigint): string =>
+  `${new Date(Number(microseconds / 1_000n)).toISOString().slice(0, -1)}${String(microseconds % 1_000n).padStart(3, '0')}`;
+
+const messageText = ({ cameraId, eventId, ts, time, ...facets }: Message): string =>
+  `${eventId} of ${cameraId} at ${timeText(ts)} (${time - ts}) ${JSON.stringify(facets)}`;
+
+const questionText = ({ start, end, cameraId }: Question): string =>
+  `${timeText(start)} to ${timeText(end)} of ${cameraId ?? 'all'}`;

@@ -1,0 +1,166 @@
+import { auditDay, AuditUnsettled } from '../../../src/analytics/audit/audit.ts';
+import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import type { Day } from '../../../src/analytics/model/day.ts';
+import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
+import type { Step } from '../../../src/analytics/model/steps.ts';
+import type { Tally } from '../../../src/analytics/model/tally.ts';
+import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
+import { Reader } from '../../../src/analytics/read/reader.ts';
+import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import type { TableConnection } from '../../../src/storage/connection.ts';
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
+import type { Log } from '../../../src/log.ts';
+import { runIn } from '../virtual-time.ts';
+import type { Counted, Message } from './counts.ts';
+import { eventMessage } from './event-message.ts';
+import type { Life } from './life.ts';
+import type { Question } from './truth.ts';
+
+// The one file here that knows how the service is put together.
+
+/** Days are closed when they ended so long ago. */
+export const RETENTION_DAYS = 1;
+const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
+
+/** Now, by the clock of the process that asks. */
+const now = (): Instant => instantFromMilliseconds(Date.now());
+
+/** What became of a message. */
+export type Outcome = 'recorded' | 'unchanged' | 'refused: its day is closed' | `refused: ${string}`;
+
+/** One step of a series. */
+export interface StepAnswer {
+  readonly question: Question;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly cameras: number;
+}
+
+/** A process of the service: memory and a clock of its own. Whatever it is asked never comes if it dies. */
+export class Instance {
+  readonly life: Life;
+  readonly #table: Table;
+  readonly #shards: DayShards;
+  readonly #tell: (line: string) => void;
+  readonly #log: Log;
+  // Made when they are needed: few processes do everything, and a history takes a few milliseconds.
+  #recorder: Recorder | undefined;
+  #reader: Reader | undefined;
+
+  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: string) => void) {
+    this.life = life;
+    this.#tell = tell;
+    this.#table = new Table(connection, { format: FORMAT });
+    this.#shards = new DayShards(this.#table, shardsOfNewDays);
+    const at =
+      (level: string): Log['info'] =>
+      (event, fields = {}) =>
+        tell(`${level} ${event} ${JSON.stringify(fields)}`);
+    this.#log = { info: at('info'), warn: at('warn'), error: at('error') };
+  }
+
+  /** As `POST /api/events`. */
+  async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
+    this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
+    const recorder = this.#recorder;
+    const outcomes = await this.#run(async () => recorder.record(messages.map(eventMessage)));
+    return outcomes.map((outcome): Outcome => {
+      if (typeof outcome === 'string') return outcome;
+      return outcome.refused === CLOSED_DAY ? 'refused: its day is closed' : `refused: ${outcome.refused}`;
+    });
+  }
+
+  /** As `GET /api/analytics`, and `…/day` for a whole day. */
+  async range({ start, end, cameraId }: Question): Promise<Counted> {
+    const { tally, activeCameras } = await this.#run(async () =>
+      this.#readers().activity({ start: instantFrom(start), end: instantFrom(end) }, cameraId),
+    );
+    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
+  }
+
+  /** As `GET /api/analytics/series`. */
+  async series({ start, end, cameraId }: Question, step: Step): Promise<readonly StepAnswer[]> {
+    const steps = await this.#run(async () =>
+      this.#readers().series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId),
+    );
+    return steps.map(({ period, tally, activeCameras }) => ({
+      question: { start: period.start, end: period.end, cameraId },
+      counts: countsIn(tally),
+      cameras: activeCameras,
+    }));
+  }
+
+  /** As `GET /api/analytics/cameras`: what each camera counts on a day. */
+  async cameras(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const activities = await this.#run(async () => new CamerasReader(this.#table, this.#shards).ofDays(day, 1));
+    return new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
+  }
+
+  /** As the timer. */
+  async closeDays(): Promise<void> {
+    await this.#run(async () =>
+      closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log),
+    );
+  }
+
+  /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
+  async audit(day: Day): Promise<readonly string[] | undefined> {
+    try {
+      const report = await this.#run(async () => auditDay(this.#table, day));
+      return report.differences.map(
+        ({ shard, counter, expected, stored }) => `shard ${shard}: ${counter} is ${stored} instead of ${expected}`,
+      );
+    } catch (error) {
+      if (error instanceof AuditUnsettled) return undefined;
+      throw error;
+    }
+  }
+
+  /** As `npm run audit -- --repair`. @returns whether all is right now; false: it must be started again */
+  async repair(day: Day): Promise<boolean> {
+    try {
+      const report = await this.#run(async () =>
+        repairDay(this.#table, await auditDay(this.#table, day), { say: this.#tell }),
+      );
+      return report.differences.length === 0;
+    } catch (error) {
+      if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return false;
+      throw error;
+    }
+  }
+
+  #readers(): Reader {
+    this.#reader ??= new Reader(this.#table, this.#shards);
+    return this.#reader;
+  }
+
+  async #run<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+    return runIn(this.life, run);
+  }
+}
+
+/** Whether a request may fail with an error because of what storage does; the service answers 503. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof RecorderUnavailable || error instanceof StorageTrouble || error instanceof WriteConflict;
+
+/** Whether an error says that what is stored is damaged. */
+export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
+
+const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
+  const all: (readonly [string, number])[] = [
+    ['events', events],
+    ['reviewed', reviewed],
+    ['annotated', annotated],
+    ...[...categories].flatMap(([category, own]): (readonly [string, number])[] => [
+      [`detected ${category}`, own.detections],
+      [`reviewed ${category}`, own.reviewed],
+      [`annotated ${category}`, own.annotations],
+    ]),
+  ];
+  return new Map(all.filter(([, count]) => count !== 0));
+};

@@ -1,0 +1,25 @@
+/** What happened while a seed was played, a line each, with the virtual time in seconds. */
+export class Story {
+  readonly #isTold: boolean;
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  readonly #lines: string[] = [];
+
+  /**
+   * @param now in milliseconds since 1970, by a clock that is right
+   * @param isTold whether anybody wants to read it
+   */
+  constructor(now: () => number, isTold: boolean) {
+    this.#now = now;
+    this.#startedAt = now();
+    this.#isTold = isTold;
+  }
+
+  tell(line: () => string): void {
+    if (this.#isTold) this.#lines.push(`${((this.#now() - this.#startedAt) / 1000).toFixed(3)} ${line()}`);
+  }
+
+  get text(): string {
+    return this.#lines.join('\n');
+  }
+}
