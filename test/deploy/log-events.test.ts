@@ -17,9 +17,9 @@ const isField = (name: string): boolean => new RegExp(`\\b${name}\\b *[,:}]`).te
 const isTimer = (name: string): boolean => sources.includes(`app.timer('${name}'`);
 
 /** What a query compares a column with: the names of log events, for the column `event`. */
-const comparedIn = ({ text }: Query, column: string): readonly string[] =>
-  [...text.matchAll(new RegExp(`\\b${column}\\)? (?:==|!=|in|!in) \\(?((?:"[^"]+"(?:, )?)+)`, 'g'))].flatMap(
-    ([, texts = '']) => [...texts.matchAll(/"([^"]+)"/g)].flatMap(([, name]) => name ?? ''),
+const comparedIn = ({ text: query }: Query, column: string): readonly string[] =>
+  [...query.matchAll(new RegExp(`\\b${column}\\)? (?:==|!=|in|!in) \\(?((?:"[^"]+"(?:, )?)+)`, 'g'))].flatMap(
+    ([, texts = '']) => [...texts.matchAll(/"([^"]+)"/g)].flatMap(([, text]) => text ?? ''),
   );
 
 /** A query on one line. */

@@ -125,7 +125,9 @@ describe('a local run', () => {
     expect(demo).toContain('CallDisconnected');
     const state = demo.slice(demo.lastIndexOf('GET /api/notifications/'));
     const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
-    expect(words.join(' ')).toBe('completed heard heard heard busy heard not_reached no_answer no_answer');
+    expect(words.join(' ')).toMatch(/^completed not_reached no_answer no_answer confirmed confirmed stopped\b/);
+    expect(demo).toContain('ContinuousDtmfRecognitionToneReceived → 200');
+    expect(demo).toContain('"type": "Notification.RecipientFinal"');
 
     // The audit finds the run's storage by its port, and ends with 0 only if every counter is right.
     const audit = await printedBy('audit', ['--date', date, '--port', `${port}`, '--settings', NO_SETTINGS]);
