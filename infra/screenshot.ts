@@ -68,7 +68,7 @@ const SCREENSHOT: Command<ScreenshotOptions> = {
 
 /** Waits until every part of the page shows an answer. */
 const settled = async (page: Page, what: string): Promise<void> => {
-  console.log(`Waiting for ${what} …`);
+  console.error(`Waiting for ${what} …`);
   const end = performance.now() + PAGE_MILLISECONDS;
   const isSettled = async (): Promise<boolean> =>
     (await page.getByText(/^Updated \d+ /).count()) > 0 && (await page.locator('[aria-busy=true]').count()) === 0;

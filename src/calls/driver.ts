@@ -2,7 +2,7 @@ import type { Log, LogFields } from '../log.ts';
 import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
 import type { Alarm } from './alarm.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from './alert-types.ts';
-import { type AttemptEvent, isLive, isPast, type NotMade } from './attempt.ts';
+import { type Attempt, type AttemptEvent, isLive, isPast, type NotMade } from './attempt.ts';
 import type { AttemptRef } from './call-context.ts';
 import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
@@ -308,10 +308,12 @@ export class Driver {
     const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
     if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
-    // The first calls of a notification have no entries of their own until they are placed.
-    const inIt = known?.recipients.filter(({ state }, index) => state === 'calling' && index !== ref.index).length ?? 0;
     const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
-    const beside = inIt + others;
+    // In this notification: also calls that have ended since, for it is the moment of the request that counts.
+    const inIt = known?.recipients.filter(
+      ({ attempts }, index) => index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt)),
+    ).length;
+    const beside = (inIt ?? 0) + others;
     return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
   }
 
@@ -672,6 +674,10 @@ const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['ask
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
 };
+
+/** Whether an attempt had been claimed by then, and was not over. */
+const wasOpen = ({ claimedAt, endedAt }: Attempt, at: number): boolean =>
+  claimedAt <= at && (endedAt === undefined || endedAt > at);
 
 const keyOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
 

@@ -166,8 +166,6 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
     // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
-    // not set: EVENT_TOPIC_ENDPOINT (outcomes are published only to a topic that somebody has made for them)
-    // not set: EVENT_TOPIC_KEY (the app's identity in its place)
     // not set: TEST_CALLBACK_BASE_URL (debug builds only)
   }
 }
