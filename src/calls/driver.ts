@@ -382,8 +382,7 @@ export class Driver {
     const sentAt = clock.now();
     // Since the claim, others may have found that no line is free.
     if (pause.isOn(sentAt)) {
-      const result = { reason: 'no line is free' };
-      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result }, log);
+      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: { reason: pause.reason } }, log);
       return;
     }
     log.info('call requested', fields);
@@ -402,7 +401,7 @@ export class Driver {
       event = { kind: 'placed', callId };
     } catch (error) {
       event = { kind: 'not placed', why: whyNotPlaced(error), result: resultOf(error) };
-      this.#pauseFor(event.why, error instanceof PhoneLineError ? error.waitMs : undefined);
+      this.#pauseFor(event.why, error instanceof PhoneLineError ? error : {});
       if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
@@ -506,16 +505,19 @@ export class Driver {
     if (kind !== 'disconnected' && kind !== 'create failed') return;
     log.info('call disconnected', { ...fields, ...codes });
     if (kind !== 'create failed') return;
-    if (result.meaning === 'no_line') this.#pauseFor('no_line', undefined);
+    if (result.meaning === 'no_line') this.#pauseFor('no_line', result);
     if (result.meaning !== 'set_up') return;
-    this.#pauseFor('set_up', undefined);
+    this.#pauseFor('set_up', result);
     log.error('call not placed', { ...fields, ...codes });
   }
 
-  #pauseFor(why: NotMade | 'refused' | 'unclear', waitMs: number | undefined): void {
+  #pauseFor(
+    why: NotMade | 'refused' | 'unclear',
+    { waitMs, reason }: { readonly waitMs?: number | undefined; readonly reason?: string | undefined },
+  ): void {
     const { pause, alarm, clock } = this.#parts;
     if (why !== 'no_line' && why !== 'set_up') return;
-    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now());
+    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now(), reason);
     alarm.set('line', pause.until);
   }
 
