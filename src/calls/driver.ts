@@ -119,11 +119,16 @@ export class Driver {
       done = await this.#take(event, alertType.name, log);
     } catch (error) {
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
-      this.#troubleAt = this.#parts.clock.now();
+      this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
       return;
     }
     if (done !== undefined) await this.#carryOut(done.ref, done.committed, log);
+  }
+
+  /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
+  noteTrouble(): void {
+    this.#troubleAt = this.#parts.clock.now();
   }
 
   /** Dials a recipient who waits, unless another instance does. */
