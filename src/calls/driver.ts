@@ -119,11 +119,16 @@ export class Driver {
       done = await this.#take(event, alertType.name, log);
     } catch (error) {
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
-      this.#troubleAt = this.#parts.clock.now();
+      this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
       return;
     }
     if (done !== undefined) await this.#carryOut(done.ref, done.committed, log);
+  }
+
+  /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
+  noteTrouble(): void {
+    this.#troubleAt = this.#parts.clock.now();
   }
 
   /** Dials a recipient who waits, unless another instance does. */
@@ -384,8 +389,7 @@ export class Driver {
     const sentAt = clock.now();
     // Since the claim, others may have found that no line is free.
     if (pause.isOn(sentAt)) {
-      const result = { reason: 'no line is free' };
-      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result }, log);
+      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: { reason: pause.reason } }, log);
       return;
     }
     log.info('call requested', fields);
@@ -404,7 +408,7 @@ export class Driver {
       event = { kind: 'placed', callId };
     } catch (error) {
       event = { kind: 'not placed', why: whyNotPlaced(error), result: resultOf(error) };
-      this.#pauseFor(event.why, error instanceof PhoneLineError ? error.waitMs : undefined);
+      this.#pauseFor(event.why, error instanceof PhoneLineError ? error : {});
       if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
@@ -508,16 +512,19 @@ export class Driver {
     if (kind !== 'disconnected' && kind !== 'create failed') return;
     log.info('call disconnected', { ...fields, ...codes });
     if (kind !== 'create failed') return;
-    if (result.meaning === 'no_line') this.#pauseFor('no_line', undefined);
+    if (result.meaning === 'no_line') this.#pauseFor('no_line', result);
     if (result.meaning !== 'set_up') return;
-    this.#pauseFor('set_up', undefined);
+    this.#pauseFor('set_up', result);
     log.error('call not placed', { ...fields, ...codes });
   }
 
-  #pauseFor(why: NotMade | 'refused' | 'unclear', waitMs: number | undefined): void {
+  #pauseFor(
+    why: NotMade | 'refused' | 'unclear',
+    { waitMs, reason }: { readonly waitMs?: number | undefined; readonly reason?: string | undefined },
+  ): void {
     const { pause, alarm, clock } = this.#parts;
     if (why !== 'no_line' && why !== 'set_up') return;
-    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now());
+    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now(), reason);
     alarm.set('line', pause.until);
   }
 

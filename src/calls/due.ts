@@ -72,6 +72,7 @@ export class DueWork {
     try {
       found = await store.due(now + OPEN_WITHIN_MS);
     } catch (error) {
+      if (error instanceof StorageTrouble) this.#parts.driver.noteTrouble();
       this.#failed(error, undefined, log);
       return;
     }

@@ -30,11 +30,17 @@ export const nextToDial = <Entry extends Queued>(queue: readonly Entry[], openCa
 export class LinePause {
   #until = 0;
   #throttledAt = -Infinity;
+  #reason = 'no line is free';
   #inARow = 0;
 
   /** In milliseconds since 1970. */
   get until(): number {
     return this.#until;
+  }
+
+  /** Why it is on, in words. */
+  get reason(): string {
+    return this.#reason;
   }
 
   /** Whether nobody is to be dialled now. */
@@ -43,11 +49,13 @@ export class LinePause {
   }
 
   /**
-   * No line was free.
+   * The line did not take a call.
    *
-   * @param waitMs how long the line asked to wait, in milliseconds
+   * @param waitMs how long it asked to wait, in milliseconds
+   * @param reason in words; that no line is free if it is not given
    */
-  throttled(waitMs: number | undefined, now: number): void {
+  throttled(waitMs: number | undefined, now: number, reason = 'no line is free'): void {
+    this.#reason = reason;
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#inARow);
     this.#inARow += 1;
     this.#throttledAt = now;

@@ -45,7 +45,7 @@ const wrongElement = ({ input }: { readonly input?: unknown }): string => {
 
 /** Phone numbers, or lists of them: each number trimmed, repeated ones once, in their order. */
 export const wavesSchema = z
-  .array(z.union([recipient, z.array(recipient).min(1)], { error: wrongElement }), {
+  .array(z.union([recipient, z.array(recipient).min(1, SOME_NUMBERS)], { error: wrongElement }), {
     error: 'must be an array of phone numbers, or of lists of them',
   })
   .min(1, SOME_NUMBERS)

@@ -45,6 +45,15 @@ const post = async (path: keyof typeof handlers, body: unknown, query = '') => {
 
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
 
+it('an empty wave is told in the words of an empty list', async () => {
+  const recipients = [['+12065550100'], []];
+  const answer = await ask(handlers.notifications, '/api/notifications', {
+    method: 'POST',
+    body: JSON.stringify({ ...good, recipients, confirm: true }),
+  });
+  expect(answer.body).toMatchObject({ errors: [{ index: 1, detail: 'must name at least one phone number' }] });
+});
+
 describe('POST /api/notifications refuses, naming it,', () => {
   it.each<[string, unknown, readonly object[]]>([
     ['no channel', { ...good, channel: undefined }, [{ field: 'channel' }]],

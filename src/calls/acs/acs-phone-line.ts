@@ -117,16 +117,17 @@ export class AcsPhoneLine implements PhoneLine {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
     const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
-    const speak = (abortSignal: AbortSignal) => media.playToAll([source], { ...options, abortSignal });
+    const speak = async () =>
+      attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
+        throwGone,
+      );
     try {
-      await attempt(hadNoEffect, SPEAK, speak);
+      await speak();
     } catch (error) {
       const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
-      if (subCode !== undefined && CALL_IS_OVER.has(subCode))
-        throw new PhoneLineError('gone', 'call not found', { subCode });
       if (subCode === undefined || !NOT_IN_THAT_STATE.has(subCode)) throw error;
       await sleep(STATE_PAUSE_MS);
-      await attempt(hadNoEffect, SPEAK, speak);
+      await speak();
     }
   }
 
@@ -157,6 +158,13 @@ const STATE_PAUSE_MS = 500;
 
 const isOver = ({ failure, code, subCode }: PhoneLineError): boolean =>
   failure === 'gone' || code === 410 || HUNG_UP.has(subCode);
+
+// Some of these are answered 400, not 404.
+const throwGone = (error: unknown): never => {
+  const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
+  if (subCode === undefined || !CALL_IS_OVER.has(subCode)) throw error;
+  throw new PhoneLineError('gone', 'call not found', { subCode });
+};
 
 // The address of a call request is the resource's: there is no such resource, or not any more.
 const throwSetUp = (error: unknown): never => {

@@ -150,8 +150,8 @@ export class NotificationStore {
 
   /** The newest notifications, the newest first. */
   async newest(most: number): Promise<readonly NotificationCase[]> {
-    // Each has at most 50 recipients; most have few.
-    for (const mostRows of [most * 6, most * 51]) {
+    // Each has at most 50 recipients; most have few. One row more tells that the last one is whole.
+    for (const mostRows of [most * 6, most * 51 + 1]) {
       const rows: StoredRow[] = [];
       for await (const page of this.#table.pages(CALLS, ALL_NOTIFICATIONS, { most: Math.min(1_000, mostRows) })) {
         rows.push(...page);

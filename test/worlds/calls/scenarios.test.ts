@@ -36,6 +36,9 @@ const statuses = async (world: World, sent: SentRequest): Promise<readonly strin
 const outcomes = async (world: World, sent: SentRequest): Promise<readonly (readonly (string | undefined)[])[]> =>
   (await world.viewOf(sent))?.recipients.map(({ attempts }) => attempts.map(({ outcome }) => outcome)) ?? [];
 
+const reasons = ({ answers: [first] }: SentRequest): readonly (string | undefined)[] =>
+  first?.kind === 'sent' ? first.calls.map((call) => (call.status === 'placed' ? undefined : call.reason)) : [];
+
 const callsTo = (world: World, number: PhoneNumber | undefined) =>
   world.network.calls.filter(({ request }) => request?.number === number);
 
@@ -170,6 +173,10 @@ describe('our set-up', () => {
       await world.pass(5_000);
       expect(await statuses(world, sent)).toEqual(['waiting', 'waiting', 'waiting']);
       expect(world.instances.logs.filter(({ level }) => level === 'error')).not.toEqual([]);
+      // Who is not even asked for meanwhile is told the same reason.
+      const later = world.senders.send(to([people(2, 1)]), 'later');
+      await world.pass(1_000);
+      expect(reasons(later)).toEqual(Array(2).fill(reasons(sent)[0]));
       await world.pass(300_000);
       expect(await outcomes(world, sent)).toEqual([['heard'], ['heard'], ['heard']]);
     });
