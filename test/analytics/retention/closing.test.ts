@@ -7,7 +7,7 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import type { RowWrite, StoredRow } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
@@ -122,6 +122,26 @@ describe('a closed day', () => {
     const table = tableOn(storage);
     const { differences } = await auditDay(table, day);
     expect(differences.map(({ counter }) => counter)).toEqual(['camera crowded']);
+  });
+
+  it.each<readonly [string, RowWrite]>([
+    ['is lost', { kind: 'delete', rowKey: SHARDS_KEY }],
+    ['knows fewer shards', { kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 1 } }],
+  ])('has an audit that finds a manifest which %s, although no event row is left', async (_, damage) => {
+    const storage = new MemoryStorage();
+    const process = processOn(storage);
+    const ids = ['ridge-0', 'ridge-1', 'ridge-2', 'ridge-3', 'ridge-4', 'ridge-5'];
+    await process.record(
+      ids.map((cameraId) => toEventMessage({ cameraId, eventId: 'f', ts: EIGHT, time: START, reviewed: true })),
+    );
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    expect(eventRows(storage)).toEqual([]);
+    storage.transact(dayPartition(day), [damage], 1);
+
+    const { closed, differences } = await auditDay(tableOn(storage), day);
+    expect(closed).toBe(true);
+    expect(differences[0]).toMatchObject({ counter: 'shards', expected: 'more than 2' });
   });
 });
 
