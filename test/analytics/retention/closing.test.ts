@@ -7,6 +7,7 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite, StoredRow } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
@@ -142,6 +143,19 @@ describe('a closed day', () => {
     const { closed, differences } = await auditDay(tableOn(storage), day);
     expect(closed).toBe(true);
     expect(differences[0]).toMatchObject({ counter: 'shards', expected: 'more than 2' });
+  });
+
+  it('is not opened again where its manifest is lost: a repeat would be counted twice', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    storage.transact(dayPartition(day), [{ kind: 'delete', rowKey: SHARDS_KEY }], 1);
+    const before = partitions.map((own) => storage.rows(own));
+
+    await expect(processOn(storage).record(MESSAGES.slice(0, 1).map(toEventMessage))).rejects.toThrow(DamagedRow);
+    expect(partitions.map((own) => storage.rows(own))).toEqual(before);
+    expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
   });
 });
 
