@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { NotRepairable, repairDay } from '../../../src/analytics/audit/repair.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
@@ -143,6 +144,19 @@ describe('a closed day', () => {
     const { closed, differences } = await auditDay(tableOn(storage), day);
     expect(closed).toBe(true);
     expect(differences[0]).toMatchObject({ counter: 'shards', expected: 'more than 2' });
+  });
+
+  it('is not repaired where its manifest has lost the closing: no event row is left to count from', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    const write = { kind: 'replace', rowKey: SHARDS_KEY, etag: '*', properties: { shards: SHARDS } } as const;
+    storage.transact(dayPartition(day), [write], 1);
+    const table = tableOn(storage);
+
+    await expect(repairDay(table, await auditDay(table, day), { say: () => undefined })).rejects.toThrow(NotRepairable);
+    expect(await answersOf(storage)).toEqual(expectedAnswers());
   });
 
   it('is not opened again where its manifest is lost: a repeat would be counted twice', async () => {
