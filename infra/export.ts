@@ -16,7 +16,14 @@ import { formatInstant, type Instant } from '../src/analytics/model/instant.ts';
 import { manifestFrom } from '../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../src/analytics/rows/event-row.ts';
 import { FORMAT } from '../src/analytics/rows/format.ts';
-import { ALL_EVENTS, dayPartition, parseEventKey, SHARDS_KEY, shardPartition } from '../src/analytics/rows/keys.ts';
+import {
+  ALL_EVENTS,
+  dayPartition,
+  OPEN_DAYS_PARTITION,
+  parseEventKey,
+  SHARDS_KEY,
+  shardPartition,
+} from '../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../src/azure/credential.ts';
 import { CAMERA_EVENT_TYPE } from '../src/http/event-message.ts';
 import { azureTable } from '../src/storage/azure-table.ts';
@@ -158,7 +165,10 @@ class Export {
 
   async #shards(day: Day): Promise<number> {
     const manifest = await this.#table.get(dayPartition(day), SHARDS_KEY);
-    return manifest === undefined ? 0 : shardsOf(manifest, day);
+    if (manifest !== undefined) return shardsOf(manifest, day);
+    // A day without events has neither row. One whose manifest is lost must not become an empty backup.
+    if ((await this.#table.get(OPEN_DAYS_PARTITION, day)) === undefined) return 0;
+    throw new CommandError(`The manifest of ${day} is missing: run npm run audit.`);
   }
 
   *#linesOf(row: StoredRow): Generator<string> {

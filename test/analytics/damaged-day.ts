@@ -172,4 +172,5 @@ export const STRAY_KEYS: readonly string[] = [
   'camera|a|b',
   'event|9959|ridge-0|f-0',
   'hour|08 99',
+  'total 99',
 ];

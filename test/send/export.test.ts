@@ -135,6 +135,17 @@ describe('npm run export', () => {
     expect(await readdir(directory)).toEqual(['settings.json']);
   });
 
+  it('refuses a day whose manifest is lost: an empty file is no backup of it', async () => {
+    const storage = new CountingStorage();
+    await storage.process().record([frame(1)]);
+    await storage.client().deleteEntity(DATE, 'shards');
+    const directory = ownDirectory();
+    const { code, said } = await run(storage, directory, ['--date', DATE]);
+    expect(said).toBe(`The manifest of ${DATE} is missing: run npm run audit.\n`);
+    expect(code).toBe(2);
+    expect(await readdir(directory)).toEqual(['settings.json']);
+  });
+
   it('says what is wrong with a command', async () => {
     const storage = new CountingStorage();
     const cases: readonly (readonly [readonly string[], string])[] = [

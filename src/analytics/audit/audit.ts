@@ -1,11 +1,19 @@
 import pLimit from 'p-limit';
 
+import type { KeyRange } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import { instantFromMilliseconds } from '../model/instant.ts';
 import { MAX_SHARDS, shardOf } from '../model/shard.ts';
 import { CLOSES, manifestFrom } from '../rows/day-shards.ts';
-import { ALL_EVENTS, dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from '../rows/keys.ts';
+import {
+  ALL_EVENTS,
+  ALL_MINUTES,
+  dayPartition,
+  OPEN_DAYS_PARTITION,
+  SHARDS_KEY,
+  shardPartition,
+} from '../rows/keys.ts';
 import { decodedOr, type Difference } from './findings.ts';
 import { auditShard, ShardUnsettled, type ShardReport } from './shard-audit.ts';
 
@@ -83,14 +91,24 @@ export const readDayState = async (table: Table, day: Day): Promise<DayState> =>
 const tryAudit = async (table: Table, day: Day): Promise<AuditReport | undefined> => {
   const { shards, closed, text } = await readDayState(table, day);
   const own = ALL_SHARDS.slice(0, shards ?? 0);
-  // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events.
+  // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
   const others = await pLimit(PARALLEL_READS).map(ALL_SHARDS.slice(own.length), async (shard) =>
-    (await hasEvents(table, shardPartition(day, shard))) ? [shard] : [],
+    (await hasRows(table, shardPartition(day, shard), closed ? [ALL_EVENTS, ALL_MINUTES] : [ALL_EVENTS]))
+      ? [shard]
+      : [],
   );
-  const stray = others.flat();
   const byShard: ShardReport[] = [];
+  const stray: number[] = [];
   try {
-    for (const shard of [...own, ...stray]) byShard.push(await auditShard(table, day, shard, shards, closed));
+    for (const shard of own) byShard.push(await auditShard(table, day, shard, shards, closed));
+    const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
+    for (const shard of others.flat()) {
+      const report = await auditShard(table, day, shard, shards, closed);
+      // What is left where a repair moved the events to their own shard while the day was open.
+      if (closed && report.cameras.isSubsetOf(known)) continue;
+      stray.push(shard);
+      byShard.push(report);
+    }
   } catch (error) {
     if (error instanceof ShardUnsettled) return undefined;
     throw error;
@@ -120,10 +138,11 @@ const tryAudit = async (table: Table, day: Day): Promise<AuditReport | undefined
   };
 };
 
-/** Whether a partition has event rows. */
-const hasEvents = async (table: Table, partition: string): Promise<boolean> => {
-  for await (const rows of table.pages(partition, ALL_EVENTS, { select: [], most: 1 }))
-    if (rows.length > 0) return true;
+/** Whether a partition has rows in one of some ranges. */
+const hasRows = async (table: Table, partition: string, ranges: readonly KeyRange[]): Promise<boolean> => {
+  for (const range of ranges) {
+    for await (const rows of table.pages(partition, range, { select: [], most: 1 })) if (rows.length > 0) return true;
+  }
   return false;
 };
 

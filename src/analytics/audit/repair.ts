@@ -19,6 +19,7 @@ import {
   ALL_EVENTS,
   dayPartition,
   FENCE_KEY,
+  OPEN_DAYS_PARTITION,
   parseEventKey,
   REPAIR_KEY,
   SHARDS_KEY,
@@ -101,6 +102,10 @@ export const repairDay = async (table: Table, audited: AuditReport, { say }: Rep
     if (round > ROUNDS) throw new RepairUnfinished('differences are left: run the repair again');
     if (report.closed || (await readDayState(table, report.day)).closed) {
       throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
+    }
+    // A manifest that has lost its closing says that the day is open: the counters would be taken down to the event rows that are left.
+    if ((await table.get(OPEN_DAYS_PARTITION, report.day)) === undefined) {
+      throw new NotRepairable(`the day is not among the rows of ${OPEN_DAYS_PARTITION}: its event rows may be deleted`);
     }
     try {
       await new RepairRound(table, report, say).run();

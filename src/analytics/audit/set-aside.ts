@@ -66,7 +66,13 @@ export class SettingAside {
    */
   async rows(damaged: DamagedRows): Promise<void> {
     if (damaged.of === 'row') {
-      await this.#unlessChanged(async (fences) => this.#move([damaged.rowKey], fences));
+      // A row beside the totals that is none of them: it is moved, and changed by nothing else.
+      await this.#unlessChanged(async (fences) =>
+        this.#move(
+          [damaged.rowKey],
+          fences.filter(({ rowKey }) => rowKey !== damaged.rowKey),
+        ),
+      );
     } else {
       while (!(await this.#emptied(damaged.stripe)));
     }

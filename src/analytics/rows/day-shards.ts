@@ -6,7 +6,7 @@ import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
-import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from './keys.ts';
+import { dayPartition, FENCE_KEY, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from './keys.ts';
 
 /** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
 export class DayClosed extends Error {
@@ -122,11 +122,29 @@ export class DayShards {
   }
 
   async #write(day: Day): Promise<Manifest> {
+    await this.#demandNeverClosed(day);
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
     await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
     const stored = await this.#read(day);
     if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
     return stored;
+  }
+
+  /**
+   * A day that has counters, and that is not among the open days, is closed and has lost its manifest. Opened again, it would count
+   * repeats twice, and a repair would take away what no event row tells any more.
+   *
+   * @throws {DamagedRow}
+   */
+  async #demandNeverClosed(day: Day): Promise<void> {
+    const fences = await Promise.all(
+      Array.from({ length: this.#forNewDays }, async (_, shard) =>
+        this.#table.get(shardPartition(day, shard), FENCE_KEY, { select: [] }),
+      ),
+    );
+    // Read last: the first event of a day comes after the row in the index.
+    if (fences.every((row) => row === undefined) || (await this.#table.get(OPEN_DAYS_PARTITION, day))) return;
+    throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
   }
 
   /** Reads a manifest; recorders that ask at the same time share the answer. */

@@ -52,7 +52,7 @@ export const SHARDS_KEY = 'shards';
 /** The partition of the days that are not closed: a row a day, whose key is the day. */
 export const OPEN_DAYS_PARTITION = 'open-days';
 
-/** The row that only new stripes and the closing of the day change. */
+/** The row that only new stripes change. */
 export const FENCE_KEY = 'stripes';
 
 // The rows below are counter rows: they exist once per stripe. The functions and constants name those of stripe 0.

@@ -1,5 +1,5 @@
 import { TOTAL_KEY } from './keys.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { inStripe, parseStripe, stripesOf } from './stripe-keys.ts';
@@ -26,7 +26,9 @@ export const readStripes = async (
 ): Promise<StripeRows> => {
   for (let tries = 0; tries < PAGE_TRIES; tries += 1) {
     const { rows, continuation } = await table.page(partition, stripesOf(key), { select });
-    if (continuation === undefined) return new Map(rows.map((row) => [parseStripe(row.rowKey).stripe, row]));
+    if (continuation === undefined) {
+      return new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey).stripe), row]));
+    }
   }
   return collected(table, partition, key, select);
 };

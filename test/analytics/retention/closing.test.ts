@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { NotRepairable, repairDay } from '../../../src/analytics/audit/repair.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
+import type { RowWrite, StoredRow } from '../../../src/storage/row.ts';
 import { plainAnswer, toEventMessage } from '../counting.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
@@ -122,6 +124,52 @@ describe('a closed day', () => {
     const table = tableOn(storage);
     const { differences } = await auditDay(table, day);
     expect(differences.map(({ counter }) => counter)).toEqual(['camera crowded']);
+  });
+
+  it.each<readonly [string, RowWrite]>([
+    ['is lost', { kind: 'delete', rowKey: SHARDS_KEY }],
+    ['knows fewer shards', { kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 1 } }],
+  ])('has an audit that finds a manifest which %s, although no event row is left', async (_, damage) => {
+    const storage = new MemoryStorage();
+    const process = processOn(storage);
+    const ids = ['ridge-0', 'ridge-1', 'ridge-2', 'ridge-3', 'ridge-4', 'ridge-5'];
+    await process.record(
+      ids.map((cameraId) => toEventMessage({ cameraId, eventId: 'f', ts: EIGHT, time: START, reviewed: true })),
+    );
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    expect(eventRows(storage)).toEqual([]);
+    storage.transact(dayPartition(day), [damage], 1);
+
+    const { closed, differences } = await auditDay(tableOn(storage), day);
+    expect(closed).toBe(true);
+    expect(differences[0]).toMatchObject({ counter: 'shards', expected: 'more than 2' });
+  });
+
+  it('is not repaired where its manifest has lost the closing: no event row is left to count from', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    const write = { kind: 'replace', rowKey: SHARDS_KEY, etag: '*', properties: { shards: SHARDS } } as const;
+    storage.transact(dayPartition(day), [write], 1);
+    const table = tableOn(storage);
+
+    await expect(repairDay(table, await auditDay(table, day), { say: () => undefined })).rejects.toThrow(NotRepairable);
+    expect(await answersOf(storage)).toEqual(expectedAnswers());
+  });
+
+  it('is not opened again where its manifest is lost: a repeat would be counted twice', async () => {
+    const storage = new MemoryStorage();
+    await recordDay(storage);
+    announceOn(storage);
+    await closeOn(tableOn(storage));
+    storage.transact(dayPartition(day), [{ kind: 'delete', rowKey: SHARDS_KEY }], 1);
+    const before = partitions.map((own) => storage.rows(own));
+
+    await expect(processOn(storage).record(MESSAGES.slice(0, 1).map(toEventMessage))).rejects.toThrow(DamagedRow);
+    expect(partitions.map((own) => storage.rows(own))).toEqual(before);
+    expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
   });
 });
 
