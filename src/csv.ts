@@ -1,8 +1,8 @@
 /** A table as rows of cells, the heads first. */
 export type CsvRows = readonly (readonly (string | number)[])[];
 
-/** What a spreadsheet would take for a formula, and run: also after blanks, and where a line break starts a cell. */
-const RUNS = /^\s*[=+\-@]|^[\t\r\n]/;
+/** What a spreadsheet would take for a formula, and run: also after blanks, in full width, and where a line break starts a cell. */
+const RUNS = /^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/;
 
 const cell = (value: string | number): string => {
   if (typeof value === 'number') return String(value);

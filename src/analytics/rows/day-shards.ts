@@ -125,7 +125,8 @@ export class DayShards {
     await this.#demandNeverClosed(day);
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
     await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
-    const stored = await this.#read(day);
+    // Not a reading that others share: it may have begun before the row was there.
+    const stored = await this.#readNow(day);
     if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
     return stored;
   }

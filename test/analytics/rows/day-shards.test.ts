@@ -2,8 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { dayPartition, FENCE_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
-import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { Table } from '../../../src/storage/table.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 import { CountingStorage } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
@@ -55,5 +60,32 @@ describe('the shards of a day', () => {
       await expect(process.shards.find(day)).rejects.toThrow(DamagedRow);
       await expect(process.record(frames(START, 1))).rejects.toThrow(DamagedRow);
     }
+  });
+
+  it('are told to two recorders that open the day at once, also if the second one asked before the first one wrote', async () => {
+    const memory = new MemoryTable();
+    const written = Promise.withResolvers<undefined>();
+    let second: Promise<number> | undefined;
+    let readings = 0;
+    const connection: TableConnection = {
+      create: async () => memory.create(),
+      page: async (partition, range, query) => memory.page(partition, range, query),
+      transact: async (partition, writes) => {
+        // The answer to the second one is on its way for longer than the first one's writing takes.
+        if (writes.some(({ rowKey }) => rowKey === SHARDS_KEY)) setTimeout(() => written.resolve(undefined), 50);
+        return memory.transact(partition, writes);
+      },
+      get: async (partition, key, selection) => {
+        // The first recorder has found no manifest, and the second one asks now.
+        if (key === FENCE_KEY) second ??= shards.claim(day);
+        const row = await memory.get(partition, key, selection);
+        readings += key === SHARDS_KEY ? 1 : 0;
+        if (key === SHARDS_KEY && readings === 2) await written.promise;
+        return row;
+      },
+    };
+    const shards = new DayShards(new Table(connection, { format: FORMAT }), 3);
+    expect(await shards.claim(day)).toBe(3);
+    expect(await second).toBe(3);
   });
 });
