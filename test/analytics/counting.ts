@@ -1,4 +1,5 @@
 import { FORMAT } from '../../src/analytics/rows/format.ts';
+import type { TableConnection } from '../../src/storage/connection.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { inject } from 'vitest';
@@ -16,6 +17,7 @@ import { Table } from '../../src/storage/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
+import { MemoryTable } from '../storage/memory-table.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
 import { SELECTED_NULLS } from './selected-nulls.ts';
 
@@ -30,8 +32,10 @@ export class CountingProcess {
   readonly cameras: CamerasReader;
 
   /** @param options of the recorder; its own by default */
-  constructor(client: TableClient, counterShards: number, options: RecorderOptions = {}) {
-    this.table = new Table(new AzureTable(() => client), { format: FORMAT });
+  constructor(connection: TableClient | TableConnection, counterShards: number, options: RecorderOptions = {}) {
+    this.table = new Table(connection instanceof TableClient ? new AzureTable(() => connection) : connection, {
+      format: FORMAT,
+    });
     this.shards = new DayShards(this.table, counterShards);
     this.recorder = new Recorder(this.table, this.shards, SILENT, options);
     this.reader = new Reader(this.table, this.shards);
@@ -59,8 +63,19 @@ export class CountingProcess {
   }
 }
 
+/** A table in memory that belongs to one test. */
+export class MemoryStorage {
+  readonly connection = new MemoryTable();
+
+  /** A process with empty memory. */
+  process(counterShards = 1): CountingProcess {
+    return new CountingProcess(this.connection, counterShards);
+  }
+}
+
 /** A table that belongs to one test, in the Azurite of the test run. */
 export class CountingStorage {
+  readonly connection: TableConnection = new AzureTable(() => this.client());
   readonly #table = `${ownTablesPrefix()}analytics`;
 
   /** A client of the SDK for it. */

@@ -1,6 +1,7 @@
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { CountingStorage } from './counting.ts';
+import { ANY_VERSION, copiedProperties, type RowWrite } from '../../src/storage/row.ts';
+import { CountingStorage, MemoryStorage } from './counting.ts';
 import type { PlainMessage } from './oracle.ts';
 
 // A small day in two shards whose rows are damaged one by one: the tests of the audit and of the repair.
@@ -32,12 +33,16 @@ export const messages: readonly PlainMessage[] = Array.from({ length: 80 }, (_, 
 export const EVENT = 'event|0800|ridge-0|f-0';
 export const CAMERA = 'camera|ridge-0';
 
-/** A storage with the day. */
-export const seeded = async (): Promise<CountingStorage> => {
-  const storage = new CountingStorage();
+const withTheDay = async <Storage extends CountingStorage | MemoryStorage>(storage: Storage): Promise<Storage> => {
   await storage.process(2).record(messages);
   return storage;
 };
+
+/** A storage with the day. */
+export const seeded = async (): Promise<CountingStorage> => withTheDay(new CountingStorage());
+
+/** The same in memory: it is held to behave like the other one, and takes a tenth of the time. */
+export const seededInMemory = async (): Promise<MemoryStorage> => withTheDay(new MemoryStorage());
 
 /** The properties and keys of a row. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -79,17 +84,26 @@ export const cut =
 
 /** Damages a stored row. Returns a function that restores it. */
 export const damageRow = async (
-  storage: CountingStorage,
+  { connection }: CountingStorage | MemoryStorage,
   partitionKey: string,
   rowKey: string,
   damage: Damage,
 ): Promise<() => Promise<void>> => {
-  const client = storage.client();
-  const { etag: _, timestamp: __, ...row } = await client.getEntity(partitionKey, rowKey);
-  const damaged = damage(row);
-  if (damaged === undefined) await client.deleteEntity(partitionKey, rowKey);
-  else await client.updateEntity({ ...damaged, partitionKey, rowKey }, 'Replace', { etag: '*' });
-  return async () => void (await client.upsertEntity({ ...row, partitionKey, rowKey }, 'Replace'));
+  const { signal } = new AbortController();
+  const row = await connection.get(partitionKey, rowKey, {}, signal);
+  if (row === undefined) throw new Error(`there is no row ${rowKey}`);
+  const { timestamp: _, ...properties } = copiedProperties(row);
+  const damaged = damage(properties);
+  const replace = (after: Row): RowWrite => {
+    return { kind: 'replace', rowKey, etag: ANY_VERSION, properties: copiedProperties({ ...row, properties: after }) };
+  };
+  await connection.transact(partitionKey, [damaged ? replace(damaged) : { kind: 'delete', rowKey }], signal);
+  return async () =>
+    void (await connection.transact(
+      partitionKey,
+      [damaged ? replace(properties) : { kind: 'insert', rowKey, properties }],
+      signal,
+    ));
 };
 
 /** Damage of a counter row of the first shard: what is wrong with it, and counters that an audit names for it. */

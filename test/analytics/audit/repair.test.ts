@@ -22,6 +22,7 @@ import {
   MINUTE,
   replaced,
   seeded,
+  seededInMemory,
   set,
   SHARD,
   STRAY_KEYS,
@@ -32,7 +33,7 @@ import { objectionsTo } from '../table-limits.ts';
 
 describe('a repair', () => {
   it.each(COUNTER_DAMAGES)('of $rowKey with $what gives the answers of the event rows', async ({ rowKey, damage }) => {
-    const storage = await seeded();
+    const storage = await seededInMemory();
     await damageRow(storage, SHARD, rowKey, damage);
     const { table } = storage.process(2);
     const audited = await auditDay(table, DAY);
