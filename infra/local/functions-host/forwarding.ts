@@ -58,8 +58,13 @@ export const forward = (server: string, { request, response, url }: Exchange, in
       if (name !== INVOCATION_ID) response.setHeader(name, values);
     }
     response.statusCode = answer.statusCode ?? 500;
+    const { socket } = answer;
     answer.once('error', () => response.destroy()).pipe(response);
-    answer.once('end', () => response.off('close', giveUp));
+    answer.once('end', () => {
+      response.off('close', giveUp);
+      // The app may have answered before the end of a body whose length nobody knew: no other request follows on that connection.
+      if (request.headers['transfer-encoding'] !== undefined) socket.destroy();
+    });
   });
   // Of a client that leaves in the middle of its body the app gets half of it and an error.
   request.once('error', () => outgoing.destroy()).pipe(outgoing);
