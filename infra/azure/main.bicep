@@ -168,7 +168,7 @@ param operatorPrincipalId string = ''
 param operatorPrincipalType string = 'Group'
 
 @allowed(['true', 'false'])
-@description('true: they may write them as well, for npm run audit -- --repair and npm run import.')
+@description('true: they may write them as well, for npm run audit -- --repair.')
 param operatorMayRepair string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
