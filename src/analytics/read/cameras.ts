@@ -62,15 +62,19 @@ export class CamerasReader {
 
   /**
    * Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. The rows of one camera in all
-   * stripes are neighbours, so a page has them as of one moment. Only where a page ends between two of them, or may have, they are
-   * read again together.
+   * stripes are neighbours, so a page has them as of one moment. Only the first camera of a later page may have rows before it, of an
+   * earlier moment or written since: those are read again together.
    */
   async #ofShard(partition: string): Promise<readonly CameraActivity[]> {
     const cameras = new Map<string, readonly StoredRow[]>();
+    let isLaterPage = false;
     for await (const page of this.#table.pages(partition, ALL_CAMERAS, { select: CAMERA_DAY_PROPERTIES })) {
+      let isFirst = true;
       for (const [cameraId, rows] of Map.groupBy(page, cameraOf)) {
-        cameras.set(cameraId, cameras.has(cameraId) ? await this.#stripesOf(partition, cameraId) : rows);
+        cameras.set(cameraId, isLaterPage && isFirst ? await this.#stripesOf(partition, cameraId) : rows);
+        isFirst = false;
       }
+      isLaterPage = true;
     }
     return Array.from(cameras, ([cameraId, rows]) => ({
       cameraId,
