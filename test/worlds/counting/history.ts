@@ -376,12 +376,11 @@ class History {
     this.#story.tell(() => `damage: ${lines.join('; ')}`);
     await sleep(this.#chance.oneOf([0, 50, 400]));
     const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
-    // As soon as one has ended everything is right, whatever another one is still about to do.
-    await Promise.race(repairs);
+    // Two at once harm nothing, but one may set rows aside after the other one has read them: all is right when both have ended.
+    await Promise.all(repairs);
     this.#damages += 1;
     this.#isDamaged = false;
     await this.#witnessNow();
-    await Promise.all(repairs);
     if (lines.length > 0) this.#seen.repairs += 1;
   }
 
