@@ -5,7 +5,6 @@ import { TableClient, type TableServiceClientOptions } from '@azure/data-tables'
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { dayOf, type Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
@@ -18,6 +17,7 @@ import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
+import { toEventMessage } from './event-message.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
 import { SELECTED_NULLS } from './selected-nulls.ts';
 
@@ -93,24 +93,6 @@ export class CountingStorage {
     return new CountingProcess(this.client(), counterShards);
   }
 }
-
-const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
-const counts = (plain: Readonly<Record<string, number>>): Counts => new Map(Object.entries(plain));
-
-/** A plain message → the message that the recorder takes. */
-export const toEventMessage = (message: PlainMessage): EventMessage => {
-  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
-  return {
-    eventId,
-    cameraId,
-    ts: instantFrom(ts),
-    facets: {
-      ...(detections && { detections: facet(counts(detections), time) }),
-      ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
-      ...(annotations && { annotations: facet(counts(annotations), time) }),
-    },
-  };
-};
 
 /** The UTC days that messages are about. */
 export const daysOf = (messages: readonly PlainMessage[]): readonly Day[] => [

@@ -4,7 +4,7 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { Recorder } from '../../src/analytics/record/recorder.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import type { RowWrite } from '../../src/storage/row.ts';
-import { toEventMessage } from './counting.ts';
+import { toEventMessage } from './event-message.ts';
 import { DAY, type PlainMessage } from './oracle.ts';
 import { MemoryStorage, MemoryTable } from './stripes/memory-storage.ts';
 import { rowBytes } from './table-limits.ts';

@@ -3,7 +3,8 @@ import { z } from 'zod';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
-import { CountingStorage, toEventMessage } from '../analytics/counting.ts';
+import { CountingStorage } from '../analytics/counting.ts';
+import { toEventMessage } from '../analytics/event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../analytics/oracle.ts';
 import { ask, problemOf } from './asking.ts';
 import { COUNTS } from './counts.ts';

@@ -1,7 +1,8 @@
 import { TableClient } from '@azure/data-tables';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
-import { CountingProcess, toEventMessage } from '../counting.ts';
+import { CountingProcess } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import type { PlainMessage } from '../oracle.ts';
 import { FaultProxy, NO_FAULT } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';

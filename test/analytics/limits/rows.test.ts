@@ -12,7 +12,7 @@ import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { inStripe, MAX_STRIPES } from '../../../src/analytics/rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites } from '../../../src/analytics/rows/total-row.ts';
 import { keyed } from '../../../src/analytics/record/batch.ts';
-import { toEventMessage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import {
   all,
   busiestBuckets,

@@ -17,7 +17,8 @@ import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
 import type { StoringWrite } from '../../../src/storage/row.ts';
 import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
 import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
-import { CountingProcess, CountingStorage, toEventMessage } from '../counting.ts';
+import { CountingProcess, CountingStorage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 import {
   all,

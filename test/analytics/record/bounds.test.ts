@@ -7,7 +7,7 @@ import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { MemoryStorage, MemoryTable, FAIR } from '../stripes/memory-storage.ts';
-import { toEventMessage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;

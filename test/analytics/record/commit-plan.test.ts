@@ -28,7 +28,8 @@ import {
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
 import { EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
-import { plainAnswer, toEventMessage } from '../counting.ts';
+import { plainAnswer } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;

@@ -9,7 +9,8 @@ import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { CountingStorage, toEventMessage } from '../counting.ts';
+import { CountingStorage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { damage, damagedRowOf } from '../damage.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
-import { CountingStorage, toEventMessage } from '../counting.ts';
+import { CountingStorage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;

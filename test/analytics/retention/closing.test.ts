@@ -10,7 +10,8 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite, StoredRow } from '../../../src/storage/row.ts';
-import { plainAnswer, toEventMessage } from '../counting.ts';
+import { plainAnswer } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
 import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
 import {

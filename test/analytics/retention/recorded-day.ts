@@ -4,7 +4,7 @@ import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, SHARDS_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { toEventMessage } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 import { FAIR, MemoryTable, type MemoryStorage, type Weather } from '../stripes/memory-storage.ts';
 

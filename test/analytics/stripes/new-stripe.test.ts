@@ -13,7 +13,8 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FENCE_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { emptyTotalProperties } from '../../../src/analytics/rows/total-row.ts';
 import { inStripe, MAX_STRIPES } from '../../../src/analytics/rows/stripe-keys.ts';
-import { plainAnswer, toEventMessage } from '../counting.ts';
+import { plainAnswer } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 import { MemoryStorage, MemoryTable } from './memory-storage.ts';
 

@@ -6,7 +6,8 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { minuteRowFrom, overflowedSecondsOf } from '../../../src/analytics/rows/minute-row.ts';
 import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
-import { plainAnswer, toEventMessage } from '../counting.ts';
+import { plainAnswer } from '../counting.ts';
+import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
 import {
   announceOn,

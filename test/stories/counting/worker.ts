@@ -11,7 +11,7 @@ import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import type { Log } from '../../../src/log.ts';
 import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { eventMessage } from '../../worlds/counting/event-message.ts';
+import { toEventMessage } from '../../analytics/event-message.ts';
 import { DAY, MESSAGES } from './day.ts';
 import { jobSchema } from './job.ts';
 
@@ -32,7 +32,7 @@ switch (task) {
   case 'record': {
     const recorder = new Recorder(table, shards, LOG);
     for (let from = 0; from < MESSAGES.length; from += BATCH) {
-      const outcomes = await recorder.record(MESSAGES.slice(from, from + BATCH).map(eventMessage));
+      const outcomes = await recorder.record(MESSAGES.slice(from, from + BATCH).map(toEventMessage));
       for (const outcome of outcomes) console.log(typeof outcome === 'string' ? outcome : 'refused');
     }
     break;

@@ -18,7 +18,7 @@ import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { runIn } from '../virtual-time.ts';
 import type { Counted, Message } from './counts.ts';
-import { eventMessage } from './event-message.ts';
+import { toEventMessage } from '../../analytics/event-message.ts';
 import type { Life } from './life.ts';
 import type { Question } from './truth.ts';
 
@@ -68,7 +68,7 @@ export class Instance {
   async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
     this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
     const recorder = this.#recorder;
-    const outcomes = await this.#run(async () => recorder.record(messages.map(eventMessage)));
+    const outcomes = await this.#run(async () => recorder.record(messages.map(toEventMessage)));
     return outcomes.map((outcome): Outcome => {
       if (typeof outcome === 'string') return outcome;
       return outcome.refused === CLOSED_DAY ? 'refused: its day is closed' : `refused: ${outcome.refused}`;

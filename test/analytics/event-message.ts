@@ -1,12 +1,12 @@
-import type { Counts, EventMessage, Facet } from '../../../src/analytics/model/camera-event.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { Categories, Message } from './counts.ts';
+import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
+import type { Categories, Message } from '../worlds/counting/counts.ts';
 
 const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
 const counts = (categories: Categories): Counts => new Map(Object.entries(categories));
 
 /** The message as the recorder takes it. */
-export const eventMessage = ({
+export const toEventMessage = ({
   eventId,
   cameraId,
   ts,
