@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 import type { Log, LogFields } from '../log.ts';
 import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
 import type { Alarm } from './alarm.ts';
@@ -11,7 +13,13 @@ import type { Clock } from './clock.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
 import type { LinePause } from './lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
-import { lookedAt, type NotificationCase, stoppedNotification, withRecipient } from './notification.ts';
+import {
+  isUrgentNotification,
+  lookedAt,
+  type NotificationCase,
+  stoppedNotification,
+  withRecipient,
+} from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { isMaskedNumber } from './phone-number.ts';
@@ -82,9 +90,11 @@ interface Committed {
 const CLOCKS_DIFFER_MS = 2_000;
 // Sooner nobody has heard a phone ring and declined; clocks that differ included.
 const RANG_AFTER_MS = 6_000;
+const URGENT_FIRST: CallResult = { reason: 'urgent calls wait for a line' };
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const MOST_REMEMBERED = 500;
+const HUNG_UP_AT_A_TIME = 8;
 /** All that may be ringing or open has an entry within this time, in milliseconds. */
 export const OPEN_WITHIN_MS = 300_000;
 
@@ -118,7 +128,8 @@ export class Driver {
     try {
       done = await this.#take(event, alertType.name, log);
     } catch (error) {
-      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
+      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
       return;
@@ -145,16 +156,33 @@ export class Driver {
     return this.#attended(ref, done, log);
   }
 
-  /** Sends the call requests of a new notification: its first calls are claimed already. */
+  /**
+   * Sends the call requests of a new notification: its first calls are claimed already. If it is not urgent, and urgent calls wait for a line, they
+   * wait as well.
+   */
   async dialFirst(stored: StoredCase, log: Log): Promise<void> {
     const { id } = stored.notification;
     this.#remember(id, undefined, stored);
+    const isHeldBack = !isUrgentNotification(stored.notification) && (await this.#urgentWaits());
     await Promise.all(
       stored.recipients.map(async ({ attempts: [first], isCovered }, index) => {
         if (first === undefined || isCovered !== true) return;
-        await this.#dial({ notificationId: id, index, attemptId: first.id }, stored, log);
+        const ref = { notificationId: id, index, attemptId: first.id };
+        if (isHeldBack) await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: URGENT_FIRST }, log);
+        else await this.#dial(ref, stored, log);
       }),
     );
+  }
+
+  /** Whether an urgent call waits for a line. If the table does not tell, nobody is kept waiting. */
+  async #urgentWaits(): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    try {
+      return (await store.due(clock.now())).some(({ kind }) => kind === 'dial_urgent');
+    } catch (error) {
+      if (error instanceof StorageTrouble) return false;
+      throw error;
+    }
   }
 
   /** Looks after a recipient of whose call nothing was heard, or who is not to ring any more. */
@@ -470,7 +498,8 @@ export class Driver {
       index !== except && isStopped === true && attempts.some(({ state }) => state === 'placed') ? index : [],
     );
     const { id } = stored.notification;
-    await Promise.all(ringing.map(async (index) => this.look({ notificationId: id, index }, log)));
+    // All of them change the notification's row at their end: more at a time would only meet one another there.
+    await pLimit(HUNG_UP_AT_A_TIME).map(ringing, async (index) => this.look({ notificationId: id, index }, log));
   }
 
   /** The answer of the line, as the next step. */
@@ -480,7 +509,7 @@ export class Driver {
       (recipient, terms, now) => {
         const attempt = attemptOf(recipient, ref.attemptId);
         const step = afterEvent(recipient, ref.attemptId, event, terms, now);
-        return { ...step, isPast: attempt === undefined || isPast(attempt, event) };
+        return { ...step, isPast: attempt !== undefined && isPast(attempt, event) };
       },
       log,
     );
@@ -596,7 +625,8 @@ export class Driver {
         if (step.next === known && step.isPast !== true && remembered !== undefined) {
           known = await store.load(id);
           if (known === undefined) return undefined;
-          this.#remember(id, undefined, known);
+          // Another step may have been committed since this was read.
+          if (this.#remembered.get(id) === remembered) this.#remember(id, undefined, known);
           step = move(known);
         }
         if (step.next === known) return { stored: known, isChanged: false, asks: [] };
