@@ -342,7 +342,7 @@ export class Driver {
     if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
-    // In this notification: also calls that have ended since, for it is the moment of the request that counts.
+    // In this notification: also calls that have ended since. What counts is the moment of the request, which is that of its claim.
     const inIt = known?.recipients.filter(
       ({ attempts }, index) => index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt)),
     ).length;
@@ -712,9 +712,9 @@ const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['ask
   }
 };
 
-/** Whether an attempt had been claimed by then, and was not over. */
-const wasOpen = ({ claimedAt, endedAt }: Attempt, at: number): boolean =>
-  claimedAt <= at && (endedAt === undefined || endedAt > at);
+/** Whether an attempt was under way at a time, as far as clocks of different instances tell. */
+const wasOpen = ({ claimedAt, endedAt = Infinity }: Attempt, at: number): boolean =>
+  claimedAt <= at + CLOCKS_DIFFER_MS && endedAt > at - CLOCKS_DIFFER_MS;
 
 const keyOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
 
