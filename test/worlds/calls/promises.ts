@@ -153,15 +153,13 @@ const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-
  * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
  * other call was open any more when its end was reported, or if that was reported so late that it may have rung.
  */
-const isTakenForDeclined = (
-  { id, request, endedAt = 0, reasonKnownAt = 0 }: NetworkCall,
-  { network }: World,
-): boolean => {
+const isTakenForDeclined = (own: NetworkCall, { network }: World): boolean => {
+  const { id, request, reasonKnownAt = 0 } = own;
   const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
   return (
     network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
       5 ||
-    reasonKnownAt > endedAt + RANG_AFTER_MS ||
+    reasonKnownAt > (own.endedAt ?? 0) + RANG_AFTER_MS ||
     !network.calls.some((call) => call.id !== id && isOpen(call))
   );
 };
