@@ -90,9 +90,14 @@ export class OwnStripe {
     return this.#number;
   }
 
-  /** Whether no stripe of that number existed when the fence was read: if it appears meanwhile, the fence refuses the commit. */
-  get isNew(): boolean {
-    return this.#isNew;
+  /**
+   * Whether no stripe of that number existed when the fence was read: if it appears meanwhile, the fence refuses the commit. Says so
+   * once: after a failed commit the stripe must be read.
+   */
+  takeNew(): boolean {
+    const isNew = this.#isNew;
+    this.#isNew = false;
+    return isNew;
   }
 
   /** If the stripe has no commit yet: the fence as it was read; undefined: the shard has no commit at all. */
@@ -142,12 +147,5 @@ export class OwnStripe {
   used(): void {
     this.#last.stripe = this.#number;
     this.#fence = undefined;
-    this.#isNew = false;
-  }
-
-  /** Restores the fence that a plan relied on, which failed: what was new then must be read now. */
-  restore(fence: Fence | undefined): void {
-    this.#fence = fence;
-    this.#isNew = false;
   }
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Outcome } from '../../../src/analytics/record/batch.ts';
-import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
-import { ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import { CommitSlots, ShardCommitter } from '../../../src/analytics/record/committer.ts';
 import { TransactionWriter } from '../../../src/analytics/record/transaction.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';

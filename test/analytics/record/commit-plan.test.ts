@@ -24,7 +24,7 @@ import {
   type KnownRow,
   type ShardRow,
   type ShardSnapshot,
-} from '../../../src/analytics/record/shard-snapshot.ts';
+} from '../../../src/analytics/record/known-rows.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
 import { EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
