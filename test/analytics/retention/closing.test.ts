@@ -10,10 +10,11 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite, StoredRow } from '../../../src/storage/row.ts';
+import type { Table } from '../../../src/storage/table.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 import { plainAnswer } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainAnswer, type Question } from '../oracle.ts';
-import { MemoryStorage, type MemoryTable } from '../stripes/memory-storage.ts';
 import {
   announceOn,
   closeOn,
@@ -25,6 +26,7 @@ import {
   partitions,
   processOn,
   recordDay,
+  rowIn,
   SECOND,
   SHARDS,
   SILENT,
@@ -49,7 +51,7 @@ const QUESTIONS: readonly Question[] = PERIODS.flatMap(({ start, end }) => [
   { start, end, cameraId: 'ridge-1' },
 ]);
 
-const storeOf = (table: MemoryTable): [MemoryTable, DayShards] => [table, new DayShards(table, SHARDS)];
+const storeOf = (table: Table): [Table, DayShards] => [table, new DayShards(table, SHARDS)];
 
 const answerOf = async (reader: Reader, question: Question | undefined): Promise<PlainAnswer> => {
   if (question === undefined) throw new Error('there is no such question');
@@ -61,7 +63,7 @@ const answerOf = async (reader: Reader, question: Question | undefined): Promise
   return plainAnswer(tally, activeCameras);
 };
 
-const answersOf = async (storage: MemoryStorage): Promise<readonly PlainAnswer[]> => {
+const answersOf = async (storage: MemoryTable): Promise<readonly PlainAnswer[]> => {
   const reader = new Reader(...storeOf(tableOn(storage)));
   const answers: PlainAnswer[] = [];
   for (const question of QUESTIONS) answers.push(await answerOf(reader, question));
@@ -74,20 +76,20 @@ const expectedAnswers = (): readonly PlainAnswer[] => {
   return QUESTIONS.map((question) => oracle.answer(question));
 };
 
-const eventRows = (storage: MemoryStorage): readonly StoredRow[] =>
+const eventRows = (storage: MemoryTable): readonly StoredRow[] =>
   partitions.flatMap((own) => storage.rows(own)).filter(({ rowKey }) => rowKey.startsWith('event|'));
 
 describe('a closed day', () => {
   it('answers as before to the microsecond, keeps only event rows of overflowed seconds, and refuses changes', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     await recordDay(storage);
     expect(
-      partitions.some((own) => storage.get(own, 'total 01')),
+      partitions.some((own) => rowIn(storage, own, 'total 01')),
       'there are stripes',
     ).toBe(true);
     expect(await answersOf(storage)).toEqual(expectedAnswers());
 
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
 
     expect(storage.rows(OPEN_DAYS_PARTITION)).toEqual([]);
@@ -108,20 +110,18 @@ describe('a closed day', () => {
   });
 
   it('has an audit that still finds a counter that is wrong', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     await recordDay(storage);
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
-    const partition = partitions.find((own) => storage.get(own, 'camera|crowded'));
+    const partition = partitions.find((own) => rowIn(storage, own, 'camera|crowded'));
     if (partition === undefined) throw new Error('the camera has no row');
-    const stored = storage.get(partition, 'camera|crowded')?.properties['day'];
+    const stored = rowIn(storage, partition, 'camera|crowded')?.properties['day'];
     if (typeof stored !== 'string') throw new Error('the tally of a camera is text');
     const wrong = stored.replace('"events":', '"events":1');
-    storage.transact(
-      partition,
-      [{ kind: 'merge', rowKey: 'camera|crowded', etag: '*', properties: { day: wrong } }],
-      1,
-    );
+    await storage.transact(partition, [
+      { kind: 'merge', rowKey: 'camera|crowded', etag: '*', properties: { day: wrong } },
+    ]);
     const table = tableOn(storage);
     const { differences } = await auditDay(table, day);
     expect(differences.map(({ counter }) => counter)).toEqual(['camera crowded']);
@@ -131,16 +131,16 @@ describe('a closed day', () => {
     ['is lost', { kind: 'delete', rowKey: SHARDS_KEY }],
     ['knows fewer shards', { kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 1 } }],
   ])('has an audit that finds a manifest which %s, although no event row is left', async (_, damage) => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     const process = processOn(storage);
     const ids = ['ridge-0', 'ridge-1', 'ridge-2', 'ridge-3', 'ridge-4', 'ridge-5'];
     await process.record(
       ids.map((cameraId) => toEventMessage({ cameraId, eventId: 'f', ts: EIGHT, time: START, reviewed: true })),
     );
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
     expect(eventRows(storage)).toEqual([]);
-    storage.transact(dayPartition(day), [damage], 1);
+    await storage.transact(dayPartition(day), [damage]);
 
     const { closed, differences } = await auditDay(tableOn(storage), day);
     expect(closed).toBe(true);
@@ -148,12 +148,12 @@ describe('a closed day', () => {
   });
 
   it('is not repaired where its manifest has lost the closing: no event row is left to count from', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     await recordDay(storage);
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
     const write = { kind: 'replace', rowKey: SHARDS_KEY, etag: '*', properties: { shards: SHARDS } } as const;
-    storage.transact(dayPartition(day), [write], 1);
+    await storage.transact(dayPartition(day), [write]);
     const table = tableOn(storage);
 
     await expect(repairDay(table, await auditDay(table, day), { say: () => undefined })).rejects.toThrow(NotRepairable);
@@ -161,11 +161,11 @@ describe('a closed day', () => {
   });
 
   it('is not opened again where its manifest is lost: a repeat would be counted twice', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     await recordDay(storage);
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
-    storage.transact(dayPartition(day), [{ kind: 'delete', rowKey: SHARDS_KEY }], 1);
+    await storage.transact(dayPartition(day), [{ kind: 'delete', rowKey: SHARDS_KEY }]);
     const before = partitions.map((own) => storage.rows(own));
 
     await expect(processOn(storage).record(MESSAGES.slice(0, 1).map(toEventMessage))).rejects.toThrow(DamagedRow);
@@ -176,14 +176,14 @@ describe('a closed day', () => {
 
 describe('closing a day', () => {
   it('is left for the next run where the time is over', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     await recordDay(storage);
     const table = tableOn(storage);
     const lines: string[] = [];
     const log = { ...SILENT, info: (event: string) => void lines.push(event) };
     const shards = new DayShards(table, SHARDS);
     const closing = { table, shards, retentionDays: 1, now: () => LONG_AFTER };
-    announceOn(storage);
+    await announceOn(storage);
     const before = eventRows(storage).length;
     await closeDays({ ...closing, runMs: 0 }, log);
     expect(eventRows(storage)).toHaveLength(before);
@@ -194,17 +194,15 @@ describe('closing a day', () => {
   });
 
   it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     const process = processOn(storage);
     const days = [0n, 1n, 2n].map((after) => START + after * DAY);
     for (const start of days) {
       await process.record([toEventMessage({ cameraId: 'a', eventId: 'f', ts: start + SECOND, time: START })]);
     }
-    storage.transact(
-      dayPartition(day),
-      [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 'three' } }],
-      1,
-    );
+    await storage.transact(dayPartition(day), [
+      { kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { shards: 'three' } },
+    ]);
     const lines: unknown[] = [];
     const note = (event: string, fields?: object): void => void lines.push([event, fields]);
     const table = tableOn(storage);

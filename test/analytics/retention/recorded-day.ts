@@ -4,9 +4,12 @@ import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { dayPartition, SHARDS_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
+import type { MemoryTable } from '../../storage/memory-table.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
-import { FAIR, MemoryTable, type MemoryStorage, type Weather } from '../stripes/memory-storage.ts';
 
 // A day of three shards with several stripes and an overflowed second, in memory, and its closing.
 
@@ -46,23 +49,21 @@ export const EDITS = MESSAGES.flatMap((message, index): readonly PlainMessage[] 
   index % 7 === 0 ? [{ ...message, time: START + 1n, reviewed: true }] : [],
 );
 
-export const now = async (): Promise<void> => undefined;
-
 /** A table of a storage, as one process has it. */
-export const tableOn = (
-  storage: MemoryStorage,
-  turn: (request: string) => Promise<void> = now,
-  weather: Weather = FAIR,
-) => new MemoryTable(storage, turn, weather);
+export const tableOn = (storage: MemoryTable): Table => new Table(storage, { format: FORMAT });
+
+/** A row as it is stored. */
+export const rowIn = (storage: MemoryTable, partition: string, rowKey: string): StoredRow | undefined =>
+  storage.rows(partition).find((row) => row.rowKey === rowKey);
 
 /** An instance that records into a storage. */
-export const processOn = (storage: MemoryStorage): Recorder => {
+export const processOn = (storage: MemoryTable): Recorder => {
   const table = tableOn(storage);
-  return new Recorder(table, new DayShards(table, SHARDS), SILENT, { pause: now });
+  return new Recorder(table, new DayShards(table, SHARDS), SILENT, { pause: async () => undefined });
 };
 
 /** A day of two instances in turn, and so of two stripes. */
-export const recordDay = async (storage: MemoryStorage): Promise<readonly Recorder[]> => {
+export const recordDay = async (storage: MemoryTable): Promise<readonly Recorder[]> => {
   const processes = [processOn(storage), processOn(storage)];
   for (const messages of [MESSAGES.slice(0, 60), MESSAGES.slice(60), EDITS]) {
     for (const [index, process] of processes.entries()) {
@@ -73,9 +74,15 @@ export const recordDay = async (storage: MemoryStorage): Promise<readonly Record
 };
 
 /** A run that announces the closing of the day in its manifest, or after that deletes its event rows. */
-export const closeOn = async (table: MemoryTable): Promise<void> =>
+export const closeOn = async (table: Table): Promise<void> =>
   closeDays(
-    { table, shards: new DayShards(table, SHARDS), retentionDays: 1, now: () => LONG_AFTER, pause: now },
+    {
+      table,
+      shards: new DayShards(table, SHARDS),
+      retentionDays: 1,
+      now: () => LONG_AFTER,
+      pause: async () => undefined,
+    },
     SILENT,
   );
 
@@ -83,9 +90,7 @@ export const closeOn = async (table: MemoryTable): Promise<void> =>
 export const LONG_AFTER = instantFrom(START + 30_000n * DAY);
 
 /** The day closed a moment ago. */
-export const announceOn = (storage: MemoryStorage): void =>
-  void storage.transact(
-    dayPartition(day),
-    [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties: { closes: '2026-01-01T00:00:00.000000Z' } }],
-    1,
-  );
+export const announceOn = async (storage: MemoryTable): Promise<void> => {
+  const properties = { closes: '2026-01-01T00:00:00.000000Z' };
+  await storage.transact(dayPartition(day), [{ kind: 'merge', rowKey: SHARDS_KEY, etag: '*', properties }]);
+};

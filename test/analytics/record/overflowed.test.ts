@@ -6,6 +6,7 @@ import { Reader } from '../../../src/analytics/read/reader.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { minuteRowFrom, overflowedSecondsOf } from '../../../src/analytics/rows/minute-row.ts';
 import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 import { plainAnswer } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
@@ -16,12 +17,12 @@ import {
   EIGHT,
   partitions,
   processOn,
+  rowIn,
   SECOND,
   SHARDS,
   START,
   tableOn,
 } from '../retention/recorded-day.ts';
-import { MemoryStorage } from './memory-storage.ts';
 
 const MINUTE_ROW = 'minute|0815|30';
 const CROWDED = EIGHT + 15n * 60n * SECOND + 30n * SECOND;
@@ -45,17 +46,17 @@ const QUESTIONS: readonly Question[] = [
 ].flatMap((period) => [period, { ...period, cameraId: 'ridge-1' }]);
 
 /** The stripes in which the second has overflowed, of those that have samples of it. */
-const overflowedStripes = (storage: MemoryStorage): Readonly<Record<string, boolean>> =>
+const overflowedStripes = (storage: MemoryTable): Readonly<Record<string, boolean>> =>
   Object.fromEntries(
     [0, 1].flatMap((stripe) => {
-      const row = partitions.map((own) => storage.get(own, inStripe(MINUTE_ROW, stripe))).find((one) => one);
+      const row = partitions.map((own) => rowIn(storage, own, inStripe(MINUTE_ROW, stripe))).find((one) => one);
       return row === undefined ? [] : [[stripe, overflowedSecondsOf(minuteRowFrom(row)).length > 0]];
     }),
   );
 
 describe('a second that has overflowed in one of two stripes', () => {
   it.each([0, 1])('in stripe %i is read from its event rows for both, also of a closed day', async (stripe) => {
-    const storage = new MemoryStorage();
+    const storage = new MemoryTable();
     // The second one to record takes the first one's stripe over, so the first one moves to another.
     const [inSecond, inFirst] = [processOn(storage), processOn(storage)];
     await inSecond.record([toEventMessage(frame('one', -2n * SECOND, { smoke: 1 }))]);
@@ -89,7 +90,7 @@ describe('a second that has overflowed in one of two stripes', () => {
       expect((await auditDay(table, day)).differences).toEqual([]);
     };
     await expectAnswers();
-    announceOn(storage);
+    await announceOn(storage);
     await closeOn(tableOn(storage));
     await expectAnswers();
   });
