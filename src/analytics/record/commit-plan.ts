@@ -1,10 +1,10 @@
 import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { EMPTY_TALLY, minus } from '../model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../rows/bitset.ts';
 import { eventWrite, type EventRow } from '../rows/event-row.ts';
 import { cameraKey, TOTAL_KEY } from '../rows/keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
 import { differencesOf, type Change } from './counter-differences.ts';

@@ -1,17 +1,14 @@
 import { StaleSnapshot } from '../errors.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { plus } from '../model/tally.ts';
-import { withCameras, type CameraList } from '../rows/camera-list.ts';
 import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
-import { COMMIT_NUMBER } from '../rows/commit-number.ts';
-import { decodingRow } from '../../storage/errors.ts';
-import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
-import { fenceWrite } from '../rows/fence-row.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
 import { cameraKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
 import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute-row.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
-import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
+import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
+import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
+import { decodingRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
 import { camerasIn, type BucketDifference, type CounterDifferences } from './counter-differences.ts';
 import { counterRow, versionOf, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
 

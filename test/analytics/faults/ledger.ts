@@ -1,11 +1,6 @@
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../../src/storage/azure-table.ts';
-import { TableClient } from '@azure/data-tables';
-
-import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import {
   ALL_EVENTS,
   OPEN_DAYS_PARTITION,
@@ -13,8 +8,13 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../../../src/analytics/rows/keys.ts';
+import { stripesOf } from '../../../src/analytics/rows/stripes.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
+import { TableClient } from '@azure/data-tables';
+
+import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import { stripesOf } from '../../../src/analytics/rows/stripe-keys.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { plainAnswer } from '../counting.ts';

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
-import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
 import { eventWrite } from '../../../src/analytics/rows/event-row.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { hourKey, HOURS_KEY, minuteKey } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite, samplesOf } from '../../../src/analytics/rows/minute-row.ts';
+import { COMMIT_NUMBER, inStripe, MAX_STRIPES, announcement } from '../../../src/analytics/rows/stripes.ts';
+import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, totalWrites } from '../../../src/analytics/rows/total-row.ts';
 import type { StoringWrite } from '../../../src/storage/row.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { inStripe, MAX_STRIPES } from '../../../src/analytics/rows/stripe-keys.ts';
-import { announcement, EMPTY_TOTAL, totalWrites } from '../../../src/analytics/rows/total-row.ts';
 import { keyed } from '../../../src/analytics/record/batch.ts';
 import { toEventMessage } from '../event-message.ts';
 import {

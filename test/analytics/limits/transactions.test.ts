@@ -5,18 +5,21 @@ import { CommitSlots } from '../../../src/analytics/record/commit-slots.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
 import { ShardCommitter } from '../../../src/analytics/record/committer.ts';
 import { TransactionWriter } from '../../../src/analytics/record/transaction.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';
-import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
 import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
-import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
-import { fenceWrite } from '../../../src/analytics/rows/fence-row.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { dayPartition, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
+import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../../../src/analytics/rows/stripes.ts';
+import {
+  EMPTY_CAMERA_LIST,
+  withCameras,
+  EMPTY_TOTAL,
+  totalWrites,
+  type TotalRow,
+} from '../../../src/analytics/rows/total-row.ts';
+import { ShardRows } from '../../../src/analytics/record/shard-rows.ts';
 import type { StoringWrite } from '../../../src/storage/row.ts';
-import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
-import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { CountingProcess, CountingStorage } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';

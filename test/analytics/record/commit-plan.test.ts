@@ -2,11 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MAX_CAMERA_CATEGORIES } from '../../../src/analytics/model/camera-event.ts';
-import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { minutesOf } from '../../../src/analytics/rows/camera-row.ts';
-import { keyed } from '../../../src/analytics/record/batch.ts';
-import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
-import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { HourRow } from '../../../src/analytics/rows/hour-rows.ts';
 import {
   eventKey,
@@ -17,6 +14,11 @@ import {
   TOTAL_KEY,
 } from '../../../src/analytics/rows/keys.ts';
 import { samplesOf } from '../../../src/analytics/rows/minute-row.ts';
+import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
+import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { keyed } from '../../../src/analytics/record/batch.ts';
+import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { StaleSnapshot } from '../../../src/analytics/errors.ts';
 import { ActivitySum } from '../../../src/analytics/read/activity-sum.ts';
 import {
@@ -25,9 +27,7 @@ import {
   type ShardRow,
   type ShardSnapshot,
 } from '../../../src/analytics/record/shard-snapshot.ts';
-import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
 import { EMPTY_TALLY, sameTally, sumOf } from '../../../src/analytics/model/tally.ts';
-import { EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { plainAnswer } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader, encoded } from '../../../src/analytics/rows/bytes.ts';
+import { ByteReader, encoded } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
 
 describe('a count in bytes', () => {

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import {
   cameraListFrom,
   changedListRows,
   EMPTY_CAMERA_LIST,
   listTextsFrom,
-  MAX_CAMERAS_PER_SHARD,
   withCameras,
-} from '../../../src/analytics/rows/camera-list.ts';
+} from '../../../src/analytics/rows/total-row.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import { ids } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';

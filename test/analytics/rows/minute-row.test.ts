@@ -1,9 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader } from '../../../src/analytics/rows/bytes.ts';
-import { DamagedRow, DecodeError } from '../../../src/storage/errors.ts';
-import type { Properties } from '../../../src/storage/row.ts';
 import {
   addSamples,
   minuteRowFrom,
@@ -14,7 +11,9 @@ import {
   type MinuteRow,
   type Sample,
 } from '../../../src/analytics/rows/minute-row.ts';
-import { readTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import { ByteReader, readTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import { DamagedRow, DecodeError } from '../../../src/storage/errors.ts';
+import type { Properties } from '../../../src/storage/row.ts';
 import { sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { differences as signed, ONE_FRAME as one, tallies } from '../arbitraries.ts';
 import { storedRow } from './stored-row.ts';

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { indexesIn, withIndexes } from '../../../src/analytics/rows/bitset.ts';
+import { indexesIn, withIndexes, packBitset, unpackBitset } from '../../../src/analytics/rows/bitset.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
-import { packBitset, unpackBitset } from '../../../src/analytics/rows/packed-bitset.ts';
 
 const setOf = (indexes: Iterable<number>): Uint8Array => withIndexes(new Uint8Array(), indexes);
 const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);

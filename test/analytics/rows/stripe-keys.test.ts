@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { DecodeError } from '../../../src/storage/errors.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
-import { inStripe, MAX_STRIPES, parseStripe, stripesOf } from '../../../src/analytics/rows/stripe-keys.ts';
+import { inStripe, MAX_STRIPES, parseStripe, stripesOf } from '../../../src/analytics/rows/stripes.ts';
 import { ids } from '../arbitraries.ts';
 
 const alike = fc.constantFrom('cam-1', 'cam-10', 'cam-1 01', 'cam-1!', 'cam', 'cam-1|', 'cam-1 ');

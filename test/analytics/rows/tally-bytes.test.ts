@@ -2,8 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { indexesOf } from '../../../src/analytics/rows/bitset.ts';
-import { ByteReader, encoded } from '../../../src/analytics/rows/bytes.ts';
-import { readTally, skipTally, TallySum, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import {
+  ByteReader,
+  encoded,
+  readTally,
+  skipTally,
+  TallySum,
+  writeTally,
+} from '../../../src/analytics/rows/tally-bytes.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
 

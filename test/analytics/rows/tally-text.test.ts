@@ -7,7 +7,7 @@ import {
   readTallyText,
   tallyProperties,
   tallyPropertyNames,
-} from '../../../src/analytics/rows/tally-text.ts';
+} from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
 import { tallies } from '../arbitraries.ts';
 

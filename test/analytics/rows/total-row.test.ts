@@ -1,19 +1,20 @@
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../../src/storage/azure-table.ts';
-import { describe, expect, it } from 'vitest';
-
-import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
-import { DamagedRow } from '../../../src/storage/errors.ts';
-import { Table } from '../../../src/storage/table.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
-import { lazily } from '../../../src/azure/lazily.ts';
 import {
+  EMPTY_CAMERA_LIST,
+  withCameras,
   EMPTY_TOTAL,
   readTotal,
   totalWrites,
   type TotalRow,
   type StoredTotal,
 } from '../../../src/analytics/rows/total-row.ts';
+import { AzureTable } from '../../../src/storage/azure-table.ts';
+import { describe, expect, it } from 'vitest';
+
+import { DamagedRow } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
+import { lazily } from '../../../src/azure/lazily.ts';
 import { CountingStorage } from '../counting.ts';
 
 const one: Tally = {

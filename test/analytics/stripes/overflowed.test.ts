@@ -5,7 +5,7 @@ import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { minuteRowFrom, overflowedSecondsOf } from '../../../src/analytics/rows/minute-row.ts';
-import { inStripe } from '../../../src/analytics/rows/stripe-keys.ts';
+import { inStripe } from '../../../src/analytics/rows/stripes.ts';
 import { plainAnswer } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
