@@ -34,7 +34,10 @@ export const PARALLEL_READS = 24;
 export class Reader {
   readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #striped: ReadingSource['striped'] = new LRUCache({ max: 1_000 });
+  readonly #striped: ReadingSource['striped'] = new LRUCache({
+    maxSize: 1_000,
+    sizeCalculation: () => 1,
+  });
 
   constructor(table: Table, shards: DayShards) {
     this.#table = table;
