@@ -26,7 +26,7 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
-import { announcement } from '../rows/total-row.ts';
+import { announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
 import { decodedOr, type DamagedRows, type Remedy } from './findings.ts';
 import { copyAside, SettingAside } from './set-aside.ts';

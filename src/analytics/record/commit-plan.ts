@@ -5,17 +5,15 @@ import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from
 import { hourOfMinute } from '../model/day.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { EMPTY_TALLY, minus, plus } from '../model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD, withCameras, type CameraList } from '../rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../rows/bitset.ts';
 import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
-import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { eventWrite, type EventRow } from '../rows/event-row.ts';
-import { fenceWrite } from '../rows/fence-row.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
 import { cameraKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../rows/keys.ts';
 import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute-row.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
-import { announcement, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
+import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
+import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
 import {
   camerasIn,

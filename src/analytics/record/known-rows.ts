@@ -2,10 +2,9 @@ import { LRUCache } from 'lru-cache';
 
 import type { CameraRow } from '../rows/camera-row.ts';
 import type { EventRow } from '../rows/event-row.ts';
-import type { Fence } from '../rows/fence-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
+import { type Fence, inStripe } from '../rows/stripes.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 
 /** A row of a shard, by its kind. */

@@ -1,9 +1,8 @@
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { readFence, type Fence } from '../rows/fence-row.ts';
 import { TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe, MAX_STRIPES } from '../rows/stripe-keys.ts';
+import { readFence, type Fence, inStripe, MAX_STRIPES } from '../rows/stripes.ts';
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;

@@ -2,7 +2,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoringWrite } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
+import { inStripe } from '../rows/stripes.ts';
 import { isFrame, type Batch } from './batch.ts';
 import { planCommit, planCounters, type CommitPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';

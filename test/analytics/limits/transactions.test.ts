@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Outcome } from '../../../src/analytics/record/batch.ts';
-import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
 import { cameraWrite } from '../../../src/analytics/rows/camera-row.ts';
-import { COMMIT_NUMBER } from '../../../src/analytics/rows/commit-number.ts';
-import { fenceWrite } from '../../../src/analytics/rows/fence-row.ts';
 import { bucketsWrite } from '../../../src/analytics/rows/hour-rows.ts';
 import { dayPartition, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowWrite } from '../../../src/analytics/rows/minute-row.ts';
-import { EMPTY_TOTAL, totalWrites, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { COMMIT_NUMBER, fenceWrite } from '../../../src/analytics/rows/stripes.ts';
+import {
+  EMPTY_CAMERA_LIST,
+  withCameras,
+  EMPTY_TOTAL,
+  totalWrites,
+  type TotalRow,
+} from '../../../src/analytics/rows/total-row.ts';
 import { CountingProcess, CountingStorage } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 import {

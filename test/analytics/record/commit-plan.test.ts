@@ -12,12 +12,12 @@ import {
   type ShardRow,
   type ShardSnapshot,
 } from '../../../src/analytics/record/known-rows.ts';
-import { EMPTY_CAMERA_LIST, MAX_CAMERAS_PER_SHARD, withCameras } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { minutesOf } from '../../../src/analytics/rows/camera-row.ts';
 import { HOURS_KEY, parseCameraKey, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { samplesOf } from '../../../src/analytics/rows/minute-row.ts';
-import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
-import { EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
+import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { plainAnswer } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
 import { DAY, Oracle, type PlainAnswer, type PlainMessage } from '../oracle.ts';
@@ -199,7 +199,7 @@ describe('the counters', () => {
           if (row.kind === 'buckets') {
             for (const bucket of row.value.values()) (key === HOURS_KEY ? hours : minutes).addBucket(0, bucket);
           } else if (row.kind === 'samples') {
-            for (const sample of samplesOf(row.value, 0, 59_999_999) ?? []) samples.addSample(0, sample);
+            for (const sample of samplesOf(row.value, 0, 59_999_999)) samples.addSample(0, sample);
           } else if (row.kind === 'camera') {
             const { value } = row;
             const ofMinutes = [...value.hours.keys()].flatMap((hour) => Array.from(minutesOf(value, hour).values()));
