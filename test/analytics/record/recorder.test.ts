@@ -44,7 +44,7 @@ const recorderOn = (turn: Turn) => {
   }
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
-  const table = new Table(new TurnTable(), { format: FORMAT, random: () => 0 });
+  const table = new Table(new TurnTable(), { format: FORMAT, deadlineMs: 60_000 });
   const log = { info: note, warn: note, error: note };
   const recorder = new Recorder(table, new DayShards(table, 1), log, { pause: async () => undefined });
   const record = async (messages: readonly PlainMessage[]) => recorder.record(messages.map(toEventMessage));
@@ -59,14 +59,14 @@ describe('a steady stream of new frames', () => {
     const cameras = ['a', 'b', 'c'];
     await record(cameras.map((cameraId) => frame('first', at, cameraId)));
     Object.assign(requests, { read: 0, transaction: 0 });
-    const frames = Array.from({ length: 420 }, (_, index) =>
+    const frames = Array.from({ length: 540 }, (_, index) =>
       frame(`f-${index}`, at + (BigInt(index + 1) * SECOND) / 2n, cameras[index % cameras.length]),
     );
     for (const one of frames.slice(0, 240)) await record([one]);
     expect(requests).toEqual({ read: 0, transaction: 240 });
     // Many at once: each transaction but the last is prepared while the one before is written.
     await record(frames.slice(240));
-    expect(requests).toEqual({ read: 0, transaction: 243 });
+    expect(requests).toEqual({ read: 0, transaction: 244 });
   });
 });
 
