@@ -8,11 +8,10 @@ import {
   type Change,
   type SampleDifference,
 } from '../record/counter-differences.ts';
-import { ByteReader } from '../rows/bytes.ts';
 import type { Bucket } from '../rows/hour-rows.ts';
 import { twoDigits } from '../rows/keys.ts';
 import { overflowedSecondsOf, samplesOf, SECOND, secondOf, type MinuteRow } from '../rows/minute-row.ts';
-import { readTally } from '../rows/tally-bytes.ts';
+import { ByteReader, readTally } from '../rows/tally-bytes.ts';
 import { listsTooShort } from '../rows/total-row.ts';
 import { decodedOr, Findings, type DamagedRows } from './findings.ts';
 

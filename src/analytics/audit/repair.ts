@@ -4,13 +4,13 @@ import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { ANY_VERSION, type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
+import { isConflict } from '../errors.ts';
 import { hourOfMinute, type Day } from '../model/day.ts';
 import { EMPTY_TALLY } from '../model/tally.ts';
 import { areTooLarge } from '../record/batch.ts';
 import { completed, type CounterDifferences } from '../record/counter-differences.ts';
 import { KnownRows } from '../record/known-rows.ts';
 import { Recorder } from '../record/recorder.ts';
-import { isConflict } from '../record/shard-snapshot.ts';
 import { ShardRows } from '../record/shard-rows.ts';
 import { TransactionWriter, type Prepared } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
@@ -26,7 +26,7 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
-import { announcement } from '../rows/total-row.ts';
+import { announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
 import { decodedOr, type DamagedRows, type Remedy } from './findings.ts';
 import { copyAside, SettingAside } from './set-aside.ts';

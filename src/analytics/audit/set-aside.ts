@@ -4,10 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import { DecodeError, WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { ALL_CAMERA_LISTS, ALL_CAMERAS, ALL_MINUTES, FENCE_KEY, HOURS_AND_HOUR_ROWS, TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
+import { COMMIT_NUMBER, inStripe, parseStripe, stripesOf, announcement } from '../rows/stripes.ts';
+import { emptyTotalProperties } from '../rows/total-row.ts';
 import type { DamagedRows } from './findings.ts';
 
 const TRIES = 60;

@@ -17,10 +17,7 @@ import {
   type CameraDifference,
   type CameraRow,
 } from '../rows/camera-row.ts';
-import { cameraListFrom } from '../rows/camera-list.ts';
-import { COMMIT_NUMBER, commitNumberOf } from '../rows/commit-number.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { fenceFrom } from '../rows/fence-row.ts';
 import { bucketsFrom, type Bucket, type HoursRow } from '../rows/hour-rows.ts';
 import {
   ALL_CAMERA_LISTS,
@@ -45,8 +42,8 @@ import {
   twoDigits,
 } from '../rows/keys.ts';
 import { minuteRowFrom, type MinuteRow } from '../rows/minute-row.ts';
-import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import { totalFrom, type StoredTotal } from '../rows/total-row.ts';
+import { COMMIT_NUMBER, commitNumberOf, fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
+import { cameraListFrom, totalFrom, type StoredTotal } from '../rows/total-row.ts';
 import { damageIn, decodedOr, Findings, type DamagedRows, type Difference } from './findings.ts';
 import {
   auditMinute,

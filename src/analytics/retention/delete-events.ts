@@ -8,7 +8,7 @@ import { microsecondOfMinute } from '../model/day.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { ALL_EVENTS, minutesOfHour, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import { parseStripe } from '../rows/stripe-keys.ts';
+import { parseStripe } from '../rows/stripes.ts';
 
 /** An entity group transaction takes 100 operations. */
 const MAX_OPERATIONS = 100;

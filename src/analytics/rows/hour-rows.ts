@@ -1,11 +1,9 @@
-import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
-import { indexesOf, withIndexes } from './bitset.ts';
-import { ByteReader, encoded } from './bytes.ts';
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { packBitset, unpackBitset } from './packed-bitset.ts';
-import { readEventCount, readTally, writeTally } from './tally-bytes.ts';
+import { ByteReader, encoded, readEventCount, readTally, writeTally } from './tally-bytes.ts';
 
 /** An hour or a minute of a shard, over all its cameras. */
 export interface Bucket {
@@ -50,7 +48,7 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
  * The tally of a bucket.
  *
  * @param categories the categories of the shard's `total` row, in order
- * @returns undefined where they lack a category: they were read before the bucket was written
+ * @returns undefined if they lack a category: they were read before the bucket was written
  * @throws {DecodeError}
  */
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
@@ -64,7 +62,7 @@ export const eventsOf = ({ tally }: Bucket): number => readEventCount(new ByteRe
  *
  * @param cameras the indexes of the difference's cameras in the shard's camera list
  * @param categories the shard's categories, including those of the difference
- * @returns undefined where the categories were read before the bucket was written
+ * @returns undefined if the categories were read before the bucket was written
  * @throws {DecodeError}
  */
 export const addToBucket = (

@@ -2,12 +2,12 @@ import { MAX_CAMERA_CATEGORIES } from '../../../src/analytics/model/camera-event
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Tally } from '../../../src/analytics/model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { addToCamera, emptyCameraRow, type CameraRow } from '../../../src/analytics/rows/camera-row.ts';
 import { addToBucket, NO_BUCKETS, type HourRow } from '../../../src/analytics/rows/hour-rows.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { addSamples, NO_SAMPLES, type MinuteRow, type Sample } from '../../../src/analytics/rows/minute-row.ts';
-import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
+import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { DAY } from '../oracle.ts';
 
 // Rows with as much in them as the limits of requests allow.
