@@ -38,7 +38,7 @@ const BROKEN_RULES: readonly BrokenRule[] = [
     rule: 'a stripe appears through the fence',
     changes: [
       [
-        'src/analytics/record/counter-plan.ts',
+        'src/analytics/record/commit-plan.ts',
         'properties: announcement(stripes) }, fenced]',
         'properties: announcement(stripes) }]',
       ],
