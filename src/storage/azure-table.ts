@@ -1,10 +1,4 @@
-import {
-  odata,
-  TableClient,
-  type TableEntity,
-  type TransactionAction,
-  type UpdateTableEntityOptions,
-} from '@azure/data-tables';
+import { odata, TableClient, type TableEntity, type TransactionAction } from '@azure/data-tables';
 import type { TokenCredential } from '@azure/identity';
 
 import { lazily } from '../azure/lazily.ts';
@@ -133,22 +127,16 @@ export class AzureTable implements TableConnection {
   }
 
   async #single(partitionKey: string, write: RowWrite, abortSignal: AbortSignal): Promise<string> {
-    const client = this.#client();
-    const entity = entityOf(partitionKey, write);
-    switch (write.kind) {
-      case 'insert':
-        return answeredEtag(write.kind, (await client.createEntity(entity, { abortSignal })).etag);
-      case 'merge':
-      case 'replace': {
-        // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
-        const options: UpdateTableEntityOptions = { abortSignal, etag: write.etag };
-        const mode = write.kind === 'merge' ? 'Merge' : 'Replace';
-        return answeredEtag(write.kind, (await client.updateEntity(entity, mode, options)).etag);
-      }
-      case 'delete':
-        await client.deleteEntity(partitionKey, write.rowKey, { abortSignal });
-        return '';
+    const [kind, entity, mode, options] = actionOf(partitionKey, write);
+    if (kind === 'delete') {
+      await this.#client().deleteEntity(partitionKey, write.rowKey, { abortSignal });
+      return '';
     }
+    const { etag } =
+      kind === 'create'
+        ? await this.#client().createEntity(entity, { abortSignal })
+        : await this.#client().updateEntity(entity, mode, { abortSignal, ...options });
+    return answeredEtag(write.kind, etag);
   }
 }
 
@@ -165,6 +153,7 @@ const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
       return ['create', entity];
     case 'merge':
     case 'replace':
+      // Without the ETag the SDK sends If-Match: * and a stale write would win silently.
       return ['update', entity, write.kind === 'merge' ? 'Merge' : 'Replace', { etag: write.etag }];
     case 'delete':
       return ['delete', entity];

@@ -1,13 +1,5 @@
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
-import {
-  EmptyPages,
-  LaterFormat,
-  RequestRefused,
-  type RowKeys,
-  StorageTrouble,
-  TableMissing,
-  WriteConflict,
-} from './errors.ts';
+import { LaterFormat, RequestRefused, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import type { KeyRange, NewProperties, RowWrite, StoredRow } from './row.ts';
 
 /** How long a request may take, and how often it is made. */
@@ -46,6 +38,9 @@ const wait = async (ms: number): Promise<void> => new Promise((resolve) => void 
  * One table: the only way to it. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and
  * every row has its format.
  *
+ * All requests throw StorageTrouble if storage fails (reads after bounded tries; a write may have been applied or not), RequestRefused if it
+ * would never take them, and TableMissing if there is no table and this client creates none. Reads throw LaterFormat as well.
+ *
  * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: 2 });
  */
 export class Table {
@@ -58,13 +53,7 @@ export class Table {
     this.#options = { isCreated: true, deadlineMs: DEADLINE_MS, tries: READ_TRIES, random: Math.random, ...options };
   }
 
-  /**
-   * One row as of one write, never half of two; undefined if there is none.
-   *
-   * @throws {StorageTrouble} after bounded tries
-   * @throws {TableMissing} if there is no table and this client creates none
-   * @throws {LaterFormat | RequestRefused}
-   */
+  /** One row as of one write, never half of two; undefined if there is none. */
   async get(
     partitionKey: string,
     rowKey: string,
@@ -78,11 +67,7 @@ export class Table {
     return row;
   }
 
-  /**
-   * One page of the rows of a key range, which were read together.
-   *
-   * @throws {StorageTrouble | TableMissing | LaterFormat | RequestRefused} as {@link get}
-   */
+  /** One page of the rows of a key range, which were read together. */
   async page(
     partitionKey: string,
     range: KeyRange,
@@ -99,10 +84,7 @@ export class Table {
 
   /**
    * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
-   * page were read together, those of two pages were not.
-   *
-   * @throws {EmptyPages} if storage answers only empty pages
-   * @throws {StorageTrouble | TableMissing | LaterFormat | RequestRefused} as {@link get}
+   * page were read together, those of two pages were not. StorageTrouble also if storage answers only empty pages.
    */
   async *pages(
     partitionKey: string,
@@ -114,7 +96,7 @@ export class Table {
     do {
       const page = await this.page(partitionKey, range, { ...options, continuation });
       empty = page.rows.length === 0 ? empty + 1 : 0;
-      if (empty > MOST_EMPTY_PAGES) throw new EmptyPages(0, { reason: 'empty pages' });
+      if (empty > MOST_EMPTY_PAGES) throw new StorageTrouble(0, { reason: 'empty pages' });
       continuation = page.continuation;
       yield page.rows;
     } while (continuation !== undefined);
@@ -137,9 +119,6 @@ export class Table {
    * @param writes 1 to 100, each to another row, 4 MiB in all
    * @returns the rows' new ETags in the order of the writes; an empty text for a deleted row
    * @throws {WriteConflict} if a row was not as expected: nothing was applied
-   * @throws {StorageTrouble} if storage failed: the writes may have been applied or not
-   * @throws {RequestRefused} if storage would never take them
-   * @throws {TableMissing} if there is no table and this client creates none
    */
   async transact(
     partitionKey: string,
@@ -158,12 +137,7 @@ export class Table {
     }
   }
 
-  /**
-   * Inserts one row.
-   *
-   * @returns the row's ETag; undefined if the row exists already
-   * @throws {StorageTrouble} if storage failed: the row may have been inserted or not
-   */
+  /** Inserts one row; returns its ETag, or undefined if the row exists already. */
   async insert(
     partitionKey: string,
     rowKey: string,
@@ -184,7 +158,6 @@ export class Table {
    *
    * @param rowKeys 1 to 100
    * @throws {WriteConflict} if one of them is gone already: nothing was deleted
-   * @throws {StorageTrouble} if storage failed: they may have been deleted or not
    */
   async delete(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
     await this.transact(

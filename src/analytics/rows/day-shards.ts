@@ -92,7 +92,6 @@ export class DayShards {
     maxSize: 1_000,
     sizeCalculation: () => 1,
   });
-  readonly #reads = new Map<Day, Promise<Manifest | undefined>>();
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
   constructor(table: Table, forNewDays: number) {
@@ -102,8 +101,7 @@ export class DayShards {
 
   /** How many shards a day has; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    // A reading that began before the question may not know of a day that others have recorded into.
-    return (this.#known.get(day)?.manifest ?? (await this.#readNow(day)))?.shards;
+    return (this.#known.get(day)?.manifest ?? (await this.#read(day)))?.shards;
   }
 
   /**
@@ -165,8 +163,7 @@ export class DayShards {
     await this.#demandNeverClosed(day);
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
     await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
-    // Not a reading that others share: it may have begun before the row was there.
-    const stored = await this.#readNow(day);
+    const stored = await this.#read(day);
     if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
     return stored;
   }
@@ -188,14 +185,7 @@ export class DayShards {
     throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
   }
 
-  /** Reads a manifest; recorders that ask at the same time share the answer. */
   async #read(day: Day): Promise<Manifest | undefined> {
-    const reading = this.#reads.get(day) ?? this.#readNow(day).finally(() => this.#reads.delete(day));
-    this.#reads.set(day, reading);
-    return reading;
-  }
-
-  async #readNow(day: Day): Promise<Manifest | undefined> {
     // What is answered was true at the earliest when it was asked for.
     const readAt = currentMoment();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);

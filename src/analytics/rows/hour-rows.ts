@@ -3,7 +3,7 @@ import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts
 import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { ByteReader, encoded, readEventCount, readTally, writeTally } from './tally-bytes.ts';
+import { ByteReader, encoded, readTally, writeTally } from './tally-bytes.ts';
 
 /** An hour or a minute of a shard, over all its cameras. */
 export interface Bucket {
@@ -13,11 +13,8 @@ export interface Bucket {
   readonly active: Uint8Array;
 }
 
-/** The `hours` row: a bucket for each hour (0 to 23) that has events. */
+/** The `hours` row, with a bucket for each hour (0 to 23) that has events; or an `hour|08` row, with one for each minute (0 to 59). */
 export type HoursRow = ReadonlyMap<number, Bucket>;
-
-/** An `hour|08` row: a bucket for each minute of the hour (0 to 59) that has events. The format is that of the `hours` row. */
-export type HourRow = HoursRow;
 
 /** A row without buckets. */
 export const NO_BUCKETS: HoursRow = new Map();
@@ -53,9 +50,6 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
  */
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
-
-/** How many events a bucket has; in one stripe of several perhaps fewer than none. @throws {DecodeError} */
-export const eventsOf = ({ tally }: Bucket): number => readEventCount(new ByteReader(tally));
 
 /**
  * A row with a difference added to one of its buckets.

@@ -24,19 +24,6 @@ export const unescapeId = (text: string): string =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
 
-/**
- * The range from the first to the last of some keys. Only for keys of which no character is above U+FFFF: whether storage sorts
- * those by their code point or by their UTF-16 units is not known.
- */
-export const rangeOver = (keys: Iterable<string>): KeyRange => {
-  const sorted = [...keys].sort();
-  // No key is between one and the same with a space: keys have no character below the space.
-  return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''} ` };
-};
-
-/** Whether {@link rangeOver} takes a key. */
-export const hasKnownOrder = (key: string): boolean => !/[\uD800-\uDFFF]/.test(key);
-
 /** All keys with a prefix that ends with the separator. */
 const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 

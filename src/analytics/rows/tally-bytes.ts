@@ -175,6 +175,3 @@ export const readTally = (reader: ByteReader, categories: readonly string[]): Ta
   sum.add(reader);
   return sum.named(categories);
 };
-
-/** Reads how many events a tally has, and nothing after that. */
-export const readEventCount = (reader: ByteReader): number => (reader.count() % 2 === 0 ? 1 : reader.signed());

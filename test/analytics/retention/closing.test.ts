@@ -155,7 +155,7 @@ describe('a closed day', () => {
   });
 
   it.each([0, 1])(
-    'is read from event rows for a second that has overflowed in stripe %i of two alone',
+    'answers, as before, from event rows about a second that has overflowed in stripe %i of two alone',
     async (stripe) => {
       const storage = new MemoryStorage();
       const [inSecond, inFirst] = [storage.process(), storage.process()];

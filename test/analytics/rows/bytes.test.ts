@@ -16,14 +16,7 @@ import {
   tallyProperties,
   tallyPropertyNames,
 } from '../../../src/analytics/rows/properties.ts';
-import {
-  ByteReader,
-  encoded,
-  readEventCount,
-  readTally,
-  TallySum,
-  writeTally,
-} from '../../../src/analytics/rows/tally-bytes.ts';
+import { ByteReader, encoded, readTally, TallySum, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
 import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
 
@@ -83,7 +76,6 @@ describe('a tally in bytes', () => {
         const skipping = new ByteReader(bytes);
         expect(readTally(new ByteReader(skipping.tally()), list)).toEqual(tally);
         expect(skipping.count()).toBe(42);
-        expect(readEventCount(new ByteReader(bytes))).toBe(tally.events);
         const older = new ByteReader(bytes);
         expect(readTally(older, list.slice(0, -1)) === undefined, 'a list that is older').toBe(list.length > 1);
         expect(older.count()).toBe(42);

@@ -4,8 +4,7 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DayClosed, DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { dayPartition, FENCE_KEY, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
-import type { TableConnection } from '../../../src/storage/connection.ts';
+import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -48,33 +47,6 @@ describe('the shards of a day', () => {
     const claimed = await Promise.all(processes.map(async ({ shards }) => shards.claim(day)));
     expect([1, 2, 3, 64]).toContain(claimed[0]);
     expect(new Set([...claimed, await storage.process().shards.find(day)]).size).toBe(1);
-  });
-
-  it('are told to two recorders that open the day at once, also if the second one asked before the first one wrote', async () => {
-    const memory = new MemoryTable();
-    const written = Promise.withResolvers<undefined>();
-    let second: Promise<number> | undefined;
-    let readings = 0;
-    const connection: TableConnection = {
-      create: async () => memory.create(),
-      page: async (partition, range, query) => memory.page(partition, range, query),
-      transact: async (partition, writes) => {
-        // The answer to the second one is on its way for longer than the first one's writing takes.
-        if (writes.some(({ rowKey }) => rowKey === SHARDS_KEY)) setTimeout(() => written.resolve(undefined), 50);
-        return memory.transact(partition, writes);
-      },
-      get: async (partition, key, selection) => {
-        // The first recorder has found no manifest, and the second one asks now.
-        if (key === FENCE_KEY) second ??= shards.claim(day);
-        const row = await memory.get(partition, key, selection);
-        readings += key === SHARDS_KEY ? 1 : 0;
-        if (key === SHARDS_KEY && readings === 2) await written.promise;
-        return row;
-      },
-    };
-    const shards = new DayShards(new Table(connection, { format: FORMAT }), 3);
-    expect(await shards.claim(day)).toBe(3);
-    expect(await second).toBe(3);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Facets } from '../../../src/analytics/model/camera-event.ts';
-import { EMPTY_TALLY, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { EMPTY_TALLY, plus, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { indexesIn } from '../../../src/analytics/rows/bitset.ts';
 import {
   addToCamera,
@@ -18,7 +18,6 @@ import {
   bucketsFrom,
   bucketsWrite,
   bucketTally,
-  eventsOf,
   NO_BUCKETS,
   type HoursRow,
 } from '../../../src/analytics/rows/hour-rows.ts';
@@ -33,7 +32,7 @@ import {
 } from '../../../src/analytics/rows/minute-row.ts';
 import { ByteReader, readTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import type { StoredRow, StoringWrite } from '../../../src/storage/row.ts';
-import { categories as categoryNames, differences, instants, ONE_FRAME, tallies } from '../arbitraries.ts';
+import { categories as categoryNames, counted, differences, instants, ONE_FRAME, tallies } from '../arbitraries.ts';
 
 /** What is added to the counter rows: a tally of one camera, at a minute of the day and a microsecond of the minute. */
 interface Change {
@@ -142,7 +141,7 @@ const sums = <Row>(kind: Kind<Row>): void =>
         expect(new Set(found.map(([place]) => place))).toEqual(new Set(all.flatMap(kind.places)));
         for (const [place, tally] of found) {
           const expected = sumOf(all.filter((one) => kind.places(one).includes(place)).map((one) => one.tally));
-          expect(tally !== undefined && sameTally(tally, expected), place).toBe(true);
+          expect(tally && counted(tally), place).toEqual(counted(expected));
         }
       }
     }),
@@ -158,7 +157,7 @@ describe('a counter row has what was added to it', () => {
     expect(check).not.toThrow();
   });
 
-  it('with the cameras and the number of events of each bucket', () => {
+  it('with the cameras of each bucket', () => {
     fc.assert(
       fc.property(fc.array(changes, { maxLength: 8 }), (given) => {
         const row = given.reduce<HoursRow>(
@@ -169,7 +168,6 @@ describe('a counter row has what was added to it', () => {
         const bucket = bucketsFrom(stored(bucketsWrite('hours', undefined, row, [7]))).get(7);
         const cameras = new Set(given.map(({ cameraIndex }) => cameraIndex));
         expect(new Set(bucket && indexesIn(bucket.active))).toEqual(cameras);
-        expect(bucket ? eventsOf(bucket) : 0).toBe(sumOf(given.map(({ tally }) => tally)).events);
       }),
     );
   });
