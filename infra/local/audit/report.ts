@@ -1,7 +1,8 @@
 import { RestError } from '@azure/data-tables';
 
-import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { NotRepairable, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { LaterFormat, RequestRefused, StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');

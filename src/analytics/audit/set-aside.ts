@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
-import { DecodeError, WriteConflict } from '../../storage/errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
-import { ALL_CAMERA_LISTS, ALL_CAMERAS, ALL_MINUTES, FENCE_KEY, HOURS_AND_HOUR_ROWS, TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
+import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
+import { stripesOf } from '../rows/stripe-keys.ts';
 import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
-import type { DamagedRows } from './findings.ts';
+import { stripeOf } from './stored-rows.ts';
+
+/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
+export type RowsAside = ReadonlyMap<string, string | undefined>;
 
 const TRIES = 60;
 const MOST_PAUSE_MS = 40;
@@ -45,127 +48,109 @@ export const copyAside = (row: StoredRow): RowWrite => {
   return { kind: 'insert', rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
 };
 
-/** Sets rows of one shard aside: copies them to another key of the partition and deletes them. */
-export class SettingAside {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #onMoved: (rows: readonly StoredRow[]) => void;
-
-  /** @param onMoved called after each transaction */
-  constructor(table: Table, partition: string, onMoved: (rows: readonly StoredRow[]) => void) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#onMoved = onMoved;
+/**
+ * Sets rows of one shard aside: copies them to another key of the partition and deletes them. A `total` row takes its camera list with it,
+ * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
+ *
+ * @param onMoved called after each transaction
+ * @throws {WriteConflict} if others always wrote first
+ * @throws {StorageTrouble}
+ */
+export const setAside = async (
+  table: Table,
+  partition: string,
+  rows: RowsAside,
+  onMoved: (rows: readonly StoredRow[]) => void,
+): Promise<void> => {
+  const isTotal = (rowKey: string): boolean => stripeOf(rowKey)?.key === TOTAL_KEY;
+  const others = [...rows].filter(([rowKey]) => !isTotal(rowKey));
+  for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
+    const some = new Map(others.slice(first, first + ROWS_A_TRANSACTION));
+    onMoved(await unlessChanged(table, partition, async (totals) => move(table, partition, some, totals.map(fenceAt))));
   }
-
-  /**
-   * Sets rows aside. Stopped anywhere, it goes on when it is called again.
-   *
-   * @throws {WriteConflict} if others always wrote first
-   * @throws {StorageTrouble}
-   */
-  async rows(damaged: DamagedRows): Promise<void> {
-    if (damaged.of === 'row') {
-      // A row beside the totals that is none of them: it is moved, and changed by nothing else.
-      await this.#unlessChanged(async (fences) =>
-        this.#move(
-          [damaged.rowKey],
-          fences.filter(({ rowKey }) => rowKey !== damaged.rowKey),
-        ),
-      );
-    } else {
-      while (!(await this.#emptied(damaged.stripe)));
-    }
-  }
-
-  /** Sets some rows of a stripe aside. Its total goes last, and one without counts takes its place: readers find the stripes by it. */
-  async #emptied(stripe: number): Promise<boolean> {
-    const totalKey = inStripe(TOTAL_KEY, stripe);
-    return this.#unlessChanged(async (fences, totals) => {
-      const counters = await this.#keysIn(stripe, [ALL_MINUTES, HOURS_AND_HOUR_ROWS, ALL_CAMERAS]);
-      if (counters.length > 0) {
-        await this.#move(counters.slice(0, ROWS_A_TRANSACTION), fences);
-        return false;
-      }
-      const lists = await this.#keysIn(stripe, [ALL_CAMERA_LISTS]);
-      const listed = await Promise.all(lists.map(async (key) => this.#table.get(this.#partition, key)));
-      const total = totals.find(({ rowKey }) => rowKey === totalKey);
-      const properties = {
-        ...emptyTotalProperties(),
-        [COMMIT_NUMBER]: Math.max(0, ...[total, ...listed].map(commitIn)) + FAR_ABOVE,
-        ...(stripe === 0 && announcement(await this.#stripes(totals))),
-      };
-      const write: RowWrite =
-        total === undefined
-          ? { kind: 'insert', rowKey: totalKey, properties }
-          : { kind: 'replace', rowKey: totalKey, etag: total.etag, properties };
-      const others = fences.filter(({ rowKey }) => rowKey !== totalKey);
-      await this.#move(total === undefined ? lists : [...lists, totalKey], [...others, write]);
-      return true;
-    });
-  }
-
-  async #stripes(totals: readonly StoredRow[]): Promise<number> {
-    const fence = await this.#table.get(this.#partition, FENCE_KEY);
-    const fenced = fence?.properties['stripes'];
-    return Math.max(1, typeof fenced === 'number' ? fenced : 1, ...totals.map((row) => stripeOf(row.rowKey) + 1));
-  }
-
-  /** Moves rows in one transaction with other writes. A row that one of them replaces is only copied. */
-  async #move(keys: readonly string[], writes: readonly RowWrite[]): Promise<void> {
-    const read = await Promise.all(keys.map(async (key) => this.#table.get(this.#partition, key, { exact: true })));
-    const rows = read.filter((row) => row !== undefined);
-    if (rows.length === 0 && writes.every(({ kind }) => kind === 'merge')) return;
-    const written = new Set(writes.map(({ rowKey }) => rowKey));
-    await this.#table.transact(this.#partition, [
-      ...writes,
-      ...rows.map(copyAside),
-      // A deletion takes any version: the other writes fail if a row may have changed.
-      ...rows.flatMap(({ rowKey }) => (written.has(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
-    ]);
-    this.#onMoved(rows);
-  }
-
-  /** Does work whose writes fail if anything was committed to the shard since it began; then does it again. */
-  async #unlessChanged<Result>(
-    work: (fences: readonly RowWrite[], totals: readonly StoredRow[]) => Promise<Result>,
-  ): Promise<Result> {
-    for (let tries = 1; ; tries += 1) {
-      const totals = await this.#table.all(this.#partition, stripesOf(TOTAL_KEY));
-      // A merge of nothing changes only the version of a row. Every commit changes a total.
-      const fences = totals.map(({ rowKey, etag }): RowWrite => ({ kind: 'merge', rowKey, etag, properties: {} }));
-      try {
-        return await work(fences, totals);
-      } catch (error) {
-        if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
-        await setTimeout(Math.random() * MOST_PAUSE_MS);
-      }
-    }
-  }
-
-  /** The keys of a stripe's rows in some ranges. */
-  async #keysIn(stripe: number, ranges: readonly { readonly from: string; readonly before: string }[]) {
-    const keys: string[] = [];
-    for (const range of ranges) {
-      for (const { rowKey } of await this.#table.all(this.#partition, range, { select: [] })) {
-        if (stripeOf(rowKey) === stripe) keys.push(rowKey);
-      }
-    }
-    return keys;
-  }
-}
-
-/** The stripe of a row; -1 if its key has the suffix of none. */
-const stripeOf = (rowKey: string): number => {
-  try {
-    return parseStripe(rowKey).stripe;
-  } catch (error) {
-    if (error instanceof DecodeError) return -1;
-    throw error;
+  for (const rowKey of [...rows.keys()].filter(isTotal)) {
+    onMoved(await unlessChanged(table, partition, async (totals) => empty(table, partition, rowKey, totals)));
   }
 };
 
-const commitIn = (row: StoredRow | undefined): number => {
-  const commit = row?.properties[COMMIT_NUMBER];
+/** A merge of nothing changes only the version of a row. */
+const fenceAt = ({ rowKey, etag }: StoredRow): RowWrite => ({ kind: 'merge', rowKey, etag, properties: {} });
+
+/** Does work whose writes fail if anything was committed to the shard since it began, by the totals: every commit changes one. */
+const unlessChanged = async <Result>(
+  table: Table,
+  partition: string,
+  work: (totals: readonly StoredRow[]) => Promise<Result>,
+): Promise<Result> => {
+  for (let tries = 1; ; tries += 1) {
+    const totals = await table.all(partition, stripesOf(TOTAL_KEY));
+    try {
+      return await work(totals);
+    } catch (error) {
+      if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
+      await setTimeout(Math.random() * MOST_PAUSE_MS);
+    }
+  }
+};
+
+/** Moves rows in one transaction with other writes. A row that one of them replaces is only copied. */
+const move = async (
+  table: Table,
+  partition: string,
+  aside: RowsAside,
+  writes: readonly RowWrite[],
+): Promise<readonly StoredRow[]> => {
+  const read = await Promise.all([...aside.keys()].map(async (key) => table.get(partition, key, { exact: true })));
+  const rows = read.filter((row) => row !== undefined && (aside.get(row.rowKey) ?? row.etag) === row.etag);
+  const moved = rows.filter((row) => row !== undefined);
+  const replaced = writes.filter(({ kind }) => kind !== 'merge').map(({ rowKey }) => rowKey);
+  if (moved.length + replaced.length === 0) return [];
+  // A row beside the totals that is none of them is moved, and changed by nothing else.
+  const isMoved = ({ kind, rowKey }: RowWrite): boolean =>
+    kind === 'merge' && moved.some((row) => row.rowKey === rowKey);
+  await table.transact(partition, [
+    ...writes.filter((write) => !isMoved(write)),
+    ...moved.map(copyAside),
+    // A deletion takes any version: the other writes fail if a row may have changed.
+    ...moved.flatMap(({ rowKey }) => (replaced.includes(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
+  ]);
+  return moved;
+};
+
+/** Moves the `total` row of a stripe, if there is one, and its camera list, and writes a total without counts. */
+const empty = async (
+  table: Table,
+  partition: string,
+  totalKey: string,
+  totals: readonly StoredRow[],
+): Promise<readonly StoredRow[]> => {
+  const stripe = stripeOf(totalKey)?.stripe ?? 0;
+  const lists = (await table.all(partition, ALL_CAMERA_LISTS)).filter(
+    ({ rowKey }) => stripeOf(rowKey)?.stripe === stripe,
+  );
+  const total = totals.find(({ rowKey }) => rowKey === totalKey);
+  const properties = {
+    ...emptyTotalProperties(),
+    [COMMIT_NUMBER]: Math.max(0, ...[...lists, ...(total ? [total] : [])].map(commitIn)) + FAR_ABOVE,
+    ...(stripe === 0 && announcement(await stripesNow(table, partition, totals))),
+  };
+  const write: RowWrite =
+    total === undefined
+      ? { kind: 'insert', rowKey: totalKey, properties }
+      : { kind: 'replace', rowKey: totalKey, etag: total.etag, properties };
+  const fences = totals.filter(({ rowKey }) => rowKey !== totalKey).map(fenceAt);
+  const keys = [...lists.map(({ rowKey }) => rowKey), totalKey];
+  return move(table, partition, new Map(keys.map((key) => [key, undefined])), [...fences, write]);
+};
+
+/** How many stripes a shard has, by its fence and its totals. */
+const stripesNow = async (table: Table, partition: string, totals: readonly StoredRow[]): Promise<number> => {
+  const fenced = (await table.get(partition, FENCE_KEY))?.properties['stripes'];
+  const numbers = totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1);
+  return Math.max(1, typeof fenced === 'number' ? fenced : 1, ...numbers);
+};
+
+const commitIn = ({ properties }: StoredRow): number => {
+  const commit = properties[COMMIT_NUMBER];
   return typeof commit === 'number' ? commit : 0;
 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
-import { SettingAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
+import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
@@ -109,12 +109,11 @@ describe('a repair', () => {
   it('sets a row aside again that an instance wrote again meanwhile', async () => {
     const storage = await seeded();
     const moved: string[] = [];
-    const settingAside = new SettingAside(storage.process(2).table, SHARD, (rows) => {
-      moved.push(...rows.map(({ rowKey }) => rowKey));
-    });
     for (let times = 1; times <= 2; times += 1) {
       await storage.client().upsertEntity({ partitionKey: SHARD, rowKey: 'camera|x', format: 1 });
-      await settingAside.rows({ of: 'row', rowKey: 'camera|x' });
+      await setAside(storage.process(2).table, SHARD, new Map([['camera|x', undefined]]), (rows) => {
+        moved.push(...rows.map(({ rowKey }) => rowKey));
+      });
     }
     expect(moved).toEqual(['camera|x', 'camera|x']);
   });
