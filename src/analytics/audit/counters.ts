@@ -15,8 +15,8 @@ export interface Counter {
   readonly name: string;
   /** A name for the row that it is in; `total` and `hours`, which every commit writes, have one together. */
   readonly row: string;
-  /** The counters that it is a part of. A minute and a camera's minute have some. */
-  readonly parents: readonly Counter[];
+  /** Of a minute, and of a camera's minute: the counters that it is a part of. */
+  readonly parents?: () => readonly Counter[];
   /** Puts what is left of it into a commit. */
   readonly put: (into: Commit, left: Left) => void;
 }
@@ -35,7 +35,6 @@ interface Commit {
 export const daily: Counter = {
   name: 'total',
   row: 'top',
-  parents: [],
   put: (into, { tally, missing }) => {
     into.day = tally;
     into.listed = missing;
@@ -46,7 +45,6 @@ export const daily: Counter = {
 export const hourly = (hour: number): Counter => ({
   name: `hour ${twoDigits(hour)}`,
   row: 'top',
-  parents: [],
   put: ({ hours }, { tally, missing }) => hours.set(hour, { tally, cameras: missing }),
 });
 
@@ -54,7 +52,7 @@ export const hourly = (hour: number): Counter => ({
 export const minutely = (minute: number): Counter => ({
   name: `minute ${clockOf(minute)}`,
   row: `hour ${hourOfMinute(minute)}`,
-  parents: [daily, hourly(hourOfMinute(minute))],
+  parents: () => [daily, hourly(hourOfMinute(minute))],
   put: ({ minutes }, { tally, missing }) => minutes.set(minute, { tally, cameras: missing }),
 });
 
@@ -64,7 +62,6 @@ export const sampled = (minute: number, microsecond: number, cameraId: string): 
   return {
     name: `sample ${second}.${String(microsecond % SECOND).padStart(6, '0')} of ${cameraId}`,
     row: `minute ${minute}`,
-    parents: [],
     put: ({ samples }, { tally }) => {
       const ofMinute = samples.get(minute) ?? [];
       samples.set(minute, ofMinute);
@@ -80,7 +77,9 @@ export const ofCamera = (cameraId: string, { hour, minute }: { hour?: number; mi
   return {
     name: `${row}${minute === undefined ? hourText : ` minute ${clockOf(minute)}`}`,
     row,
-    parents: minute === undefined ? [] : [ofCamera(cameraId), ofCamera(cameraId, { hour: hourOfMinute(minute) })],
+    ...(minute !== undefined && {
+      parents: () => [ofCamera(cameraId), ofCamera(cameraId, { hour: hourOfMinute(minute) })],
+    }),
     put: ({ cameras }, { tally }) => {
       const camera = cameras.get(cameraId) ?? { day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
       cameras.set(cameraId, camera);

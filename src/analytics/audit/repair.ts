@@ -10,6 +10,7 @@ import { ShardRows } from '../record/shard-rows.ts';
 import { TransactionWriter } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
+import { fenceFrom } from '../rows/fence-row.ts';
 import {
   ALL_EVENTS,
   dayPartition,
@@ -139,11 +140,13 @@ class RepairRound {
       this.#table.get(partition, FENCE_KEY),
       this.#table.get(partition, TOTAL_KEY),
     ]);
+    // More may have appeared since the audit.
+    const count = Math.max(stripes, unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 0);
     await this.#table.transact(partition, [
-      writeOf(FENCE_KEY, fence?.etag, { stripes }, 'replace'),
-      ...(total === undefined ? [] : [writeOf(TOTAL_KEY, ANY_VERSION, announcement(stripes))]),
+      writeOf(FENCE_KEY, fence?.etag, { stripes: count }, 'replace'),
+      ...(total === undefined ? [] : [writeOf(TOTAL_KEY, ANY_VERSION, announcement(count))]),
     ]);
-    this.#say(`shard ${shard} has ${stripes} stripes`);
+    this.#say(`shard ${shard} has ${count} stripes`);
   }
 
   async #setAside(shard: number, rows: RowsAside): Promise<void> {

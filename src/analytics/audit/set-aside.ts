@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
 import { WriteConflict } from '../../storage/errors.ts';
-import { copiedProperties, type RowWrite, type StoredRow } from '../../storage/row.ts';
+import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
@@ -62,30 +62,45 @@ export const setAside = async (
   rows: RowsAside,
   onMoved: (rows: readonly StoredRow[]) => void,
 ): Promise<void> => {
-  const isTotal = (rowKey: string): boolean => stripeOf(rowKey)?.key === TOTAL_KEY;
-  const others = [...rows].filter(([rowKey]) => !isTotal(rowKey));
+  const [totals = [], others = []] = [true, false].map((isTotal) =>
+    [...rows].filter(([rowKey]) => (stripeOf(rowKey)?.key === TOTAL_KEY) === isTotal),
+  );
   for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
-    const some = new Map(others.slice(first, first + ROWS_A_TRANSACTION));
-    onMoved(await unlessChanged(table, partition, async (totals) => move(table, partition, some, totals.map(fenceAt))));
+    onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
-  for (const rowKey of [...rows.keys()].filter(isTotal)) {
-    onMoved(await unlessChanged(table, partition, async (totals) => empty(table, partition, rowKey, totals)));
-  }
+  for (const [totalKey] of totals) onMoved(await move(table, partition, new Map(), totalKey));
 };
 
-/** A merge of nothing changes only the version of a row. */
-const fenceAt = ({ rowKey, etag }: StoredRow): RowWrite => ({ kind: 'merge', rowKey, etag, properties: {} });
-
-/** Does work whose writes fail if anything was committed to the shard since it began, by the totals: every commit changes one. */
-const unlessChanged = async <Result>(
+/** Moves rows in one transaction, and what is in them is not changed meanwhile; then a total with its camera list, if one is named. */
+const move = async (
   table: Table,
   partition: string,
-  work: (totals: readonly StoredRow[]) => Promise<Result>,
-): Promise<Result> => {
+  aside: RowsAside,
+  totalKey?: string,
+): Promise<readonly StoredRow[]> => {
   for (let tries = 1; ; tries += 1) {
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
+    const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
+    const keys = [...aside.keys(), ...lists.map(({ rowKey }) => rowKey), ...(totalKey === undefined ? [] : [totalKey])];
+    const read = await Promise.all(keys.map(async (key) => table.get(partition, key, { exact: true })));
+    const moved = read
+      .filter((row) => row !== undefined)
+      .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
+    if (moved.length === 0 && totalKey === undefined) return [];
+    const written = new Set([...keys, totalKey]);
+    const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
     try {
-      return await work(totals);
+      await table.transact(partition, [
+        // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.
+        ...totals.flatMap(({ rowKey, etag }) =>
+          written.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
+        ),
+        ...emptied,
+        ...moved.map(copyAside),
+        // A deletion takes any version: the other writes fail if a row may have changed.
+        ...moved.flatMap(({ rowKey }) => (rowKey === totalKey ? [] : [{ kind: 'delete', rowKey } as const])),
+      ]);
+      return moved;
     } catch (error) {
       if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
       await setTimeout(Math.random() * MOST_PAUSE_MS);
@@ -93,64 +108,30 @@ const unlessChanged = async <Result>(
   }
 };
 
-/** Moves rows in one transaction with other writes. A row that one of them replaces is only copied. */
-const move = async (
-  table: Table,
-  partition: string,
-  aside: RowsAside,
-  writes: readonly RowWrite[],
-): Promise<readonly StoredRow[]> => {
-  const read = await Promise.all([...aside.keys()].map(async (key) => table.get(partition, key, { exact: true })));
-  const rows = read.filter((row) => row !== undefined && (aside.get(row.rowKey) ?? row.etag) === row.etag);
-  const moved = rows.filter((row) => row !== undefined);
-  const replaced = writes.filter(({ kind }) => kind !== 'merge').map(({ rowKey }) => rowKey);
-  if (moved.length + replaced.length === 0) return [];
-  // A row beside the totals that is none of them is moved, and changed by nothing else.
-  const isMoved = ({ kind, rowKey }: RowWrite): boolean =>
-    kind === 'merge' && moved.some((row) => row.rowKey === rowKey);
-  await table.transact(partition, [
-    ...writes.filter((write) => !isMoved(write)),
-    ...moved.map(copyAside),
-    // A deletion takes any version: the other writes fail if a row may have changed.
-    ...moved.flatMap(({ rowKey }) => (replaced.includes(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
-  ]);
-  return moved;
+/** The camera list of the stripe of a total. */
+const listsOf = async (table: Table, partition: string, totalKey: string): Promise<readonly StoredRow[]> => {
+  const rows = await table.all(partition, ALL_CAMERA_LISTS);
+  return rows.filter(({ rowKey }) => stripeOf(rowKey)?.stripe === stripeOf(totalKey)?.stripe);
 };
 
-/** Moves the `total` row of a stripe, if there is one, and its camera list, and writes a total without counts. */
-const empty = async (
+/** Writes a total without counts. */
+const emptiedTotal = async (
   table: Table,
   partition: string,
   totalKey: string,
   totals: readonly StoredRow[],
-): Promise<readonly StoredRow[]> => {
-  const stripe = stripeOf(totalKey)?.stripe ?? 0;
-  const lists = (await table.all(partition, ALL_CAMERA_LISTS)).filter(
-    ({ rowKey }) => stripeOf(rowKey)?.stripe === stripe,
-  );
+  lists: readonly StoredRow[],
+): Promise<RowWrite> => {
   const total = totals.find(({ rowKey }) => rowKey === totalKey);
+  const commits = [...lists, ...(total ? [total] : [])].map(({ properties }) => properties[COMMIT_NUMBER]);
+  const fence = await table.get(partition, FENCE_KEY);
+  const stripes = [fence?.properties['stripes'], ...totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1)];
   const properties = {
     ...emptyTotalProperties(),
-    [COMMIT_NUMBER]: Math.max(0, ...[...lists, ...(total ? [total] : [])].map(commitIn)) + FAR_ABOVE,
-    ...(stripe === 0 && announcement(await stripesNow(table, partition, totals))),
+    [COMMIT_NUMBER]: Math.max(0, ...commits.filter(isNumber)) + FAR_ABOVE,
+    ...(totalKey === TOTAL_KEY && announcement(Math.max(1, ...stripes.filter(isNumber)))),
   };
-  const write: RowWrite =
-    total === undefined
-      ? { kind: 'insert', rowKey: totalKey, properties }
-      : { kind: 'replace', rowKey: totalKey, etag: total.etag, properties };
-  const fences = totals.filter(({ rowKey }) => rowKey !== totalKey).map(fenceAt);
-  const keys = [...lists.map(({ rowKey }) => rowKey), totalKey];
-  return move(table, partition, new Map(keys.map((key) => [key, undefined])), [...fences, write]);
+  return writeOf(totalKey, total?.etag, properties, 'replace');
 };
 
-/** How many stripes a shard has, by its fence and its totals. */
-const stripesNow = async (table: Table, partition: string, totals: readonly StoredRow[]): Promise<number> => {
-  const fenced = (await table.get(partition, FENCE_KEY))?.properties['stripes'];
-  const numbers = totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1);
-  return Math.max(1, typeof fenced === 'number' ? fenced : 1, ...numbers);
-};
-
-const commitIn = ({ properties }: StoredRow): number => {
-  const commit = properties[COMMIT_NUMBER];
-  return typeof commit === 'number' ? commit : 0;
-};
+const isNumber = (value: unknown): value is number => typeof value === 'number';

@@ -6,17 +6,8 @@ import { DecodeError } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
-import {
-  dayOf,
-  hourOfMinute,
-  MICROSECONDS,
-  microsecondOfMinute,
-  minuteOfDay,
-  startOfDay,
-  type Day,
-} from '../model/day.ts';
-import { instantFrom } from '../model/instant.ts';
-import { differencesOf, type Change } from '../record/counter-differences.ts';
+import { dayOf, hourOfMinute, microsecondOfMinute, minuteOfDay, type Day } from '../model/day.ts';
+import type { Tally } from '../model/tally.ts';
 import { cameraProperties } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { fenceFrom } from '../rows/fence-row.ts';
@@ -179,21 +170,18 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
       for await (const ofRow of rows.entries(own)) entries.push(...ofRow.filter(({ minute }) => minute !== undefined));
     }
     const byMinute = Map.groupBy(entries, ({ minute }) => minute);
-    const stream = changesIn(rows, day, keysBetween(ALL_EVENTS, eventsOfMinute, first, end));
+    const stream = eventsIn(rows, day, keysBetween(ALL_EVENTS, eventsOfMinute, first, end));
     let next = await stream.next();
     const minutes = Array.from({ length: end - first }, (_, index) => first + index);
     for (const minute of minutes) {
-      const changes: Change[] = [];
-      for (; next.value?.keyed.minute === minute; next = await stream.next()) changes.push(next.value);
-      const [own = [], stored = []] = [before.get(minute), byMinute.get(minute)];
+      const events: CountedEvent[] = [];
+      for (; next.value?.minute === minute; next = await stream.next()) events.push(next.value);
+      const [own = [], others = []] = [before.get(minute), byMinute.get(minute)];
       audits.delete(minute);
-      if (changes.length + own.length + stored.length === 0) continue;
-      const samples = (await Array.fromAsync(rows.entries(own))).flat();
+      if (events.length + own.length + others.length === 0) continue;
+      const stored = [...others, ...(await Array.fromAsync(rows.entries(own))).flat()];
       const overflowed = own.flatMap((row) => unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row))) ?? []);
-      audits.set(
-        minute,
-        auditMinute(day, minute, closed, { changes, stored, samples, overflowed: new Set(overflowed) }),
-      );
+      audits.set(minute, auditMinute(minute, events, stored, new Set(overflowed), closed));
     }
     if (next.value !== undefined) throw new RangeError('event rows did not come in the order of their keys');
     const after = Map.groupBy(await rows.all(samplesIn, []), minuteOf);
@@ -214,71 +202,60 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
 const minuteOf = ({ rowKey }: StoredRow): number | undefined =>
   unlessDamaged(() => parseMinuteKey(parseStripe(rowKey).key).minute);
 
-/** What the event rows of a key range say, in the order of their minutes. */
-async function* changesIn(rows: StoredRows, day: Day, range: KeyRange): AsyncGenerator<Change, undefined> {
+/** What an event contributes, and where. */
+interface CountedEvent {
+  readonly minute: number;
+  readonly microsecond: number;
+  readonly cameraId: string;
+  readonly tally: Tally;
+}
+
+/** The events of the rows in a key range, in the order of their minutes. */
+async function* eventsIn(rows: StoredRows, day: Day, range: KeyRange): AsyncGenerator<CountedEvent, undefined> {
   for await (const page of rows.table.pages(rows.partition, range)) {
     for (const row of page) {
-      const change = rows.decoded(row, (): Change => {
+      const event = rows.decoded(row, () => {
         const { cameraId, minute } = parseEventKey(row.rowKey);
         const { ts, facets } = eventRowFrom(row);
         if (dayOf(ts) !== day || minuteOfDay(ts) !== minute) {
           throw new DecodeError('its ts_utc is not in the minute of its key');
         }
-        const keyed = { minute, hour: hourOfMinute(minute), message: { ts, cameraId } };
-        return { keyed, difference: contributionOf(facets) };
+        return { minute, microsecond: microsecondOfMinute(ts), cameraId, tally: contributionOf(facets) };
       });
-      if (change !== undefined) yield change;
+      if (event !== undefined) yield event;
     }
   }
 }
 
-/** What was read of a minute at one moment. */
-interface MinuteReading {
-  readonly changes: readonly Change[];
-  /** Of all cameras together, and of each. */
-  readonly stored: readonly StoredEntry[];
-  readonly samples: readonly StoredEntry[];
-  /** The seconds that have overflowed in any stripe: readers take their event rows. */
-  readonly overflowed: ReadonlySet<number>;
-}
-
-/** Subtracts the counters of a minute from its events, folded as they are when they are recorded. */
+/** Subtracts the counters of a minute from its events. */
 const auditMinute = (
-  day: Day,
   minute: number,
+  events: readonly CountedEvent[],
+  stored: readonly StoredEntry[],
+  overflowed: ReadonlySet<number>,
   closed: boolean,
-  { changes, stored, samples, overflowed }: MinuteReading,
 ): MinuteAudit => {
-  const isSampled = (microsecond: number): boolean => !overflowed.has(secondOf(microsecond));
-  const right = samples.flatMap((entry) =>
-    entry.sample && isSampled(entry.sample.microsecond) ? [{ ...entry, ...entry.sample }] : [],
-  );
-  const start = startOfDay(day) + BigInt(minute) * MICROSECONDS.minute;
-  const events = closed
-    ? [
-        ...changes.filter(({ keyed }) => !isSampled(microsecondOfMinute(keyed.message.ts))),
-        ...right.map(({ microsecond, cameraId, tally }): Change => {
-          const message = { ts: instantFrom(start + BigInt(microsecond)), cameraId };
-          return { keyed: { minute, hour: hourOfMinute(minute), message }, difference: tally };
-        }),
-      ]
-    : changes;
-  const expected = differencesOf(events);
   const sums = new Subtraction();
-  for (const { tally, cameras } of expected.minutes.values()) {
-    sums.expect({ counter: minutely(minute), tally, cameras: new Set(cameras) });
-  }
-  for (const [cameraId, { day: tally }] of expected.cameras) {
+  const [ofMinute, cameras] = [minutely(minute), new Set<string>()];
+  // Of a second that has overflowed in any stripe readers take the event rows.
+  const isSampled = (microsecond: number): boolean => !overflowed.has(secondOf(microsecond));
+  const right = stored.filter(({ sample }) => sample === undefined || isSampled(sample.microsecond));
+  const counted = closed
+    ? [
+        ...right.flatMap(({ sample, tally }) => (sample === undefined ? [] : [{ ...sample, tally }])),
+        ...events.filter(({ microsecond }) => !isSampled(microsecond)),
+      ]
+    : events;
+  for (const { microsecond, cameraId, tally } of counted) {
+    const own = new Set([cameraId]);
+    cameras.add(cameraId);
+    sums.expect({ counter: ofMinute, tally, cameras: own });
     sums.expect({ counter: ofCamera(cameraId, { minute }), tally, cameras: NO_CAMERAS });
+    if (closed || !isSampled(microsecond)) continue;
+    sums.expect({ counter: sampled(minute, microsecond, cameraId), tally, cameras: own });
   }
-  for (const entry of stored) sums.store(entry.rowKey, entry);
-  // Of a closed day the samples are what is expected.
-  for (const { microsecond, cameraId, tally } of closed ? [] : (expected.samples.get(minute) ?? [])) {
-    const counter = sampled(minute, microsecond, cameraId);
-    if (isSampled(microsecond)) sums.expect({ counter, tally, cameras: new Set([cameraId]) });
-  }
-  for (const entry of closed ? [] : right) sums.store(entry.rowKey, entry);
-  return { ...sums.result(), events: changes.length, cameras: new Set(expected.cameras.keys()) };
+  for (const entry of right) if (!closed || entry.sample === undefined) sums.store(entry.rowKey, entry);
+  return { ...sums.result(), events: events.length, cameras };
 };
 
 /** Subtracts counters from those that are parts of them, with what these lack. */
@@ -294,13 +271,13 @@ const auditParents = async (
   const extras = new Map(lacks.map(({ counter, extra }) => [counter.name, extra]));
   for await (const entries of rows) {
     for (const { rowKey, counter, tally, cameras } of entries) {
-      if (counter.parents.length === 0) sums.store(rowKey, { counter, tally, cameras });
+      if (counter.parents === undefined) sums.store(rowKey, { counter, tally, cameras });
       const right = cameras.difference(extras.get(counter.name) ?? NO_CAMERAS);
-      for (const parent of counter.parents) sums.expect({ counter: parent, tally, cameras: right });
+      for (const parent of counter.parents?.() ?? []) sums.expect({ counter: parent, tally, cameras: right });
     }
   }
   for (const { counter, tally, missing } of lacks) {
-    for (const parent of counter.parents) sums.expect({ counter: parent, tally, cameras: new Set(missing) });
+    for (const parent of counter.parents?.() ?? []) sums.expect({ counter: parent, tally, cameras: new Set(missing) });
   }
   return sums.result();
 };

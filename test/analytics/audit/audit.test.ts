@@ -96,9 +96,7 @@ describe('the audit names the counter', () => {
     const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
     await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
     const { differences } = await auditDay(process.table, DAY);
-    expect(differences.map(({ counter }) => counter)).toEqual(
-      expect.arrayContaining(['minute 23:00', 'minute 23:00']),
-    );
+    expect(differences.map(({ counter }) => counter)).toEqual(expect.arrayContaining(['minute 23:00', 'minute 23:00']));
     await client.deleteEntity(SHARD, 'hour|23');
     const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800|00');
     await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301|00' });

@@ -225,6 +225,6 @@ describe('a repair', () => {
     const steps = [...stepsOf(await auditDay(storage.process(2).table, DAY))];
     expect(steps).toContain(`shard 00: set aside row ${EVENT}: what it contributed leaves the counters`);
     expect(steps).toContain(`shard 00: set aside row ${CAMERA}, and count anew what it held`);
-    expect(steps).toContain('shard 00: add to minute 08:00 what the event rows have more or less');
+    expect(steps).toContain('shard 00: add to hour 08 what the event rows have more or less');
   });
 });
