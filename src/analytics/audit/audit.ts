@@ -36,8 +36,8 @@ export interface AuditReport {
   readonly differences: readonly (Difference & { readonly shard: number | undefined })[];
   /** Each shard that has rows or should have. */
   readonly byShard: readonly ShardReport[];
-  /** By shard: cameras that have events there, and belong to another one. */
-  readonly strangers: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Cameras that have events in a shard, and belong to another one. */
+  readonly strangers: readonly { readonly shard: number; readonly cameraId: string }[];
 }
 
 const PARALLEL_READS = 16;
@@ -60,22 +60,13 @@ export const auditDay = async (table: Table, day: Day): Promise<AuditReport> =>
     return after.closed === before.closed && after.text === before.text ? report : undefined;
   });
 
-/** What is known of a day besides its shards. */
-interface DayState {
-  /** What the manifest has for the number of shards, in words. */
-  readonly text: string;
-  /** undefined: it cannot be decoded, or there is none. */
-  readonly shards: number | undefined;
-  readonly closed: boolean;
-}
-
-/** Whether a day takes changes. One that is not in the index of open days does not, nor one that closes, whichever row says so. */
-export const readDayState = async (table: Table, day: Day): Promise<DayState> => {
+/** What the manifest says of a day's shards, and whether the day takes changes: not if it is not in the index of open days, or closes. */
+export const readDayState = async (table: Table, day: Day) => {
   const row = await table.get(dayPartition(day), SHARDS_KEY);
   const open = await table.get(OPEN_DAYS_PARTITION, day);
   const shards = row && unlessDamaged(() => manifestFrom(row).shards);
   const now = sortableInstant(instantFromMilliseconds(Date.now()));
-  // Either row may have lost it.
+  // Either row may be lost.
   const closings = [row, open].map((one) => one?.properties[CLOSES]);
   return {
     text: row === undefined ? 'nothing' : shards === undefined ? 'damaged' : `${shards}`,
@@ -84,72 +75,60 @@ export const readDayState = async (table: Table, day: Day): Promise<DayState> =>
   };
 };
 
+type DayState = Awaited<ReturnType<typeof readDayState>>;
+
 const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayState): Promise<AuditReport> => {
-  const own = Array.from({ length: shards ?? 0 }, (_, shard) => shard);
   const byShard: ShardReport[] = [];
-  for (const shard of own) byShard.push(await auditShard(table, day, shard, closed));
+  for (let shard = 0; shard < (shards ?? 0); shard += 1) byShard.push(await auditShard(table, day, shard, closed));
   const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
   // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
-  const others = Array.from({ length: MAX_SHARDS - own.length }, (_, index) => own.length + index);
+  const others = Array.from({ length: MAX_SHARDS - byShard.length }, (_, index) => byShard.length + index);
   const stray = await pLimit(PARALLEL_READS).map(others, async (shard) => {
-    const partition = shardPartition(day, shard);
-    if (!(await hasRows(table, partition, ALL_EVENTS)) && !(closed && (await hasRows(table, partition, ALL_MINUTES)))) {
-      return [];
-    }
+    const ranges = closed ? [ALL_EVENTS, ALL_MINUTES] : [ALL_EVENTS];
+    if (!(await hasRows(table, shardPartition(day, shard), ranges))) return [];
     const report = await auditShard(table, day, shard, closed);
     // What is left where a repair moved the events to their own shard while the day was open.
     return closed && report.cameras.isSubsetOf(known) ? [] : [report];
   });
   byShard.push(...stray.flat());
-
   const fitting = fittingShards(shards, byShard);
-  const isLost = shards === undefined && (text === 'damaged' || byShard.length > 0);
-  const differs = isLost || (shards !== undefined && shards !== fitting);
-  const used = Math.max(0, ...byShard.map(({ shard }) => shard));
-  const unknown = shards === undefined ? `1 to ${MAX_SHARDS}` : `${fitting}`;
-  const manifest = {
-    shard: undefined,
-    counter: 'shards',
-    expected: byShard.length > own.length ? `more than ${used}` : unknown,
-    stored: text,
-    step: `write that the day has ${fitting} shards`,
-  };
+  const isWrong = shards === undefined ? text === 'damaged' || byShard.length > 0 : shards !== fitting;
+  const step = `write that the day has ${fitting} shards`;
+  const manifest = { shard: undefined, counter: 'shards', expected: `${fitting}`, stored: text, step };
   const strangers = byShard.flatMap(({ shard, cameras }) =>
     [...cameras].flatMap((cameraId) => {
-      const right = shards === undefined ? shard : shardOf(cameraId, shards);
-      return right === shard ? [] : [{ shard, cameraId, right }];
+      const own = shards === undefined ? shard : shardOf(cameraId, shards);
+      return own === shard ? [] : [{ shard, cameraId, own }];
     }),
   );
   return {
     day,
-    shards: own.length,
-    fittingShards: differs ? fitting : undefined,
+    shards: shards ?? 0,
+    fittingShards: isWrong ? fitting : undefined,
     events: byShard.reduce((sum, report) => sum + report.events, 0),
     counters: byShard.reduce((sum, report) => sum + report.counters, 0),
     closed: closed && byShard.length > 0,
     differences: [
-      ...(differs ? [manifest] : []),
+      ...(isWrong ? [manifest] : []),
       ...byShard.flatMap(({ shard, differences }) => differences.map((one) => ({ shard, ...one }))),
-      ...strangers.map(({ shard, cameraId, right }) => ({
+      ...strangers.map(({ shard, cameraId, own }) => ({
         shard,
         counter: `shard of camera ${cameraId}`,
-        expected: twoDigits(right),
+        expected: twoDigits(own),
         stored: twoDigits(shard),
         step: `record the events of camera ${cameraId} in its own shard, and set them aside in this one`,
       })),
     ],
     byShard,
-    strangers: new Map(
-      Array.from(
-        Map.groupBy(strangers, ({ shard }) => shard),
-        ([shard, all]) => [shard, new Set(all.map(({ cameraId }) => cameraId))],
-      ),
-    ),
+    strangers,
   };
 };
 
-const hasRows = async (table: Table, partition: string, range: KeyRange): Promise<boolean> => {
-  for await (const rows of table.pages(partition, range, { select: [], most: 1 })) if (rows.length > 0) return true;
+/** Whether a partition has rows in one of some ranges. */
+const hasRows = async (table: Table, partition: string, ranges: readonly KeyRange[]): Promise<boolean> => {
+  for (const range of ranges) {
+    for await (const rows of table.pages(partition, range, { select: [], most: 1 })) if (rows.length > 0) return true;
+  }
   return false;
 };
 

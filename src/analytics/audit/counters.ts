@@ -100,6 +100,8 @@ export interface Entry {
   readonly cameras: ReadonlySet<string>;
 }
 
+export const NO_CAMERAS: ReadonlySet<string> = new Set();
+
 /** What differs from what the event rows say. */
 export interface Difference {
   /** The name of a counter, or of a row: `row camera|ridge-04`, … */

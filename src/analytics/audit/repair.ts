@@ -38,12 +38,6 @@ export class RepairUnfinished extends Error {
   override readonly name = 'RepairUnfinished';
 }
 
-/** What a repair works with. */
-export interface RepairOptions {
-  /** Called with a sentence after each step. */
-  readonly say: (line: string) => void;
-}
-
 const ROUNDS = 30;
 /** Rows that a transaction adds to: half as many if what is added is too large for it. */
 const ROWS_A_TRANSACTION = 40;
@@ -74,10 +68,15 @@ const asideText = (rowKey: string): string => {
  * Stopped anywhere, it goes on when it is started again.
  *
  * @param audited what {@link auditDay} found
+ * @param options.say called with a sentence after each step
  * @returns the last audit: without differences
  * @throws {RepairUnfinished | NotRepairable | AuditUnsettled | StorageTrouble | LaterFormat}
  */
-export const repairDay = async (table: Table, audited: AuditReport, { say }: RepairOptions): Promise<AuditReport> => {
+export const repairDay = async (
+  table: Table,
+  audited: AuditReport,
+  { say }: { readonly say: (line: string) => void },
+): Promise<AuditReport> => {
   let report = audited;
   for (let round = 1; report.differences.length > 0; round += 1) {
     if (round > ROUNDS) throw new RepairUnfinished('differences are left: run the repair again');
@@ -121,8 +120,10 @@ class RepairRound {
       await this.#setAside(shard, aside);
     }
     if (broken.length > 0) return;
-    for (const [shard, cameras] of strangers) await this.#move(shard, cameras);
-    if (strangers.size > 0) return;
+    for (const [shard, own] of Map.groupBy(strangers, (stranger) => stranger.shard)) {
+      await this.#move(shard, new Set(own.map(({ cameraId }) => cameraId)));
+    }
+    if (strangers.length > 0) return;
     for (const own of byShard) if (own.differences.length > 0) await this.#add(own);
   }
 

@@ -25,9 +25,9 @@ import {
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import { daily, minutely, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
+import { daily, minutely, NO_CAMERAS, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
 import type { RowsAside } from './set-aside.ts';
-import { StoredRows, stripeOf, unlessDamaged, versionsOf, type StoredEntry, type Top } from './stored-rows.ts';
+import { StoredRows, stripeOf, unlessDamaged, versionsOf, type StoredEntry } from './stored-rows.ts';
 
 /** What an audit of one shard of a day found, and what a repair does about it, in this order. */
 export interface ShardReport {
@@ -77,8 +77,7 @@ const MINUTES = 1_440;
 const FEW_MINUTE_ROWS = 240;
 const PARALLEL_HOURS = 4;
 
-const NO_CAMERAS: ReadonlySet<string> = new Set();
-
+type Top = NonNullable<Awaited<ReturnType<StoredRows['top']>>>;
 type Subtracted = ReturnType<Subtraction['result']>;
 
 /** What was found in a minute. */

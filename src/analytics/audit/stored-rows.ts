@@ -4,7 +4,7 @@ import type { Table } from '../../storage/table.ts';
 import type { Tally } from '../model/tally.ts';
 import { indexesIn } from '../rows/bitset.ts';
 import { ByteReader } from '../rows/bytes.ts';
-import { cameraListFrom, listTextsFrom } from '../rows/camera-list.ts';
+import { cameraListFrom } from '../rows/camera-list.ts';
 import { cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { COMMIT_NUMBER, commitNumberOf } from '../rows/commit-number.ts';
 import { bucketsFrom, bucketTally } from '../rows/hour-rows.ts';
@@ -12,6 +12,7 @@ import {
   ALL_CAMERA_LISTS,
   ALL_CAMERAS,
   cameraKey,
+  camerasKey,
   FENCE_KEY,
   HOURS_AND_HOUR_ROWS,
   HOURS_KEY,
@@ -26,7 +27,7 @@ import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
 import { readStripes } from '../rows/stripe-reads.ts';
 import { readTally } from '../rows/tally-bytes.ts';
 import { readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
-import { hourly, minutely, ofCamera, sampled, type Entry } from './counters.ts';
+import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Entry } from './counters.ts';
 
 /** What a row says of a counter. */
 export interface StoredEntry extends Entry {
@@ -37,23 +38,12 @@ export interface StoredEntry extends Entry {
   readonly sample?: { readonly microsecond: number; readonly cameraId: string };
 }
 
-/** The rows that name what is in the others, and the hours, as of one moment. */
-export interface Top {
-  /** By stripe. */
-  readonly totals: ReadonlyMap<number, TotalRow>;
-  readonly fence: StoredRow | undefined;
-  /** The `hours` rows, and those of each hour. */
-  readonly hours: readonly StoredRow[];
-}
-
 /** The names for the indexes in the rows of a stripe, as of a commit. */
 interface Names {
   readonly commit: number;
   readonly categories: readonly string[];
   readonly ids: readonly string[];
 }
-
-const NO_CAMERAS: ReadonlySet<string> = new Set();
 
 /** Whether an error says that what is stored cannot be decoded. */
 const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
@@ -160,32 +150,30 @@ export class StoredRows {
     }
   }
 
-  /** Reads the top; undefined: a commit came between. Every commit changes a total. */
-  async top(): Promise<Top | undefined> {
+  /**
+   * The totals by stripe, the fence, the `hours` rows and those of each hour, as of one moment; undefined: a commit came between. Every
+   * commit changes a total.
+   */
+  async top() {
     const rows = await this.all(stripesOf(TOTAL_KEY));
-    const [fence, hours, listRows] = await Promise.all([
+    const [fence, hours, lists] = await Promise.all([
       this.table.get(this.partition, FENCE_KEY),
       this.all(HOURS_AND_HOUR_ROWS),
       this.all(ALL_CAMERA_LISTS),
     ]);
     if (versionsOf(rows) !== versionsOf(await this.all(stripesOf(TOTAL_KEY), []))) return undefined;
-    const stripeFrom = (row: StoredRow): number | undefined => {
-      const stripe = this.decoded(row, () => parseStripe(row.rowKey).stripe);
-      if (stripe !== undefined) this.#meet(stripe, row.rowKey);
-      return stripe;
-    };
-    const lists = Map.groupBy(listRows, stripeFrom);
     const totals = new Map<number, TotalRow>();
-    for (const row of rows) {
-      const stripe = stripeFrom(row);
-      const own = lists.get(stripe) ?? [];
-      if (stripe === undefined) continue;
+    for (const row of [...lists, ...rows]) {
+      const parsed = this.decoded(row, () => parseStripe(row.rowKey));
+      if (parsed === undefined) continue;
+      const { key, stripe } = parsed;
+      this.#meet(stripe, row.rowKey);
+      if (key !== TOTAL_KEY) continue;
       try {
-        const total = await totalFrom(this.table, row, stripe, own[0]);
-        const active = total.cameras.ids.length;
-        const listed = cameraListFrom(own.flatMap(listTextsFrom)).ids.length;
-        // They were written together.
-        if (listed !== active) throw new DecodeError(`it says ${active} active cameras, and its list has ${listed}`);
+        const first = lists.find(({ rowKey }) => rowKey === inStripe(camerasKey(1), stripe));
+        const total = await totalFrom(this.table, row, stripe, first);
+        const [listed, active] = [cameraListFrom(total.lists.flatMap(({ texts }) => texts)), total.cameras];
+        if (listed.ids.length !== active.ids.length) throw new DecodeError('its camera list is longer than it says');
         totals.set(stripe, total);
         this.#names.set(stripe, namesFrom(total));
       } catch (error) {
