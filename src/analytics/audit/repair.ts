@@ -58,8 +58,8 @@ export const stepsOf = ({ differences }: AuditReport): ReadonlySet<string> =>
 
 const asideText = (rowKey: string): string => {
   if (rowKey.startsWith('event|')) return `set aside row ${rowKey}: what it contributed leaves the counters`;
-  const others = stripeOf(rowKey)?.key === TOTAL_KEY ? ' and all others of its stripe' : '';
-  return `set aside row ${rowKey}${others}, and count anew what it held`;
+  const isTotal = stripeOf(rowKey)?.key === TOTAL_KEY;
+  return `set aside row ${rowKey}${isTotal ? ' and all others of its stripe' : ''}, and count anew what ${isTotal ? 'they' : 'it'} held`;
 };
 
 /**
