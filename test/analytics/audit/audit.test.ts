@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
 import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
@@ -250,7 +251,6 @@ describe('a repair', () => {
     ['closed', set('closes', '2026-03-17T00:00:00.000000Z'), (row) => row],
     ['closed, and not said by a damaged manifest', set('shards', 'two'), deleted],
     ['closed, and not said by the manifest', (row) => row, deleted],
-    ['closing, and its manifest is lost', deleted, set('closes', '2026-03-17T00:00:00.000000Z')],
   ])('refuses a day that is %s, also after its audit', async (_, manifest, index) => {
     const memory = await seeded();
     const table = tableOf(memory);
@@ -263,6 +263,19 @@ describe('a repair', () => {
     expect(closed.closed).toBe(true);
     expect(closed.differences.map(({ counter }) => counter)).toContain('total');
     await expect(repairDay(table, closed, { say: () => undefined })).rejects.toThrow(NotRepairable);
+  });
+
+  it('refuses a day that lost its manifest after its closing was announced, and nobody opens it again', async () => {
+    const memory = await seeded();
+    const table = tableOf(memory);
+    await new DayShards(table, 2).close(DAY, instantFrom(MIDNIGHT + 2_880n * MINUTE));
+    await memory.transact(DAY, [{ kind: 'delete', rowKey: 'shards' }]);
+    // Event rows are deleted by now.
+    await memory.transact(SHARD, [{ kind: 'delete', rowKey: EVENT }]);
+    const audited = await auditDay(table, DAY);
+    expect(audited.closed).toBe(true);
+    await expect(repairDay(table, audited, { say: () => undefined })).rejects.toThrow(NotRepairable);
+    await expect(new CountingProcess(memory, 2).record(messages)).rejects.toThrow('the day was closed');
   });
 
   it('keeps all of a row that it sets aside, also if its key is too long for the new one', async () => {
