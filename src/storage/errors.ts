@@ -20,7 +20,7 @@ export class WriteConflict extends Error {
 
 /** Storage did not take a request, or did not answer: a write may have been applied or not. Trying again may help. */
 export class StorageTrouble extends Error {
-  override readonly name: string = 'StorageTrouble';
+  override readonly name = 'StorageTrouble';
   /** How long storage asked to wait, in milliseconds; 0 if it did not ask. */
   readonly retryAfterMs: number;
   /** An error code, an HTTP status or a few words, for the log. */
@@ -34,11 +34,6 @@ export class StorageTrouble extends Error {
     this.retryAfterMs = retryAfterMs;
     this.reason = reason;
   }
-}
-
-/** Storage answered one empty page after another. Reading the rows by their keys may help. */
-export class EmptyPages extends StorageTrouble {
-  override readonly name = 'EmptyPages';
 }
 
 /** Storage refuses this request, and would refuse it again. */

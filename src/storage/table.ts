@@ -1,13 +1,5 @@
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
-import {
-  EmptyPages,
-  LaterFormat,
-  RequestRefused,
-  type RowKeys,
-  StorageTrouble,
-  TableMissing,
-  WriteConflict,
-} from './errors.ts';
+import { LaterFormat, RequestRefused, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import type { KeyRange, NewProperties, RowWrite, StoredRow } from './row.ts';
 
 /** How long a request may take, and how often it is made. */
@@ -101,8 +93,8 @@ export class Table {
    * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
    * page were read together, those of two pages were not.
    *
-   * @throws {EmptyPages} if storage answers only empty pages
-   * @throws {StorageTrouble | TableMissing | LaterFormat | RequestRefused} as {@link get}
+   * @throws {StorageTrouble} as {@link get}, or if storage answers only empty pages
+   * @throws {TableMissing | LaterFormat | RequestRefused} as {@link get}
    */
   async *pages(
     partitionKey: string,
@@ -114,7 +106,7 @@ export class Table {
     do {
       const page = await this.page(partitionKey, range, { ...options, continuation });
       empty = page.rows.length === 0 ? empty + 1 : 0;
-      if (empty > MOST_EMPTY_PAGES) throw new EmptyPages(0, { reason: 'empty pages' });
+      if (empty > MOST_EMPTY_PAGES) throw new StorageTrouble(0, { reason: 'empty pages' });
       continuation = page.continuation;
       yield page.rows;
     } while (continuation !== undefined);

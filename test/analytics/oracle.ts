@@ -1,15 +1,7 @@
+import { type Counted, countsOf, type EventState, type Known, type Message, sumOf } from '../worlds/counting/counts.ts';
+
 /** A message about an event, in plain values. */
-export interface PlainMessage {
-  readonly eventId: string;
-  readonly cameraId: string;
-  /** Microseconds since 1970, UTC. */
-  readonly ts: bigint;
-  /** The time of the facets, in microseconds since 1970. */
-  readonly time: bigint;
-  readonly detections?: Readonly<Record<string, number>>;
-  readonly reviewed?: boolean;
-  readonly annotations?: Readonly<Record<string, number>>;
-}
+export type PlainMessage = Message;
 
 /** A period, both ends included, in microseconds since 1970, of all cameras or one. */
 export interface Question {
@@ -32,35 +24,27 @@ export interface PlainAnswer {
 /** A day in microseconds. */
 export const DAY = 86_400_000_000n;
 
-const newest = <Value>(
-  messages: readonly PlainMessage[],
-  facet: (message: PlainMessage) => Value | undefined,
-): Value | undefined => {
-  let best: { time: bigint; value: Value } | undefined;
-  for (const message of messages) {
-    const value = facet(message);
-    if (value !== undefined && (best === undefined || message.time > best.time)) best = { time: message.time, value };
-  }
-  return best?.value;
-};
+const newer = <Value>(known: Known<Value> | undefined, value: Value | undefined, time: bigint) =>
+  value === undefined || (known !== undefined && time <= known.time) ? known : { value, time };
 
-const add = (counts: Record<string, number>, category: string, more: number): void => {
-  // A category may be called `constructor`.
-  const before = Object.hasOwn(counts, category) ? (counts[category] ?? 0) : 0;
-  if (more !== 0) counts[category] = before + more;
-};
-
-/**
- * What the service must answer: keeps every message and counts all of them again for every question. Shares no code with the
- * service.
- */
+/** What the service must answer: counts all events again for every question. Shares no code with the service. */
 export class Oracle {
-  readonly #events = new Map<string, PlainMessage[]>();
+  readonly #events = new Map<string, { readonly message: PlainMessage; readonly state: EventState } & Counted>();
 
   /** Adds a message, in any order, also repeatedly. */
   tell(message: PlainMessage): void {
-    const event = JSON.stringify([message.cameraId, message.eventId, String(message.ts)]);
-    this.#events.set(event, [...(this.#events.get(event) ?? []), message]);
+    const { cameraId, eventId, ts, time } = message;
+    const event = JSON.stringify([cameraId, eventId, String(ts)]);
+    const known = this.#events.get(event)?.state;
+    const detections = newer(known?.detections, message.detections, time);
+    const reviewed = newer(known?.reviewed, message.reviewed, time);
+    const annotations = newer(known?.annotations, message.annotations, time);
+    const state = {
+      ...(detections && { detections }),
+      ...(reviewed && { reviewed }),
+      ...(annotations && { annotations }),
+    };
+    this.#events.set(event, { message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
   }
 
   /** Events of the messages so far. */
@@ -70,38 +54,27 @@ export class Oracle {
 
   /** Answers a question, event by event. */
   answer({ start, end, cameraId }: Question): PlainAnswer {
-    const cameras = new Set<string>();
-    const [detected, reviewedWith, annotated]: Record<string, number>[] = [{}, {}, {}];
-    let [events, reviewedEvents, annotatedEvents] = [0, 0, 0];
-    for (const messages of this.#events.values()) {
-      const [first] = messages;
-      if (first === undefined || first.ts < start || first.ts > end) continue;
-      if (cameraId !== undefined && first.cameraId !== cameraId) continue;
-      events += 1;
-      cameras.add(first.cameraId);
-      const isReviewed = newest(messages, (message) => message.reviewed) ?? false;
-      const annotations = newest(messages, (message) => message.annotations) ?? {};
-      for (const [category, count] of Object.entries(newest(messages, (message) => message.detections) ?? {})) {
-        add(detected ?? {}, category, count);
-      }
-      let hasAnnotations = false;
-      for (const [category, count] of Object.entries(annotations)) {
-        if (count === 0) continue;
-        hasAnnotations = true;
-        add(annotated ?? {}, category, count);
-        if (isReviewed) add(reviewedWith ?? {}, category, 1);
-      }
-      if (isReviewed) reviewedEvents += 1;
-      if (hasAnnotations) annotatedEvents += 1;
+    const asked: Counted[] = [];
+    for (const event of this.#events.values()) {
+      const { message } = event;
+      const isOfCamera = cameraId === undefined || message.cameraId === cameraId;
+      if (isOfCamera && message.ts >= start && message.ts <= end) asked.push(event);
     }
+    const { counts, cameras } = sumOf(asked);
+    const perCategory = (kind: 'detected' | 'reviewed' | 'annotated'): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        [...counts]
+          .filter(([name]) => name.startsWith(`${kind} `))
+          .map(([name, count]) => [name.slice(kind.length + 1), count]),
+      );
     return {
-      total_events: events,
+      total_events: counts.get('events') ?? 0,
       active_camera_ids: [...cameras].sort(),
-      counts_per_category: detected ?? {},
-      reviewed_total_events: reviewedEvents,
-      reviewed_counts_per_category: reviewedWith ?? {},
-      annotated_total_events: annotatedEvents,
-      annotated_counts_per_category: annotated ?? {},
+      counts_per_category: perCategory('detected'),
+      reviewed_total_events: counts.get('reviewed') ?? 0,
+      reviewed_counts_per_category: perCategory('reviewed'),
+      annotated_total_events: counts.get('annotated') ?? 0,
+      annotated_counts_per_category: perCategory('annotated'),
     };
   }
 }

@@ -1,11 +1,11 @@
 import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/keys.ts';
+import { readFence } from '../../src/analytics/rows/stripes.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableClient } from '@azure/data-tables';
 
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { dayOf, endOfDay } from '../../src/analytics/model/day.ts';
-import { readFence } from '../../src/analytics/rows/fence-row.ts';
-import { cameraKey, shardPartition, TOTAL_KEY } from '../../src/analytics/rows/keys.ts';
 import { Table } from '../../src/storage/table.ts';
 import { countersOn } from './counters.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';

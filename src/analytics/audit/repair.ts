@@ -10,7 +10,6 @@ import { ShardRows } from '../record/shard-rows.ts';
 import { TransactionWriter } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { fenceFrom } from '../rows/fence-row.ts';
 import {
   ALL_EVENTS,
   dayPartition,
@@ -21,7 +20,7 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
-import { announcement } from '../rows/total-row.ts';
+import { fenceFrom, announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
 import { differencesFrom, type Left } from './counters.ts';
 import { copyAside, setAside, type RowsAside } from './set-aside.ts';

@@ -4,10 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import { WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { COMMIT_NUMBER } from '../rows/commit-number.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { stripesOf } from '../rows/stripe-keys.ts';
-import { announcement, emptyTotalProperties } from '../rows/total-row.ts';
+import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
+import { emptyTotalProperties } from '../rows/total-row.ts';
 import { stripeOf } from './stored-rows.ts';
 
 /** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */

@@ -10,7 +10,6 @@ import { dayOf, hourOfMinute, microsecondOfMinute, minuteOfDay, type Day } from 
 import type { Tally } from '../model/tally.ts';
 import { cameraProperties } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { fenceFrom } from '../rows/fence-row.ts';
 import {
   ALL_EVENTS,
   ALL_MINUTES,
@@ -24,7 +23,7 @@ import {
   TOTAL_KEY,
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
+import { fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
 import { daily, minutely, NO_CAMERAS, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
 import type { RowsAside } from './set-aside.ts';
 import { StoredRows, stripeOf, unlessDamaged, versionsOf, type StoredEntry } from './stored-rows.ts';

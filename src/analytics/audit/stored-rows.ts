@@ -3,10 +3,7 @@ import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Tally } from '../model/tally.ts';
 import { indexesIn } from '../rows/bitset.ts';
-import { ByteReader } from '../rows/bytes.ts';
-import { cameraListFrom } from '../rows/camera-list.ts';
 import { cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
-import { COMMIT_NUMBER, commitNumberOf } from '../rows/commit-number.ts';
 import { bucketsFrom, bucketTally } from '../rows/hour-rows.ts';
 import {
   ALL_CAMERA_LISTS,
@@ -23,10 +20,9 @@ import {
   TOTAL_KEY,
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND } from '../rows/minute-row.ts';
-import { inStripe, parseStripe, stripesOf } from '../rows/stripe-keys.ts';
-import { readStripes } from '../rows/stripe-reads.ts';
-import { readTally } from '../rows/tally-bytes.ts';
-import { readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
+import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf, readStripes } from '../rows/stripes.ts';
+import { ByteReader, readTally } from '../rows/tally-bytes.ts';
+import { cameraListFrom, readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
 import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Entry } from './counters.ts';
 
 /** What a row says of a counter. */
@@ -257,14 +253,12 @@ const entriesIn = (row: StoredRow, key: string, { ids, categories }: Names): rea
 };
 
 /** The samples of half a minute, but for the seconds that have overflowed. */
-const samplesIn = (row: StoredRow, first: number): NonNullable<ReturnType<typeof samplesOf>> => {
+const samplesIn = (row: StoredRow, first: number): ReturnType<typeof samplesOf> => {
   const seconds = minuteRowFrom(row);
   if ([...seconds.keys()].some((second) => second < first || second >= first + SECONDS_A_ROW)) {
     throw new DecodeError('it has seconds of another row');
   }
-  const overflowed = new Set(overflowedSecondsOf(seconds));
-  const others = new Map([...seconds].filter(([second]) => !overflowed.has(second)));
-  return samplesOf(others, 0, 60 * SECOND - 1) ?? [];
+  return samplesOf(seconds, 0, 60 * SECOND - 1, new Set(overflowedSecondsOf(seconds)));
 };
 
 /** What an index stands for. @throws {DecodeError} if it stands for nothing */

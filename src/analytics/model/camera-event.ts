@@ -32,15 +32,8 @@ export interface EventMessage extends EventIdentity {
   readonly facets: Facets;
 }
 
-/** The values of facets, whatever their times. */
-export interface FacetValues {
-  readonly detections?: Pick<Facet<Counts>, 'value'>;
-  readonly reviewed?: Pick<Facet<boolean>, 'value'>;
-  readonly annotations?: Pick<Facet<Counts>, 'value'>;
-}
-
 /** The contribution of an event with these facets to every tally that it is counted in. */
-export const contributionOf = (facets: FacetValues): Tally => {
+export const contributionOf = (facets: Facets): Tally => {
   const { detections, reviewed, annotations } = facets;
   const isReviewed = reviewed?.value === true;
   const categories = new Map<string, CategoryTally>();
@@ -57,5 +50,5 @@ export const contributionOf = (facets: FacetValues): Tally => {
 };
 
 /** The categories named in facets. */
-export const categoriesOf = ({ detections, annotations }: FacetValues): ReadonlySet<string> =>
+export const categoriesOf = ({ detections, annotations }: Facets): ReadonlySet<string> =>
   new Set([...(detections?.value.keys() ?? []), ...(annotations?.value.keys() ?? [])]);

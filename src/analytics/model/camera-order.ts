@@ -12,13 +12,8 @@ const rankOf = (tally: Tally, order: CameraOrder): number => {
   return tally.categories.get(order.category)?.detections ?? 0;
 };
 
-interface OfCamera {
-  readonly cameraId: string;
-  readonly tally: Tally;
-}
-
 /** The first cameras in an order, the largest number first, equal ones by id. */
-export const busiest = <Camera extends OfCamera>(
+export const busiest = <Camera extends { readonly cameraId: string; readonly tally: Tally }>(
   cameras: readonly Camera[],
   order: CameraOrder,
   limit: number,

@@ -46,7 +46,7 @@ export const startOfDay = (day: Day): Instant => {
 export const endOfDay = (day: Day): Instant => instantFrom(startOfDay(day) + MICROSECONDS.day - 1n);
 
 /** Microseconds since the start of the minute, hour or day (by its length) that an instant is in. */
-const offsetIn = (instant: Instant, length: bigint): bigint => ((instant % length) + length) % length;
+export const offsetIn = (instant: bigint, length: bigint): bigint => ((instant % length) + length) % length;
 
 /** The minute of its UTC day that an instant is in, 0 to 1439. */
 export const minuteOfDay = (instant: Instant): number =>

@@ -14,18 +14,17 @@ export interface PartialMinute extends Period {
 }
 
 /** What a period covers of one day: the whole day, or whole hours, whole minutes and partial minutes. */
-export type DayPiece =
-  | { readonly day: Day; readonly whole: true }
-  | {
-      readonly day: Day;
-      readonly whole: false;
-      /** Hours of the day, 0 to 23, ascending. */
-      readonly hours: readonly number[];
-      /** Minutes of the day, 0 to 1439, ascending, outside `hours`. */
-      readonly minutes: readonly number[];
-      /** At most two, outside `minutes` and `hours`. */
-      readonly partialMinutes: readonly PartialMinute[];
-    };
+export interface DayPiece {
+  readonly day: Day;
+  /** Then there is nothing in the lists. */
+  readonly whole: boolean;
+  /** Hours of the day, 0 to 23, ascending. */
+  readonly hours: readonly number[];
+  /** Minutes of the day, 0 to 1439, ascending, outside `hours`. */
+  readonly minutes: readonly number[];
+  /** At most two, outside `minutes` and `hours`. */
+  readonly partialMinutes: readonly PartialMinute[];
+}
 
 /**
  * Splits a period into disjoint pieces, one for each day, that cover exactly the period, to the microsecond.
@@ -46,12 +45,11 @@ export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
 /** The piece from `from` to just before `until` of the day that starts at `midnight`. */
 const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => {
   const day = dayOf(instantFrom(midnight));
-  if (until - from === MICROSECONDS.day) return { day, whole: true };
-
   const hours: number[] = [];
   const minutes: number[] = [];
   const partialMinutes: PartialMinute[] = [];
-  let at = from;
+  const whole = until - from === MICROSECONDS.day;
+  let at = whole ? until : from;
   while (at < until) {
     const intoDay = at - midnight;
     if (intoDay % MICROSECONDS.hour === 0n && at + MICROSECONDS.hour <= until) {
@@ -66,5 +64,5 @@ const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => 
     else partialMinutes.push({ minute: Number(minute), start: instantFrom(at), end: instantFrom(stop - 1n) });
     at = stop;
   }
-  return { day, whole: false, hours, minutes, partialMinutes };
+  return { day, whole, hours, minutes, partialMinutes };
 };

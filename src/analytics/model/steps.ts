@@ -1,4 +1,4 @@
-import { MICROSECONDS } from './day.ts';
+import { MICROSECONDS, offsetIn } from './day.ts';
 import { instantFrom } from './instant.ts';
 import type { Period } from './period.ts';
 
@@ -9,10 +9,7 @@ export const STEPS = ['minute', 'hour', 'day'] as const;
 export type Step = (typeof STEPS)[number];
 
 /** The start of the step that an instant is in, in microseconds since 1970 (UTC). */
-const startOfStep = (instant: bigint, step: Step): bigint => {
-  const length = MICROSECONDS[step];
-  return instant - (((instant % length) + length) % length);
-};
+const startOfStep = (instant: bigint, step: Step): bigint => instant - offsetIn(instant, MICROSECONDS[step]);
 
 /** How many steps a period touches. */
 export const countSteps = ({ start, end }: Period, step: Step): number =>

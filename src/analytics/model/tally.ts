@@ -60,15 +60,3 @@ export const addTo = <Key>(sums: Map<Key, Tally>, key: Key, tally: Tally): void 
   const sum = sums.get(key);
   sums.set(key, sum === undefined ? tally : plus(sum, tally));
 };
-
-const sameCategory = (left: CategoryTally = NOTHING, right: CategoryTally = NOTHING): boolean =>
-  left.detections === right.detections && left.reviewed === right.reviewed && left.annotations === right.annotations;
-
-/** Whether two tallies have the same counts; a category with zeros equals one that is missing. */
-export const sameTally = (left: Tally, right: Tally): boolean =>
-  left.events === right.events &&
-  left.reviewed === right.reviewed &&
-  left.annotated === right.annotated &&
-  [...new Set([...left.categories.keys(), ...right.categories.keys()])].every((category) =>
-    sameCategory(left.categories.get(category), right.categories.get(category)),
-  );

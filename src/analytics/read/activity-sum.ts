@@ -1,9 +1,8 @@
 import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
-import { ByteReader } from '../rows/bytes.ts';
 import type { Bucket } from '../rows/hour-rows.ts';
 import type { StoredSample } from '../rows/minute-row.ts';
-import { TallySum } from '../rows/tally-bytes.ts';
+import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
 import { listsTooShort } from '../rows/total-row.ts';
 
 /** The names for the indexes in the rows of a stripe. */
@@ -77,11 +76,7 @@ export class ActivitySum {
   cameras(): ReadonlySet<string> {
     const cameras = new Set(this.#cameras);
     for (const own of this.#stripes.values()) {
-      for (const index of indexesOf(own)) {
-        const id = own.ids[index];
-        if (id === undefined) throw listsTooShort(this.#partition, own.stripe);
-        cameras.add(id);
-      }
+      for (const index of this.#indexesOf(own)) cameras.add(own.ids[index] ?? '');
     }
     return cameras;
   }
@@ -91,12 +86,13 @@ export class ActivitySum {
     const [only, ...others] = this.#stripes.values();
     // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
     if (only === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
-    const indexes = indexesOf(only);
-    for (const index of indexes) {
-      if (index >= only.ids.length) throw listsTooShort(this.#partition, only.stripe);
-    }
-    return indexes.size;
+    return this.#indexesOf(only).size;
+  }
+
+  /** The indexes of the cameras of a stripe, each of which its list has. */
+  #indexesOf({ stripe, cameras, active, ids }: StripeSum): ReadonlySet<number> {
+    const indexes = new Set([...indexesIn(active), ...cameras]);
+    for (const index of indexes) if (index >= ids.length) throw listsTooShort(this.#partition, stripe);
+    return indexes;
   }
 }
-
-const indexesOf = ({ cameras, active }: StripeSum): ReadonlySet<number> => new Set([...indexesIn(active), ...cameras]);

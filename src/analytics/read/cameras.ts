@@ -4,13 +4,12 @@ import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { isInstant } from '../model/instant.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
+import type { DayShards } from '../rows/day-shards.ts';
+import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import { parseStripe, readStripes } from '../rows/stripes.ts';
 import { decodingRow } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import type { DayShards } from '../rows/day-shards.ts';
-import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
-import { parseStripe } from '../rows/stripe-keys.ts';
-import { readStripes } from '../rows/stripe-reads.ts';
 import { PARALLEL_READS } from './reader.ts';
 
 /** What one camera did on a day, or on several. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import { dayOf, type Day } from '../model/day.ts';
@@ -8,8 +9,8 @@ import { sumOf, type Tally } from '../model/tally.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Table } from '../../storage/table.ts';
-import { ShardReader, type PieceActivity } from './shard-reader.ts';
-import { StripedShards, type Bounded } from './shard-reading.ts';
+import { readPieces, readPiecesOfCamera, type PieceActivity } from './shard-reader.ts';
+import type { Bounded, ReadingSource } from './shard-reading.ts';
 
 /** What happened in a period. */
 export interface Activity {
@@ -33,7 +34,10 @@ export const PARALLEL_READS = 24;
 export class Reader {
   readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #striped = new StripedShards();
+  readonly #striped: ReadingSource['striped'] = new LRUCache({
+    maxSize: 1_000,
+    sizeCalculation: () => 1,
+  });
 
   constructor(table: Table, shards: DayShards) {
     this.#table = table;
@@ -49,7 +53,7 @@ export class Reader {
     const activities = days.flat(2);
     const active = new Set<string>();
     for (const { cameras } of activities) for (const id of cameras()) active.add(id);
-    return { tally: sumOf(activities.map(({ tally }) => tally)), activeCameras: [...active].sort() };
+    return { tally: sumOf(activities.map(({ tally }) => tally())), activeCameras: [...active].sort() };
   }
 
   /**
@@ -70,7 +74,7 @@ export class Reader {
             const activities = shards.flatMap((ofShard) => ofShard[index] ?? []);
             return {
               period: ofStep,
-              tally: sumOf(activities.map(({ tally }) => tally)),
+              tally: sumOf(activities.map(({ tally }) => tally())),
               // A camera is in one shard of the day: no camera is counted twice.
               activeCameras: activities.reduce((count, { countCameras }) => count + countCameras(), 0),
             };
@@ -90,14 +94,15 @@ export class Reader {
   ): Promise<readonly (readonly PieceActivity[])[]> {
     const shards = await read(async () => this.#shards.find(day));
     if (shards === undefined) return [];
-    const readerOf = (shard: number): ShardReader =>
-      new ShardReader({
-        table: this.#table,
-        partition: shardPartition(day, shard),
-        read,
-        striped: this.#striped,
-      });
-    if (cameraId !== undefined) return [await readerOf(shardOf(cameraId, shards)).piecesOfCamera(pieces, cameraId)];
-    return Promise.all(Array.from({ length: shards }, async (_, shard) => readerOf(shard).pieces(pieces)));
+    const sourceOf = (shard: number): ReadingSource => ({
+      table: this.#table,
+      partition: shardPartition(day, shard),
+      read,
+      striped: this.#striped,
+    });
+    if (cameraId !== undefined) {
+      return [await readPiecesOfCamera(sourceOf(shardOf(cameraId, shards)), pieces, cameraId)];
+    }
+    return Promise.all(Array.from({ length: shards }, async (_, shard) => readPieces(sourceOf(shard), pieces)));
   }
 }

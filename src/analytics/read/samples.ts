@@ -1,10 +1,10 @@
+import { decodingRow } from '../../storage/errors.ts';
+import { contributionOf } from '../model/camera-event.ts';
 import { microsecondOfMinute } from '../model/day.ts';
-import { instantFrom, sortableInstant, type Instant } from '../model/instant.ts';
+import { instantFrom, sortableInstant } from '../model/instant.ts';
 import type { PartialMinute } from '../model/period.ts';
 import type { Tally } from '../model/tally.ts';
-import { decodingRow } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
-import { CONTRIBUTION_PROPERTIES, contributionFrom, INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
 import { eventsOfMinute, parseEventKey } from '../rows/keys.ts';
 import {
   minuteRowFrom,
@@ -13,23 +13,15 @@ import {
   samplesOf,
   SECOND,
   secondOf,
-  type MinuteRow,
   type StoredSample,
 } from '../rows/minute-row.ts';
 import type { ReadingSource, RowRequest, StripeReading } from './shard-reading.ts';
 
-/** What one event counts, and its camera. */
-export interface EventTally {
-  readonly cameraId: string;
-  readonly tally: Tally;
-}
-
 /** What is known of a partial minute. */
 export interface PartialMinuteReading {
-  /** By stripe. */
-  readonly samples: ReadonlyMap<number, readonly StoredSample[]>;
-  /** The events of the seconds that have overflowed: their samples are left out. */
-  readonly events: readonly EventTally[];
+  readonly samples: readonly { readonly stripe: number; readonly samples: readonly StoredSample[] }[];
+  /** What the events of the seconds that have overflowed count, whose samples are left out. */
+  readonly events: readonly { readonly cameraId: string; readonly tally: Tally }[];
 }
 
 const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
@@ -55,65 +47,41 @@ export const readSamples = async (
   partial: PartialMinute,
   cameraId?: string,
 ): Promise<PartialMinuteReading> => {
+  const keys = samplesRequests([partial]).map(({ key }) => key);
   const minuteRows = stripes.flatMap(({ stripe, rows }) =>
-    minuteRowsIn(rows, partial).map((minuteRow) => ({ stripe, minuteRow })),
+    keys.flatMap((key) => {
+      const stored = rows.get(key);
+      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored) }];
+    }),
   );
-  const seconds = new Set(minuteRows.flatMap(({ minuteRow }) => overflowedSecondsOf(minuteRow.row)));
-  const samples = new Map<number, StoredSample[]>();
-  for (const { stripe, minuteRow } of minuteRows) {
-    const own = decodingRow(minuteRow.stored, () => samplesBeside(seconds, minuteRow.row, partial));
-    samples.set(stripe, [...(samples.get(stripe) ?? []), ...own]);
-  }
-  return { samples, events: seconds.size === 0 ? [] : await readEvents(source, partial, seconds, cameraId) };
+  const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
+  const samples = minuteRows.map(({ stripe, stored, row }) => ({
+    stripe,
+    samples: decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed)),
+  }));
+  return { samples, events: overflowed.size === 0 ? [] : await readEvents(source, partial, overflowed, cameraId) };
 };
 
-/** The events in some seconds of a partial minute. */
+/** What the events in some seconds of a partial minute count. */
 const readEvents = async (
   { table, partition, read }: ReadingSource,
   { minute, start, end }: PartialMinute,
   seconds: ReadonlySet<number>,
   cameraId: string | undefined,
-): Promise<readonly EventTally[]> => {
+): Promise<PartialMinuteReading['events']> => {
   // One query from the first of them to the last. A condition for each second would be more than a filter may have.
-  const [first, last] = [Math.min(...seconds), Math.max(...seconds)];
   const startOfMinute = start - BigInt(microsecondOfMinute(start));
-  const from = laterOf(start, instantFrom(startOfMinute + BigInt(first * SECOND)));
-  const to = earlierOf(end, instantFrom(startOfMinute + BigInt((last + 1) * SECOND - 1)));
-  const where = { property: 'ts_utc', from: sortableInstant(from), to: sortableInstant(to) };
-  const select = [...INSTANT_PROPERTIES, ...CONTRIBUTION_PROPERTIES];
-  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { select, where }));
-  return rows
-    .filter((row) => seconds.has(secondOf(microsecondOfMinute(instantOf(row)))))
-    .map((row) => ({
-      cameraId: decodingRow(row, () => parseEventKey(row.rowKey).cameraId),
-      tally: contributionFrom(row),
-    }));
-};
-
-const laterOf = (left: Instant, right: Instant): Instant => (left > right ? left : right);
-const earlierOf = (left: Instant, right: Instant): Instant => (left < right ? left : right);
-
-/** A `minute` row as it is stored, and what is in it. */
-interface StoredMinuteRow {
-  readonly stored: StoredRow;
-  readonly row: MinuteRow;
-}
-
-/** The `minute` rows of a partial minute in one stripe. */
-const minuteRowsIn = (rows: ReadonlyMap<string, StoredRow>, partial: PartialMinute): readonly StoredMinuteRow[] =>
-  [...sampleRows(partial.minute, ...microsecondsOf(partial)).keys()].flatMap((key) => {
-    const stored = rows.get(key);
-    return stored === undefined ? [] : [{ stored, row: minuteRowFrom(stored) }];
+  const first = startOfMinute + BigInt(Math.min(...seconds) * SECOND);
+  const last = startOfMinute + BigInt((Math.max(...seconds) + 1) * SECOND - 1);
+  const where = {
+    property: 'ts_utc',
+    from: sortableInstant(instantFrom(first > start ? first : start)),
+    to: sortableInstant(instantFrom(last < end ? last : end)),
+  };
+  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { where }));
+  return rows.flatMap((row) => {
+    const { ts, facets } = eventRowFrom(row);
+    if (!seconds.has(secondOf(microsecondOfMinute(ts)))) return [];
+    return [{ cameraId: decodingRow(row, () => parseEventKey(row.rowKey).cameraId), tally: contributionOf(facets) }];
   });
-
-/** The samples of a partial minute in one of its rows, without those of some seconds. */
-const samplesBeside = (
-  seconds: ReadonlySet<number>,
-  row: MinuteRow,
-  partial: PartialMinute,
-): readonly StoredSample[] => {
-  const others = seconds.size === 0 ? row : new Map([...row].filter(([second]) => !seconds.has(second)));
-  const samples = samplesOf(others, ...microsecondsOf(partial));
-  if (samples === undefined) throw new RangeError('the seconds that have overflowed were left out');
-  return samples;
 };

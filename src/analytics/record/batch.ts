@@ -36,16 +36,11 @@ export const keyed = (message: EventMessage): KeyedMessage => {
   };
 };
 
-/** A message, and whether its event's row must be read before anything is written. */
-export interface Candidate extends KeyedMessage {
-  /** A new frame is inserted without reading first; after a conflict with another writer it is read. */
-  readonly readFirst: boolean;
-}
-
 /** A message that waits for its commit. */
-export interface Pending extends Candidate {
+export interface Pending extends KeyedMessage {
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
+  /** Whether its event's row is read before anything is written. A new frame is inserted without that, unless a try failed. */
   readFirst: boolean;
   /** It was in a transaction whose answer never came: it may have been applied. */
   uncertain: boolean;
@@ -56,17 +51,6 @@ export type Batch = readonly Pending[];
 
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
 export const isFrame = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
-
-/** The halves of a batch of several messages. */
-export const halvesOf = (batch: Batch): readonly Batch[] => {
-  const middle = Math.ceil(batch.length / 2);
-  return [batch.slice(0, middle), batch.slice(middle)];
-};
-
-/** Fails all messages of a batch. */
-export const rejectAll = (batch: Batch, error: unknown): void => {
-  for (const pending of batch) pending.reject(error);
-};
 
 // An entity group transaction takes 100 operations and 4 MiB. Reserve 7 operations: total, hours, up to 3 camera-list rows (the ids
 // of 100 new cameras of 128 characters fill one text), and the announcement and the fence of a new stripe. Reserve 0.6 MiB for

@@ -1,15 +1,35 @@
+import { decodingRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
+import { StaleSnapshot } from '../errors.ts';
 import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from '../model/camera-event.ts';
+import { hourOfMinute } from '../model/day.ts';
 import { applyFacets } from '../model/newest-wins.ts';
-import { EMPTY_TALLY, minus } from '../model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../rows/camera-list.ts';
+import { EMPTY_TALLY, minus, plus } from '../model/tally.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../rows/bitset.ts';
+import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
 import { eventWrite, type EventRow } from '../rows/event-row.ts';
-import { cameraKey, TOTAL_KEY } from '../rows/keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/tally-text.ts';
-import type { TotalRow } from '../rows/total-row.ts';
+import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
+import { cameraKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../rows/keys.ts';
+import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute-row.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
+import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
+import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
-import { differencesOf, type Change } from './counter-differences.ts';
-import { planCounters, type RowsPlan } from './counter-plan.ts';
-import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './shard-snapshot.ts';
+import {
+  camerasIn,
+  differencesOf,
+  type BucketDifference,
+  type Change,
+  type CounterDifferences,
+} from './counter-differences.ts';
+import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
+
+/** Writes, and the rows as they are once these are applied, by row key. */
+export interface RowsPlan {
+  /** The `total` row of the stripe is first, so that a stale plan fails at once. */
+  readonly writes: readonly StoringWrite[];
+  readonly rows: ReadonlyMap<string, ShardRow>;
+}
 
 /** One transaction: the outcome of each message, the writes (none where nothing changes), and the rows once they are applied. */
 export interface CommitPlan extends RowsPlan {
@@ -32,33 +52,27 @@ export const planCommit = (
   knownCategories: ReadonlySet<string> = new Set(),
 ): CommitPlan => {
   const draft = new Draft(snapshot, knownCategories);
-  for (const message of messages) draft.take(message);
-  const { outcomes, events, changes } = draft;
+  const outcomes = messages.map((message) => draft.take(message));
+  const { events, changes } = draft;
   if (events.size === 0) return { outcomes, writes: [], rows: new Map() };
   const counters = planCounters(snapshot, differencesOf(changes));
-  return {
-    outcomes,
-    writes: [
-      ...counters.writes,
-      ...Array.from(events, ([key, event]) => eventWrite(key, ofKind(snapshot.rows.get(key), 'event')?.etag, event)),
-    ],
-    rows: new Map([
-      ...counters.rows,
-      ...Array.from(events, ([key, value]): [string, ShardRow] => [key, { kind: 'event', value }]),
-    ]),
-  };
+  const writes = [...counters.writes];
+  const rows = new Map(counters.rows);
+  for (const [key, value] of events) {
+    writes.push(eventWrite(key, ofKind(snapshot.rows.get(key), 'event')?.etag, value));
+    rows.set(key, { kind: 'event', value });
+  }
+  return { outcomes, writes, rows };
 };
 
 /** Applies messages to their events, and works out the differences that this makes to the counters. */
 class Draft {
-  /** Of each message taken, in order. */
-  readonly outcomes: Outcome[] = [];
   /** The events that changed, by row key. */
   readonly events = new Map<string, EventRow>();
   readonly changes: Change[] = [];
   readonly #snapshot: ShardSnapshot;
   readonly #knownCategories: ReadonlySet<string>;
-  readonly #total: TotalRow | undefined;
+  readonly #total: TotalRow;
   readonly #categories: Set<string>;
   /** The categories of each camera whose events changed. */
   readonly #cameraCategories = new Map<string, Set<string>>();
@@ -68,16 +82,12 @@ class Draft {
   constructor(snapshot: ShardSnapshot, knownCategories: ReadonlySet<string>) {
     this.#snapshot = snapshot;
     this.#knownCategories = knownCategories;
-    this.#total = counterRow(snapshot, TOTAL_KEY, 'total')?.value;
-    this.#categories = new Set(this.#total?.tally.categories.keys());
+    this.#total = counterRow(snapshot, TOTAL_KEY, 'total')?.value ?? EMPTY_TOTAL;
+    this.#categories = new Set(this.#total.tally.categories.keys());
   }
 
   /** Applies one more message. */
-  take(keyed: KeyedMessage): void {
-    this.outcomes.push(this.#outcomeOf(keyed));
-  }
-
-  #outcomeOf(keyed: KeyedMessage): Outcome {
+  take(keyed: KeyedMessage): Outcome {
     const { message, eventKey } = keyed;
     const before = this.events.get(eventKey) ?? ofKind(this.#snapshot.rows.get(eventKey), 'event')?.value;
     if (before !== undefined && before.ts !== message.ts) {
@@ -106,9 +116,9 @@ class Draft {
     if (this.#hasUnknown(newOfShard) && this.#withKnown(newOfShard) > MAX_TALLY_CATEGORIES) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
-    const list = this.#total?.cameras;
-    const isNew = list?.indexes.has(cameraId) !== true && !this.#cameraCategories.has(cameraId);
-    if (isNew && (list?.ids.length ?? 0) + this.#newCameras >= MAX_CAMERAS_PER_SHARD) {
+    const { ids, indexes } = this.#total.cameras;
+    const isNew = !indexes.has(cameraId) && !this.#cameraCategories.has(cameraId);
+    if (isNew && ids.length + this.#newCameras >= MAX_CAMERAS_PER_SHARD) {
       return `more than ${MAX_CAMERAS_PER_SHARD} cameras would be active in one shard of the day`;
     }
     if (isNew) this.#newCameras += 1;
@@ -133,3 +143,142 @@ class Draft {
     return new Set([...this.#categories, ...added, ...this.#knownCategories]).size;
   }
 }
+
+/** A change of one counter row; its keys are those of stripe 0. */
+interface CounterChange {
+  readonly write: StoringWrite;
+  readonly row: ShardRow;
+}
+
+/**
+ * What to write to add differences to the counters of a snapshot's stripe. Pure.
+ *
+ * @throws {StaleSnapshot} where the rows of the snapshot do not fit together
+ * @throws {DamagedRow}
+ */
+export const planCounters = (snapshot: ShardSnapshot, differences: CounterDifferences): RowsPlan => {
+  const { stripe } = snapshot;
+  const before = counterRow(snapshot, TOTAL_KEY, 'total')?.value;
+  const known = before ?? EMPTY_TOTAL;
+  const total: TotalRow = {
+    ...known,
+    tally: plus(known.tally, differences.day),
+    cameras: withCameras(known.cameras, camerasIn(differences)),
+    commit: known.commit + 1,
+  };
+  const changes: readonly CounterChange[] = [
+    ...totalChanges(snapshot, before, total),
+    ...bucketChanges(snapshot, differences, total),
+    ...sampleChanges(snapshot, differences, total),
+    ...cameraChanges(snapshot, differences, total.cameras),
+  ];
+  const writes: StoringWrite[] = [];
+  const rows = new Map<string, ShardRow>();
+  for (const { write, row } of changes) {
+    const rowKey = inStripe(write.rowKey, stripe);
+    writes.push({ ...write, rowKey, properties: { ...write.properties, [COMMIT_NUMBER]: total.commit } });
+    rows.set(rowKey, row);
+  }
+  return { writes: [...writes, ...(before === undefined ? newStripeWrites(snapshot) : [])], rows };
+};
+
+/** A new stripe announces itself in stripe 0's `total` row, and passes the fence. */
+const newStripeWrites = ({ stripe, fence }: ShardSnapshot): readonly StoringWrite[] => {
+  const stripes = Math.max(fence?.stripes ?? 0, stripe + 1);
+  const fenced = fenceWrite(fence, stripes);
+  if (stripe === 0) return [fenced];
+  // Other writers change other properties of this row all the time. What orders the new stripes is the fence.
+  return [{ kind: 'merge', rowKey: TOTAL_KEY, etag: ANY_VERSION, properties: announcement(stripes) }, fenced];
+};
+
+/** The changed `total` row and the changed rows of the camera list. */
+const totalChanges = (
+  { rows, stripe }: ShardSnapshot,
+  before: TotalRow | undefined,
+  total: TotalRow,
+): readonly CounterChange[] =>
+  totalWrites(before, total, (key) => {
+    const row = rows.get(inStripe(key, stripe));
+    return row?.kind === 'absent' ? undefined : row?.etag;
+  }).map((write) => ({
+    write,
+    row: write.rowKey === TOTAL_KEY ? { kind: 'total', value: total } : { kind: 'list' },
+  }));
+
+/** The changed `hours` row and `hour` rows. */
+function* bucketChanges(
+  snapshot: ShardSnapshot,
+  { hours, minutes }: CounterDifferences,
+  { tally: { categories }, cameras: list }: TotalRow,
+): Generator<CounterChange> {
+  const names = [...categories.keys()];
+  const changeOf = (key: string, differences: Iterable<readonly [number, BucketDifference]>): CounterChange => {
+    const stored = counterRow(snapshot, key, 'buckets');
+    let value = stored?.value ?? NO_BUCKETS;
+    const numbers: number[] = [];
+    for (const [number, { tally, cameras }] of differences) {
+      const indexes = cameras.map((cameraId) => indexIn(list, cameraId));
+      value = fitting(snapshot, key, () => addToBucket(value, number, tally, indexes, names));
+      numbers.push(number);
+    }
+    return { write: bucketsWrite(key, stored?.etag, value, numbers), row: { kind: 'buckets', value } };
+  };
+  if (hours.size > 0) yield changeOf(HOURS_KEY, hours);
+  for (const [hour, own] of Map.groupBy(minutes, ([minute]) => hourOfMinute(minute))) {
+    yield changeOf(
+      hourKey(hour),
+      own.map(([minute, difference]) => [minute % 60, difference]),
+    );
+  }
+}
+
+/** The changed `minute` rows. */
+function* sampleChanges(
+  snapshot: ShardSnapshot,
+  { samples }: CounterDifferences,
+  { tally, cameras }: TotalRow,
+): Generator<CounterChange> {
+  const categories = [...tally.categories.keys()];
+  for (const [minute, ofMinute] of samples) {
+    const byRow = Map.groupBy(ofMinute, ({ microsecond }) => minuteKey(minute, secondOf(microsecond)));
+    for (const [key, differences] of byRow) {
+      const stored = counterRow(snapshot, key, 'samples');
+      const added = differences.map(({ microsecond, cameraId, tally: difference }) => ({
+        microsecond,
+        cameraIndex: indexIn(cameras, cameraId),
+        tally: difference,
+      }));
+      const value = fitting(snapshot, key, () => addSamples(stored?.value ?? NO_SAMPLES, added, categories));
+      yield { write: minuteRowWrite(key, stored?.etag, value, added), row: { kind: 'samples', value } };
+    }
+  }
+}
+
+/** The changed camera rows. */
+function* cameraChanges(
+  snapshot: ShardSnapshot,
+  { cameras }: CounterDifferences,
+  list: CameraList,
+): Generator<CounterChange> {
+  for (const [cameraId, difference] of cameras) {
+    const stored = counterRow(snapshot, cameraKey(cameraId), 'camera');
+    const before = stored?.value ?? emptyCameraRow(indexIn(list, cameraId));
+    const value = fitting(snapshot, cameraKey(cameraId), () => addToCamera(before, difference));
+    yield { write: cameraWrite(cameraId, stored?.etag, value, hoursOf(difference)), row: { kind: 'camera', value } };
+  }
+}
+
+/** A changed row, where the row before and the total of the snapshot fit together. */
+const fitting = <Row>({ partition, stripe }: ShardSnapshot, key: string, change: () => Row | undefined): Row => {
+  const rowKey = inStripe(key, stripe);
+  const row = decodingRow({ partitionKey: partition, rowKey }, change);
+  if (row === undefined) throw new StaleSnapshot(`${rowKey} is newer than the total`);
+  return row;
+};
+
+/** The index of a camera that is in the list. */
+const indexIn = ({ indexes }: CameraList, cameraId: string): number => {
+  const index = indexes.get(cameraId);
+  if (index === undefined) throw new RangeError('a camera is not in the camera list');
+  return index;
+};

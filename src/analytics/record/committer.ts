@@ -1,33 +1,25 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
+import pLimit from 'p-limit';
+
 import { RequestRefused, StorageTrouble } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
-import { StaleSnapshot } from '../errors.ts';
+import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { listsTooShort } from '../rows/total-row.ts';
-import {
-  areTooLarge,
-  fittingInFront,
-  halvesOf,
-  isFrame,
-  keyed,
-  rejectAll,
-  type Batch,
-  type Outcome,
-  type Pending,
-} from './batch.ts';
-import type { CommitSlots } from './commit-slots.ts';
+import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending } from './batch.ts';
 import type { ShardRows } from './shard-rows.ts';
-import { isConflict } from './shard-snapshot.ts';
-import type { Prepared, TransactionWriter } from './transaction.ts';
+import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
 /** The reason why a closed day takes no event. */
 export const CLOSED_DAY = 'the day of data.ts_utc is closed: its counts are final';
 
 /** Most messages that wait for one shard, so that one in trouble does not use up what may wait in all. */
 const MAX_WAITING = 20_000;
+const SLOTS = 16;
+const HOLD_MS = 500;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
@@ -37,14 +29,27 @@ const CONFLICT_MAX_MS = 20;
 // Another process must add a category between the reads of each of these tries: after so many the rows are damaged.
 const STALE_TRIES = 5;
 
-/** What came of one try to commit a batch. */
-type Tried =
-  /** All messages are settled. `written`: by a transaction; `next`: the next batch if it was prepared meanwhile. */
-  | { readonly kind: 'done'; readonly written: boolean; readonly next?: Prepared | undefined }
-  /** The batch has several messages, and does not fit into one transaction. */
-  | { readonly kind: 'too large' }
-  /** No message is settled, and what must be read again is forgotten. */
-  | { readonly kind: 'failed'; readonly error: unknown; readonly stripe: number };
+/**
+ * Bounds how many committers of the process use storage at the same time. One that takes long gives its slot up and goes on, so a
+ * partition in trouble holds up no other one. Nobody holds a slot while it waits to try again.
+ */
+export class CommitSlots {
+  readonly #limit = pLimit(SLOTS);
+
+  /** Runs work as soon as there is a slot. */
+  async run(work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      void this.#limit(async () => {
+        let timer: NodeJS.Timeout | undefined;
+        const held = new Promise<void>((givenUp) => {
+          timer = globalThis.setTimeout(givenUp, HOLD_MS);
+        });
+        await Promise.race([work().then(resolve, reject), held]);
+        clearTimeout(timer);
+      });
+    });
+  }
+}
 
 /** What a committer works with. */
 export interface CommitterOptions {
@@ -69,6 +74,10 @@ export class ShardCommitter {
   readonly #slots: CommitSlots;
   readonly #pause: (milliseconds: number) => Promise<void>;
   #queue: Pending[] = [];
+  /** Halves of batches that did not fit, or that could not be written as a whole: they come before the queue. */
+  #halves: Batch[] = [];
+  /** The next batch, which was prepared while the one before was written. */
+  #next: Prepared | undefined;
   #isRunning = false;
   /** Storage failed the last batch to the end. One try of the next batch shows whether storage is down. */
   #doubtful = false;
@@ -115,16 +124,16 @@ export class ShardCommitter {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    let next: Prepared | undefined;
-    while (next !== undefined || this.#queue.length > 0) {
+    while (this.#next !== undefined || this.#halves.length + this.#queue.length > 0) {
       // Lets every caller that was just answered queue its next messages.
-      if (next === undefined) await setImmediate();
-      const batch = next?.batch ?? this.#take().batch;
+      if (this.#next === undefined) await setImmediate();
+      const prepared = this.#next;
+      this.#next = undefined;
+      const batch = prepared?.batch ?? this.#halves.shift() ?? this.#queue.splice(0, fittingInFront(this.#queue));
       try {
-        next = await this.#commit(batch, next, true);
+        await this.#commit(batch, prepared);
       } catch (error) {
         rejectAll(batch, error);
-        next = undefined;
       }
     }
     this.#isRunning = false;
@@ -133,40 +142,17 @@ export class ShardCommitter {
     this.#staleTries = STALE_TRIES;
   }
 
-  /** Takes as many messages from the front of the queue as fit into a transaction, and says whether they fill it. */
-  #take(): { readonly batch: Batch; readonly full: boolean } {
-    const count = fittingInFront(this.#queue);
-    const full = count < this.#queue.length;
-    return { batch: this.#queue.splice(0, count), full };
-  }
-
-  /**
-   * Commits a batch, with as many tries as it takes.
-   *
-   * @param ahead whether the next batch may be prepared while this one is written
-   * @returns the next batch if it was prepared
-   */
-  async #commit(batch: Batch, prepared?: Prepared, ahead = false): Promise<Prepared | undefined> {
+  /** Commits a batch, with as many tries as it takes. */
+  async #commit(batch: Batch, prepared: Prepared | undefined): Promise<void> {
     const started = performance.now();
-    let first = prepared;
-    for (let conflicts = 0, stale = 0, troubles = 0; ;) {
-      const tried = await this.#try(batch, first, ahead);
-      first = undefined;
-      if (tried.kind === 'done') {
-        if (tried.written) this.#doubtful = false;
-        return tried.next;
-      }
-      if (tried.kind === 'too large') {
-        for (const half of halvesOf(batch)) await this.#commit(half);
-        return undefined;
-      }
-      const { error } = tried;
+    let failed = await this.#try(batch, prepared);
+    for (let conflicts = 0, stale = 0, troubles = 0; failed !== undefined; failed = await this.#try(batch)) {
+      const { error } = failed;
       const elapsed = performance.now() - started;
       stale = error instanceof StaleSnapshot ? stale + 1 : 0;
       if (stale === this.#staleTries) {
         this.#staleTries = 1;
-        await this.#giveUp(batch, listsTooShort(this.#partition, tried.stripe));
-        return undefined;
+        return this.#giveUp(batch, listsTooShort(this.#partition, this.#rows.stripe));
       }
       if (isConflict(error) && elapsed < CONFLICT_BUDGET_MS) {
         conflicts += 1;
@@ -180,59 +166,63 @@ export class ShardCommitter {
         troubles += 1;
         await this.#pause(Math.max(Math.min(error.retryAfterMs, 5_000), backoffMs(troubles, 60, 2_000)));
       } else {
-        await this.#giveUp(batch, error);
-        return undefined;
+        return this.#giveUp(batch, error);
       }
     }
   }
 
-  /** One try to commit a batch. Never throws. */
-  async #try(batch: Batch, prepared?: Prepared, ahead = false): Promise<Tried> {
+  /**
+   * One try to commit a batch. Never throws.
+   *
+   * @param ahead whether the next batch may be prepared meanwhile
+   * @returns undefined: its messages are settled, or wait in halves. Else none is settled, and what must be read again is forgotten
+   */
+  async #try(batch: Batch, prepared?: Prepared, ahead = true): Promise<{ readonly error: unknown } | undefined> {
     let ready = prepared;
     try {
-      return await this.#slots.run(async (): Promise<Tried> => {
+      await this.#slots.run(async () => {
         ready ??= await this.#writer.prepare(batch);
         const { writes } = ready.plan;
-        if (writes.length === 0) {
-          settle(ready);
-          return { kind: 'done', written: false };
-        }
-        if (batch.length > 1 && areTooLarge(writes)) return { kind: 'too large' };
-        return { kind: 'done', written: true, next: await this.#write(ready, ahead) };
+        if (writes.length === 0) settle(ready);
+        else if (batch.length > 1 && areTooLarge(writes)) this.#halves.unshift(...halvesOf(batch));
+        else await this.#write(ready, ahead && this.#halves.length === 0);
       });
-    } catch (thrown) {
-      const error = await this.#writer.recover(batch, thrown, ready);
-      return { kind: 'failed', error, stripe: ready?.snapshot.stripe ?? 0 };
+      return undefined;
+    } catch (error) {
+      return { error: await this.#writer.recover(batch, error, ready) };
     }
   }
 
-  /** Writes one transaction. While it is in flight, prepares the next one if enough messages wait to fill it. */
-  async #write(prepared: Prepared, ahead: boolean): Promise<Prepared | undefined> {
+  /** Writes one transaction. */
+  async #write(prepared: Prepared, ahead: boolean): Promise<void> {
     const sent = await this.#writer.send(prepared);
     // The request is sent before anything else is computed.
     await setImmediate();
-    let next: Prepared | undefined;
-    if (ahead) {
-      const { batch, full } = this.#take();
-      if (full) {
-        try {
-          this.#writer.expect(sent);
-          next = await this.#writer.prepare(batch);
-          if (next.plan.writes.length === 0 || areTooLarge(next.plan.writes)) next = undefined;
-        } catch {
-          // The batch is prepared again in its own turn, where an error that lasts is answered.
-        }
-      }
-      if (next === undefined) this.#queue.unshift(...batch);
-    }
+    const next = ahead ? await this.#prepareNext(sent) : undefined;
     try {
       await this.#writer.finish(sent);
     } catch (error) {
       if (next !== undefined) this.#queue.unshift(...next.batch);
       throw error;
     }
+    this.#next = next;
+    this.#doubtful = false;
     settle(prepared);
-    return next;
+  }
+
+  /** Prepares the next batch while a transaction is in flight, if enough messages wait to fill it. */
+  async #prepareNext(sent: Sent): Promise<Prepared | undefined> {
+    const count = fittingInFront(this.#queue);
+    if (count === this.#queue.length) return undefined;
+    const batch = this.#queue.splice(0, count);
+    try {
+      const next = await this.#writer.prepare(batch, sent);
+      if (next.plan.writes.length > 0 && !areTooLarge(next.plan.writes)) return next;
+    } catch {
+      // The batch is prepared again in its own turn, where an error that lasts is answered.
+    }
+    this.#queue.unshift(...batch);
+    return undefined;
   }
 
   /** Settles the messages of a batch that failed. An error of one message must not fail the others: its batch is halved until it is alone. */
@@ -240,7 +230,7 @@ export class ShardCommitter {
     if (error instanceof StorageTrouble) {
       if (this.#doubtful) {
         // Storage is down: the messages that wait fail now, and not each after a bounded wait of its own.
-        rejectAll([...batch, ...this.#queue.splice(0)], error);
+        rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#queue.splice(0)], error);
       } else if (!(await this.#withoutTrouble(batch))) {
         this.#doubtful = true;
         rejectAll(batch, error);
@@ -250,7 +240,7 @@ export class ShardCommitter {
     } else if (isConflict(error)) {
       rejectAll(batch, error);
     } else if (batch.length > 1) {
-      for (const half of halvesOf(batch)) await this.#commit(half);
+      this.#halves.unshift(...halvesOf(batch));
     } else if (error instanceof RequestRefused) {
       for (const pending of batch) pending.resolve({ refused: 'storage does not take the event in this form' });
     } else {
@@ -262,20 +252,18 @@ export class ShardCommitter {
    * Halves a batch that storage fails repeatedly, and tries each half once. If storage takes one half, the cause is in the
    * other, which is halved in turn.
    *
-   * @returns whether all messages are settled; false: storage took nothing
+   * @returns whether all messages are settled or wait in halves; false: storage took nothing
    */
   async #withoutTrouble(batch: Batch): Promise<boolean> {
     if (batch.length === 1) return false;
-    const failed: { readonly half: Batch; readonly error: unknown }[] = [];
+    const troubled: { readonly half: Batch; readonly error: unknown }[] = [];
     for (const half of halvesOf(batch)) {
-      const tried = await this.#try(half);
-      if (tried.kind !== 'done') failed.push({ half, error: tried.kind === 'failed' ? tried.error : undefined });
+      const failed = await this.#try(half, undefined, false);
+      if (failed?.error instanceof StorageTrouble) troubled.push({ half, error: failed.error });
+      else if (failed !== undefined) this.#halves.push(half);
     }
-    if (failed.length === 2 && failed.every(({ error }) => error instanceof StorageTrouble)) return false;
-    for (const { half, error } of failed) {
-      if (!(error instanceof StorageTrouble)) await this.#commit(half);
-      else if (!(await this.#withoutTrouble(half))) rejectAll(half, error);
-    }
+    if (troubled.length === 2) return false;
+    for (const { half, error } of troubled) if (!(await this.#withoutTrouble(half))) rejectAll(half, error);
     return true;
   }
 
@@ -298,6 +286,15 @@ export class ShardCommitter {
     }
   }
 }
+
+const halvesOf = (batch: Batch): readonly Batch[] => {
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
+};
+
+const rejectAll = (batch: Batch, error: unknown): void => {
+  for (const pending of batch) pending.reject(error);
+};
 
 /** Answers the messages of a batch whose plan is committed. */
 const settle = ({ batch, plan }: Prepared): void => {

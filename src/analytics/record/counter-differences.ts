@@ -55,45 +55,49 @@ export const camerasIn = ({ hours, minutes, samples, cameras, listed = [] }: Cou
 
 /** The differences that changed events make to every counter. */
 export const differencesOf = (changes: readonly Change[]): CounterDifferences => {
+  let day = EMPTY_TALLY;
+  const hours = new Map<number, GrowingBucket>();
+  const minutes = new Map<number, GrowingBucket>();
   const samples = new Map<number, SampleDifference[]>();
+  const cameras = new Map<string, GrowingCamera>();
   for (const { keyed, difference } of changes) {
-    const ofMinute = samples.get(keyed.minute) ?? [];
-    samples.set(keyed.minute, ofMinute);
-    const { ts, cameraId } = keyed.message;
-    ofMinute.push({ microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
+    const { minute, hour, message } = keyed;
+    const { ts, cameraId } = message;
+    day = plus(day, difference);
+    grow(hours, hour, difference, cameraId);
+    grow(minutes, minute, difference, cameraId);
+    const sample = { microsecond: microsecondOfMinute(ts), cameraId, tally: difference };
+    const ofMinute = samples.get(minute);
+    if (ofMinute === undefined) samples.set(minute, [sample]);
+    else ofMinute.push(sample);
+    const camera = cameras.get(cameraId) ?? { day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
+    camera.day = plus(camera.day, difference);
+    addTo(camera.hours, hour, difference);
+    addTo(camera.minutes, minute, difference);
+    cameras.set(cameraId, camera);
   }
-  return {
-    day: talliesOf(changes),
-    hours: bucketsOf(changes, 'hour'),
-    minutes: bucketsOf(changes, 'minute'),
-    samples,
-    cameras: new Map(
-      Array.from(
-        Map.groupBy(changes, ({ keyed }) => keyed.message.cameraId),
-        ([cameraId, own]) => [cameraId, ofCamera(own)],
-      ),
-    ),
-  };
+  return { day, hours, minutes, samples, cameras };
 };
 
-const talliesOf = (changes: readonly Change[]): Tally => sumOf(changes.map(({ difference }) => difference));
+interface GrowingBucket {
+  tally: Tally;
+  readonly cameras: string[];
+}
 
-const bucketsOf = (changes: readonly Change[], of: 'hour' | 'minute'): ReadonlyMap<number, BucketDifference> =>
-  new Map(
-    Array.from(
-      Map.groupBy(changes, ({ keyed }) => keyed[of]),
-      ([number, own]) => [number, { tally: talliesOf(own), cameras: own.map(({ keyed }) => keyed.message.cameraId) }],
-    ),
-  );
+interface GrowingCamera {
+  day: Tally;
+  readonly hours: Map<number, Tally>;
+  readonly minutes: Map<number, Tally>;
+}
 
-const ofCamera = (changes: readonly Change[]): CameraDifference => {
-  const hours = new Map<number, Tally>();
-  const minutes = new Map<number, Tally>();
-  for (const { keyed, difference } of changes) {
-    addTo(hours, keyed.hour, difference);
-    addTo(minutes, keyed.minute, difference);
+const grow = (buckets: Map<number, GrowingBucket>, number: number, tally: Tally, cameraId: string): void => {
+  const bucket = buckets.get(number);
+  if (bucket === undefined) {
+    buckets.set(number, { tally, cameras: [cameraId] });
+    return;
   }
-  return { day: talliesOf(changes), hours, minutes };
+  bucket.tally = plus(bucket.tally, tally);
+  bucket.cameras.push(cameraId);
 };
 
 /** No counts, and the categories of tallies. */

@@ -1,51 +1,30 @@
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { readFence, type Fence } from '../rows/fence-row.ts';
 import { TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe, MAX_STRIPES } from '../rows/stripe-keys.ts';
+import { readFence, type Fence, inStripe, MAX_STRIPES } from '../rows/stripes.ts';
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
-
-/** When a stripe was last written, in milliseconds since 1970 by the clock of storage. */
-export interface StripeTime {
-  readonly stripe: number;
-  readonly written: number;
-}
 
 /**
  * The stripe for a writer that met another one in its own: an idle stripe, one of several at random so that two writers who move
  * at the same time rarely meet again; else a new one; else, if there can be no more, any other.
  *
- * @param stripes how many the shard has
+ * @param written when each stripe was last written, in milliseconds since 1970 by the clock of storage
  * @param random from 0 to less than 1
  */
 export const chooseStripe = (
-  times: readonly StripeTime[],
+  written: readonly (number | undefined)[],
   current: number,
-  stripes: number,
   random: number = Math.random(),
 ): number => {
-  const newest = Math.max(...times.map(({ written }) => written));
-  const others = times.filter(({ stripe }) => stripe !== current);
-  const idle = others.filter(({ written }) => newest - written >= IDLE_MS);
-  if (idle.length === 0 && stripes < MAX_STRIPES) return stripes;
+  const newest = Math.max(...written.map((time = 0) => time));
+  const others = [...written.keys()].filter((stripe) => stripe !== current && written[stripe] !== undefined);
+  const idle = others.filter((stripe) => newest - (written[stripe] ?? newest) >= IDLE_MS);
+  if (idle.length === 0 && written.length < MAX_STRIPES) return written.length;
   const choice = idle.length > 0 ? idle : others;
-  return choice[Math.floor(random * choice.length)]?.stripe ?? current;
-};
-
-/** When each stripe of a shard was last written, by keys: a query may cost more, and tells no more. @throws {StorageTrouble} */
-const readStripeTimes = async (table: Table, partition: string, { stripes }: Fence): Promise<readonly StripeTime[]> => {
-  const rows = await Promise.all(
-    Array.from({ length: stripes }, async (_, stripe) =>
-      table.get(partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] }),
-    ),
-  );
-  return rows.flatMap((row, stripe) => {
-    const written = Date.parse(String(row?.properties['timestamp']));
-    return Number.isNaN(written) ? [] : [{ stripe, written }];
-  });
+  return choice[Math.floor(random * choice.length)] ?? current;
 };
 
 /** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
@@ -90,9 +69,14 @@ export class OwnStripe {
     return this.#number;
   }
 
-  /** Whether no stripe of that number existed when the fence was read: if it appears meanwhile, the fence refuses the commit. */
-  get isNew(): boolean {
-    return this.#isNew;
+  /**
+   * Whether no stripe of that number existed when the fence was read: if it appears meanwhile, the fence refuses the commit. Says so
+   * once: after a failed commit the stripe must be read.
+   */
+  takeNew(): boolean {
+    const isNew = this.#isNew;
+    this.#isNew = false;
+    return isNew;
   }
 
   /** If the stripe has no commit yet: the fence as it was read; undefined: the shard has no commit at all. */
@@ -132,8 +116,15 @@ export class OwnStripe {
   async #choose(fence: Fence): Promise<number> {
     const now = performance.now();
     if (now < this.#noneIdleUntil && fence.stripes < MAX_STRIPES) return fence.stripes;
-    const times = await readStripeTimes(this.#table, this.#partition, fence);
-    const chosen = chooseStripe(times, this.#number, fence.stripes);
+    // By keys: a query may cost more, and tells no more.
+    const written = await Promise.all(
+      Array.from({ length: fence.stripes }, async (_, stripe) => {
+        const row = await this.#table.get(this.#partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] });
+        const time = Date.parse(String(row?.properties['timestamp']));
+        return Number.isNaN(time) ? undefined : time;
+      }),
+    );
+    const chosen = chooseStripe(written, this.#number);
     if (chosen === fence.stripes) this.#noneIdleUntil = now + NONE_IDLE_MS;
     return chosen;
   }
@@ -142,12 +133,5 @@ export class OwnStripe {
   used(): void {
     this.#last.stripe = this.#number;
     this.#fence = undefined;
-    this.#isNew = false;
-  }
-
-  /** Restores the fence that a plan relied on, which failed: what was new then must be read now. */
-  restore(fence: Fence | undefined): void {
-    this.#fence = fence;
-    this.#isNew = false;
   }
 }

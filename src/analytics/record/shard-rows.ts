@@ -1,21 +1,87 @@
-import { DamagedRow, decodingRow } from '../../storage/errors.ts';
+import pLimit from 'p-limit';
+
+import { DamagedRow } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
+import { categoriesOf } from '../model/camera-event.ts';
 import { hourOfMinute } from '../model/day.ts';
+import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
 import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
-import { bucketsFrom, eventsOf, type Bucket } from '../rows/hour-rows.ts';
-import { cameraKey, camerasKey, hourKey, HOURS_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { minuteRowFrom } from '../rows/minute-row.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
-import { readTotal, stateFrom, STATE_PROPERTIES } from '../rows/total-row.ts';
-import type { RowsPlan } from './counter-plan.ts';
-import type { KnownRowsOfShard } from './known-rows.ts';
+import { bucketsFrom } from '../rows/hour-rows.ts';
+import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
+import { minuteRowFrom, secondOf } from '../rows/minute-row.ts';
+import { inStripe, readStripes, stateFrom, STATE_PROPERTIES } from '../rows/stripes.ts';
+import { readTotal, type TotalRow } from '../rows/total-row.ts';
+import type { Batch } from './batch.ts';
+import type { RowsPlan } from './commit-plan.ts';
+import type { CounterDifferences } from './counter-differences.ts';
+import { ofKind, type KnownRow, type KnownRowsOfShard, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 import { OwnStripe, type KnownDay, type LastStripe } from './own-stripe.ts';
-import { RowReads } from './row-reads.ts';
-import { ofKind, type KnownRow, type ShardSnapshot } from './shard-snapshot.ts';
-import type { WantedCamera, WantedRows } from './wanted-rows.ts';
 
 /** In place of the ETag of a row that a transaction in flight is about to write. */
-const PENDING = 'pending';
+export const PENDING = 'pending';
+const PARALLEL_READS = 16;
+
+/** The rows of a shard that a commit needs. */
+export interface WantedRows {
+  /** Hours of the day, 0 to 23. */
+  readonly hours: ReadonlySet<number>;
+  /** The key of each half of a minute → the minute of the day, 0 to 1439. */
+  readonly halfMinutes: ReadonlyMap<string, number>;
+  /** By camera id: the categories that it may get. */
+  readonly cameras: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The key of each event → whether its row is read; else it is taken from memory only. */
+  readonly events: ReadonlyMap<string, boolean>;
+}
+
+/**
+ * The rows that messages need.
+ *
+ * @param readAll whether no event is inserted without reading first
+ */
+export const wantedByMessages = (batch: Batch, readAll: boolean): WantedRows => {
+  const hours = new Set<number>();
+  const halfMinutes = new Map<string, number>();
+  const cameras = new Map<string, Set<string>>();
+  const events = new Map<string, boolean>();
+  for (const { message, minute, hour, minuteKey: halfMinute, eventKey, readFirst } of batch) {
+    hours.add(hour);
+    halfMinutes.set(halfMinute, minute);
+    const categories = cameras.get(message.cameraId) ?? new Set();
+    for (const category of categoriesOf(message.facets)) categories.add(category);
+    cameras.set(message.cameraId, categories);
+    events.set(eventKey, readFirst || readAll || events.get(eventKey) === true);
+  }
+  return { hours, halfMinutes, cameras, events };
+};
+
+/** The rows that differences to counters need. */
+export const wantedByDifferences = ({ hours, minutes, samples, cameras }: CounterDifferences): WantedRows => ({
+  hours: new Set([...hours.keys(), ...[...minutes.keys(), ...samples.keys()].map(hourOfMinute)]),
+  halfMinutes: new Map(
+    [...samples].flatMap(([minute, own]) =>
+      own.map(({ microsecond }) => [minuteKey(minute, secondOf(microsecond)), minute] as const),
+    ),
+  ),
+  cameras: new Map(Array.from(cameras.keys(), (cameraId) => [cameraId, new Set()])),
+  events: new Map(),
+});
+
+/** What is known of a row, by its key. */
+type Knowledge = (key: string) => KnownRow | undefined;
+
+/** A row that a commit needs. */
+interface Need {
+  readonly key: string;
+  readonly decode: (row: StoredRow) => ShardRow;
+  /** Else it is not stored, or nobody wants to know. */
+  readonly mayBeStored: boolean;
+}
+
+const bucketsRow = (row: StoredRow): ShardRow => ({ kind: 'buckets', value: bucketsFrom(row) });
+const samplesRow = (row: StoredRow): ShardRow => ({ kind: 'samples', value: minuteRowFrom(row) });
+const cameraRow = (row: StoredRow): ShardRow => ({ kind: 'camera', value: cameraRowFrom(row) });
+const eventRow = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRowFrom(row) });
 
 /** What a shard's rows are read for. */
 export interface RowsOptions {
@@ -26,14 +92,16 @@ export interface RowsOptions {
 }
 
 /**
- * The rows of one shard of a day for one writer: what a commit needs of them, read when needed, kept from the last commit, forgotten
- * after a conflict.
+ * The rows of one shard of a day for one writer: what a commit needs of them, read by their keys when needed, kept from the last commit,
+ * forgotten after a conflict.
  */
 export class ShardRows {
+  readonly #table: Table;
+  readonly #partition: string;
   readonly #known: KnownRowsOfShard;
   readonly #knownCategories: ReadonlySet<string>;
-  readonly #reads: RowReads;
   readonly #own: OwnStripe;
+  readonly #limit = pLimit(PARALLEL_READS);
   /** Whether a row may be stored although the rows above it do not say so: after a conflict, all are looked for. */
   #doubtsAbsence = false;
 
@@ -44,151 +112,171 @@ export class ShardRows {
     last: LastStripe,
     { knownCategories, known: day }: RowsOptions,
   ) {
+    this.#table = table;
+    this.#partition = partition;
     this.#known = known;
     this.#knownCategories = knownCategories;
-    this.#reads = new RowReads(table, partition, known);
     this.#own = new OwnStripe(table, partition, last, day);
+  }
+
+  /** The stripe that the next commit goes to. */
+  get stripe(): number {
+    return this.#own.number;
   }
 
   /** The event as it was last seen in storage, from memory. */
   committedEvent(key: string): EventRow | undefined {
-    const event = ofKind(this.#known.get(key), 'event');
-    return event?.etag === PENDING ? undefined : event?.value;
+    return ofKind(this.#known.get(key), 'event')?.value;
   }
 
   /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
   async storedEvent(key: string): Promise<EventRow | undefined> {
-    const row = await this.#reads.one(key);
+    const row = await this.#table.get(this.#partition, key);
     return row && eventRowFrom(row);
   }
 
-  /** The rows that a plan needs. @throws {StorageTrouble | DamagedRow | DayClosed} */
-  async snapshot(wanted: WantedRows): Promise<ShardSnapshot> {
-    const { total, hours } = await this.#top();
-    const { partition } = this.#reads;
+  /**
+   * The rows that a plan needs.
+   *
+   * @param before the plan of a transaction in flight: its rows are taken as they are once it is applied
+   * @throws {StorageTrouble | DamagedRow | DayClosed}
+   */
+  async snapshot(wanted: WantedRows, before?: RowsPlan): Promise<ShardSnapshot> {
+    const known: Knowledge = (key) => {
+      const row = before?.rows.get(key);
+      return row === undefined ? this.#known.get(key) : { ...row, etag: PENDING };
+    };
+    const { total, hours } = await this.#top(known);
     const stripe = this.#own.number;
     const at = (key: string): string => inStripe(key, stripe);
     const rows = new Map<string, KnownRow>([
       [at(TOTAL_KEY), total],
       [at(HOURS_KEY), hours],
     ]);
-    const takeAll = (found: ReadonlyMap<string, KnownRow>): void => found.forEach((row, key) => rows.set(key, row));
-    const list = ofKind(total, 'total')?.value.cameras;
-    for (const number of (list?.texts ?? []).keys()) {
-      const key = at(camerasKey(number + 1));
-      const row = this.#known.get(key);
-      if (row !== undefined) rows.set(key, row);
+    const day = ofKind(total, 'total')?.value;
+    // An hour, a minute or a camera that the stripe does not have has no row there: it is written together with the rows that say so.
+    await this.#add(rows, known, [
+      ...Array.from(day?.cameras.texts.keys() ?? [], (index) => ({
+        key: at(camerasKey(index + 1)),
+        decode: (): ShardRow => ({ kind: 'list' }),
+        mayBeStored: false,
+      })),
+      ...Array.from(wanted.hours, (hour) => ({
+        key: at(hourKey(hour)),
+        decode: bucketsRow,
+        mayBeStored: ofKind(hours, 'buckets')?.value.has(hour) === true,
+      })),
+      ...Array.from(wanted.cameras.keys(), (cameraId) => ({
+        key: at(cameraKey(cameraId)),
+        decode: cameraRow,
+        mayBeStored: day?.cameras.indexes.has(cameraId) === true,
+      })),
+      ...Array.from(wanted.events, ([key, mayBeStored]) => ({ key, decode: eventRow, mayBeStored })),
+    ]);
+    const halves: Need[] = [];
+    for (const [key, minute] of wanted.halfMinutes) {
+      const ofHour = ofKind(rows.get(at(hourKey(hourOfMinute(minute)))), 'buckets');
+      const mayBeStored = ofHour?.value.has(minute % 60) === true;
+      // The half of a new minute that comes later need not be looked for either.
+      if (!mayBeStored && !this.#doubtsAbsence) {
+        for (const second of [0, SECONDS_A_ROW]) this.#known.keep(at(minuteKey(minute, second)));
+      }
+      halves.push({ key: at(key), decode: samplesRow, mayBeStored });
     }
-    // An hour or a camera that the stripe does not have has no row there: it is written together with the rows that say so.
-    const doubts = this.#doubtsAbsence;
-    const stored = [...wanted.hours].filter((hour) => doubts || ofKind(hours, 'buckets')?.value.has(hour));
-    const cameras = [...wanted.cameras].filter(([cameraId]) => doubts || list?.indexes.has(cameraId));
-    await Promise.all([
-      this.#reads.each(stored, async (hour) => {
-        const key = at(hourKey(hour));
-        rows.set(key, await this.#reads.kept(key, (row) => ({ kind: 'buckets', value: bucketsFrom(row) })));
-      }),
-      this.#reads.cameras(stripe, cameras, list?.indexes.size ?? 0).then(takeAll),
-    ]);
-    const bucketOf = (minute: number): Bucket | undefined =>
-      ofKind(rows.get(at(hourKey(hourOfMinute(minute)))), 'buckets')?.value.get(minute % 60);
-    const eventsIn = (minute: number): number => {
-      const bucket = bucketOf(minute);
-      const keys = { partitionKey: partition, rowKey: at(hourKey(hourOfMinute(minute))) };
-      return bucket === undefined ? 0 : decodingRow(keys, () => eventsOf(bucket));
-    };
-    await Promise.all([
-      this.#reads.each(wanted.halfMinutes, async ([plain, minute]) => {
-        if (!doubts && bucketOf(minute) === undefined) return;
-        const key = at(plain);
-        rows.set(key, await this.#reads.kept(key, (row) => ({ kind: 'samples', value: minuteRowFrom(row) })));
-      }),
-      this.#reads.events(wanted, eventsIn).then(takeAll),
-    ]);
-    const elsewhere = await this.#reads.categoriesInAllStripes(this.#withNewCategories(wanted.cameras, rows, stripe));
-    return { partition, stripe, rows, fence: this.#own.fence, elsewhere };
+    await this.#add(rows, known, halves);
+    const elsewhere = await this.#categoriesElsewhere(wanted, rows, day);
+    return { partition: this.#partition, stripe, rows, fence: this.#own.fence, elsewhere };
   }
 
-  /** The cameras that may get a category which is new to them in this stripe, and is none of the known ones. */
-  #withNewCategories(
-    wanted: ReadonlyMap<string, WantedCamera>,
-    rows: ReadonlyMap<string, KnownRow>,
-    stripe: number,
-  ): readonly string[] {
-    const total = ofKind(rows.get(inStripe(TOTAL_KEY, stripe)), 'total')?.value;
-    if (stripe === 0 && (total?.stripes ?? 1) === 1) return [];
-    return [...wanted].flatMap(([cameraId, { categories }]) => {
-      const own = ofKind(rows.get(inStripe(cameraKey(cameraId), stripe)), 'camera')?.value.tally.categories;
-      const asks = [...categories].some((one) => own?.has(one) !== true && !this.#knownCategories.has(one));
-      return asks ? [cameraId] : [];
+  /** Adds rows from memory, or read and kept there. */
+  async #add(rows: Map<string, KnownRow>, known: Knowledge, needs: readonly Need[]): Promise<void> {
+    const missing: Need[] = [];
+    for (const need of needs) {
+      const row = known(need.key);
+      if (row !== undefined) rows.set(need.key, row);
+      else if (need.mayBeStored || this.#doubtsAbsence) missing.push(need);
+    }
+    await this.#limit.map(missing, async ({ key, decode }) => {
+      const row = await this.#table.get(this.#partition, key);
+      rows.set(key, this.#known.keep(key, row && { ...decode(row), etag: row.etag }));
     });
+  }
+
+  /**
+   * The categories that cameras have in all stripes, by camera id: of those cameras that may get a category which is new to them in this
+   * stripe, and is none of the known ones.
+   */
+  async #categoriesElsewhere(
+    { cameras }: WantedRows,
+    rows: ReadonlyMap<string, KnownRow>,
+    total: TotalRow | undefined,
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const found = new Map<string, ReadonlySet<string>>();
+    const stripe = this.#own.number;
+    if (stripe === 0 && (total?.stripes ?? 1) === 1) return found;
+    const asking = [...cameras].filter(([cameraId, categories]) => {
+      const own = ofKind(rows.get(inStripe(cameraKey(cameraId), stripe)), 'camera')?.value.tally.categories;
+      return [...categories].some((one) => own?.has(one) !== true && !this.#knownCategories.has(one));
+    });
+    await this.#limit.map(asking, async ([cameraId]) => {
+      const stored = await readStripes(this.#table, this.#partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
+      found.set(
+        cameraId,
+        new Set([...stored.values()].flatMap((row) => Array.from(cameraRowFrom(row).tally.categories.keys()))),
+      );
+    });
+    return found;
   }
 
   /**
    * The `total` and the `hours` row of the writer's stripe, which say what other rows the stripe has. If the stripe has no commit and may
    * not get one, the stripe is another one afterwards.
    */
-  async #top(): Promise<{ readonly total: KnownRow; readonly hours: KnownRow }> {
-    const { table, partition } = this.#reads;
-    const [known, own] = [this.#known, this.#own];
+  async #top(known: Knowledge): Promise<{ readonly total: KnownRow; readonly hours: KnownRow }> {
+    const own = this.#own;
     for (;;) {
-      const at = (key: string): string => inStripe(key, own.number);
-      const [total, hours] = [known.get(at(TOTAL_KEY)), known.get(at(HOURS_KEY))];
+      const [totalKey, hoursKey] = [inStripe(TOTAL_KEY, own.number), inStripe(HOURS_KEY, own.number)];
+      const [total, hours] = [known(totalKey), known(hoursKey)];
       if (total !== undefined && hours !== undefined) return { total, hours };
-      if (own.isNew) {
-        return { total: known.keep(at(TOTAL_KEY), undefined), hours: known.keep(at(HOURS_KEY), undefined) };
-      }
+      if (own.takeNew()) return { total: this.#known.keep(totalKey), hours: this.#known.keep(hoursKey) };
       const [stored, hoursRow] = await Promise.all([
-        readTotal(table, partition, own.number),
-        this.#reads.one(at(HOURS_KEY)),
+        readTotal(this.#table, this.#partition, own.number),
+        this.#table.get(this.#partition, hoursKey),
       ]);
       if (stored !== undefined) {
-        await this.#checkAnnounced(own.number);
+        await this.#demandAnnounced(own.number);
         const { etag, lists, ...value } = stored;
         for (const [index, list] of lists.entries()) {
-          known.set(at(camerasKey(index + 1)), { kind: 'list', etag: list.etag });
+          this.#known.keep(inStripe(camerasKey(index + 1), own.number), { kind: 'list', etag: list.etag });
         }
-        known.set(at(TOTAL_KEY), { kind: 'total', etag, value });
+        this.#known.keep(totalKey, { kind: 'total', etag, value });
       } else if (await own.mayStart()) {
-        known.keep(at(TOTAL_KEY), undefined);
+        this.#known.keep(totalKey);
       } else {
         continue;
       }
-      known.keep(at(HOURS_KEY), hoursRow && { kind: 'buckets', etag: hoursRow.etag, value: bucketsFrom(hoursRow) });
+      this.#known.keep(hoursKey, hoursRow && { ...bucketsRow(hoursRow), etag: hoursRow.etag });
     }
   }
 
   /** What was counted in a stripe that stripe 0 does not announce would be in no answer. Only damage leaves such rows. @throws {DamagedRow} */
-  async #checkAnnounced(stripe: number): Promise<void> {
+  async #demandAnnounced(stripe: number): Promise<void> {
     if (stripe === 0) return;
-    const first = await this.#reads.one(TOTAL_KEY, STATE_PROPERTIES);
+    const first = await this.#table.get(this.#partition, TOTAL_KEY, { select: STATE_PROPERTIES });
     if (first !== undefined && stateFrom(first).stripes > stripe) return;
-    throw new DamagedRow(this.#reads.partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
+    throw new DamagedRow(this.#partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
   }
 
-  /**
-   * Takes over the rows that a transaction writes: with the ETags of its answer, or before the answer, so that the next
-   * transaction can be planned meanwhile.
-   */
-  apply({ rows }: RowsPlan, etagOf: (rowKey: string) => string = () => PENDING): void {
-    for (const [key, row] of rows) this.#known.set(key, { ...row, etag: etagOf(key) });
+  /** Takes over the rows of a plan that is applied. @param etags the versions of what was written, by row key */
+  apply({ rows }: RowsPlan, etags: ReadonlyMap<string, string>): void {
+    for (const [key, row] of rows) this.#known.keep(key, { ...row, etag: etags.get(key) ?? '' });
     this.#own.used();
     this.#doubtsAbsence = false;
   }
 
-  /** Restores what was known before the rows of a plan, which failed, were taken over. */
-  restore({ rows }: RowsPlan, snapshot: ShardSnapshot): void {
-    for (const key of rows.keys()) {
-      const before = snapshot.rows.get(key);
-      if (before === undefined || before.etag === PENDING) this.#known.forget(key);
-      else this.#known.set(key, before);
-    }
-    this.#own.restore(snapshot.fence);
-  }
-
   /** Forgets the rows of events, which another writer has changed. */
   forgetEvents(eventKeys: Iterable<string>): void {
-    for (const key of eventKeys) this.#known.forget(key);
+    this.#known.forgetEvents(eventKeys);
   }
 
   /**
@@ -196,9 +284,8 @@ export class ShardRows {
    *
    * @param doubtsAbsence whether it met a row that should not be there
    */
-  forget(eventKeys: Iterable<string>, doubtsAbsence: boolean): void {
-    this.#known.forgetCounters();
-    this.forgetEvents(eventKeys);
+  forget(eventKeys: Iterable<string>, doubtsAbsence = false): void {
+    this.#known.forget(eventKeys);
     this.#doubtsAbsence ||= doubtsAbsence;
   }
 
@@ -210,26 +297,20 @@ export class ShardRows {
    */
   async isStillAlone({ rows }: ShardSnapshot): Promise<boolean> {
     const key = inStripe(TOTAL_KEY, this.#own.number);
-    const before = ofKind(rows.get(key), 'total');
+    const before = ofKind(rows.get(key), 'total')?.value;
     // The row was to be inserted: somebody else has done that.
     if (before === undefined) return false;
-    const row = await this.#reads.one(key, STATE_PROPERTIES);
+    const row = await this.#table.get(this.#partition, key, { select: STATE_PROPERTIES });
     if (row === undefined) return false;
     const { commit, stripes } = stateFrom(row);
-    if (commit !== before.value.commit) return false;
-    // Without the version before, what was restored is not complete: it is read again.
-    if (before.etag === PENDING) this.#known.forgetCounters();
-    else this.#known.set(key, { kind: 'total', etag: row.etag, value: { ...before.value, stripes } });
+    if (commit !== before.commit) return false;
+    this.#known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
     return true;
   }
 
   /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow} */
   async move(): Promise<void> {
-    this.#known.forgetCounters();
+    this.#known.forget([]);
     await this.#own.move();
   }
 }
-
-/** The version of a write that was planned before the transaction before it was answered. */
-export const answeredVersion = (answered: ReadonlyMap<string, string>, rowKey: string, etag: string): string =>
-  etag === PENDING ? (answered.get(rowKey) ?? PENDING) : etag;

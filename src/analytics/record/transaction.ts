@@ -2,17 +2,15 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoringWrite } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { inStripe } from '../rows/stripe-keys.ts';
+import { inStripe } from '../rows/stripes.ts';
 import { isFrame, type Batch } from './batch.ts';
-import { planCommit, type CommitPlan } from './commit-plan.ts';
+import { planCommit, planCounters, type CommitPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
-import { planCounters } from './counter-plan.ts';
+import { ofKind, type ShardSnapshot } from './known-rows.ts';
 import type { KnownDay } from './own-stripe.ts';
-import { answeredVersion, type ShardRows } from './shard-rows.ts';
-import type { ShardSnapshot } from './shard-snapshot.ts';
-import { wantedByDifferences, wantedByMessages } from './wanted-rows.ts';
+import { PENDING, wantedByDifferences, wantedByMessages, type ShardRows } from './shard-rows.ts';
 
-/** A batch with its plan. It is written once the ETags from the answer to the transaction before it are known. */
+/** A batch with its plan. */
 export interface Prepared {
   readonly batch: Batch;
   readonly snapshot: ShardSnapshot;
@@ -46,13 +44,20 @@ export class TransactionWriter {
     this.#knownCategories = knownCategories;
   }
 
-  /** What to write for a batch. @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow} */
-  async prepare(batch: Batch): Promise<Prepared> {
+  /**
+   * What to write for a batch.
+   *
+   * @param before a transaction in flight: the plan goes on as if it were applied, and must be dropped if it fails
+   * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
+   */
+  async prepare(batch: Batch, before?: Sent): Promise<Prepared> {
     await this.#demandOpen();
     const readAll = this.#expectsKnown;
-    const snapshot = await this.#rows.snapshot(wantedByMessages(batch, readAll));
+    const snapshot = await this.#rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
-    if (read.length > 0) this.#expectsKnown = read.some(({ eventKey }) => snapshot.rows.has(eventKey));
+    if (read.length > 0) {
+      this.#expectsKnown = read.some(({ eventKey }) => ofKind(snapshot.rows.get(eventKey), 'event') !== undefined);
+    }
     return { batch, snapshot, plan: planCommit(snapshot, batch, this.#knownCategories) };
   }
 
@@ -73,15 +78,12 @@ export class TransactionWriter {
     // Reading the rows may have taken long.
     await this.#demandOpen();
     const writes = prepared.plan.writes.map((write) =>
-      write.kind === 'insert' ? write : { ...write, etag: answeredVersion(this.#answered, write.rowKey, write.etag) },
+      write.kind !== 'insert' && write.etag === PENDING
+        ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
+        : write,
     );
     const answer = Promise.allSettled([this.#table.transact(this.#partition, writes)]).then(([result]) => result);
     return { prepared, writes, answer };
-  }
-
-  /** Plans go on as if a transaction that was sent were applied. */
-  expect({ prepared }: Sent): void {
-    this.#rows.apply(prepared.plan);
   }
 
   /**
@@ -90,17 +92,16 @@ export class TransactionWriter {
    * @returns the new versions of its rows
    * @throws {WriteConflict | StorageTrouble | RequestRefused}
    */
-  async finish({ prepared: { batch, plan, snapshot }, writes, answer }: Sent): Promise<ReadonlyMap<string, string>> {
+  async finish({ prepared: { batch, plan }, writes, answer }: Sent): Promise<ReadonlyMap<string, string>> {
     const result = await answer;
     if (result.status === 'rejected') {
       const { reason } = result;
-      this.#rows.restore(plan, snapshot);
       if (reason instanceof StorageTrouble) for (const pending of batch) pending.uncertain = true;
       throw reason;
     }
     const etags = new Map(writes.map((write, index) => [write.rowKey, result.value[index] ?? '']));
     this.#answered = etags;
-    this.#rows.apply(plan, (rowKey) => etags.get(rowKey) ?? '');
+    this.#rows.apply(plan, etags);
     return etags;
   }
 
@@ -117,39 +118,28 @@ export class TransactionWriter {
    * @returns the error, or the one that finding out met
    */
   async recover(batch: Batch, error: unknown, prepared: Prepared | undefined): Promise<unknown> {
-    const failed =
-      error instanceof WriteConflict && error.index !== undefined ? prepared?.plan.writes[error.index] : undefined;
-    if (failed !== undefined && prepared !== undefined) {
-      const { snapshot } = prepared;
-      try {
-        if (failed.rowKey === inStripe(TOTAL_KEY, snapshot.stripe)) {
-          if (!(await this.#rows.isStillAlone(snapshot))) await this.#rows.move();
-          return error;
-        }
-        if (failed.rowKey === FENCE_KEY) {
-          await this.#rows.move();
-          return error;
-        }
-      } catch (met) {
-        this.#readAgain(batch, false);
-        return met;
-      }
-      if (batch.some(({ eventKey }) => eventKey === failed.rowKey)) {
-        this.#rows.forgetEvents(batch.map(({ eventKey }) => eventKey));
-        for (const pending of batch) pending.readFirst = true;
+    const failed = error instanceof WriteConflict ? prepared?.plan.writes[error.index ?? -1]?.rowKey : undefined;
+    try {
+      if (prepared !== undefined && failed === inStripe(TOTAL_KEY, prepared.snapshot.stripe)) {
+        if (!(await this.#rows.isStillAlone(prepared.snapshot))) await this.#rows.move();
         return error;
       }
+      if (failed === FENCE_KEY) {
+        await this.#rows.move();
+        return error;
+      }
+    } catch (met) {
+      return this.#readAgain(batch, met);
     }
-    this.#readAgain(batch, error instanceof WriteConflict);
-    return error;
+    return this.#readAgain(batch, error, failed);
   }
 
-  #readAgain(batch: Batch, doubtsAbsence: boolean): void {
-    this.#rows.forget(
-      batch.map(({ eventKey }) => eventKey),
-      doubtsAbsence,
-    );
+  #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
+    const events = batch.map(({ eventKey }) => eventKey);
     for (const pending of batch) pending.readFirst = true;
+    if (events.includes(failed)) this.#rows.forgetEvents(events);
+    else this.#rows.forget(events, error instanceof WriteConflict);
+    return error;
   }
 
   async #demandOpen(): Promise<void> {

@@ -5,9 +5,8 @@ import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../st
 import type { Table } from '../../storage/table.ts';
 import { dayOf, MICROSECONDS, type Day } from '../model/day.ts';
 import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
-import { CLOSING_MARGIN, type DayShards } from '../rows/day-shards.ts';
+import { CLOSING_MARGIN, type DayShards, openDaysBefore, removeOpenDay } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
-import { openDaysBefore, removeOpenDay } from '../rows/open-days.ts';
 import { deleteEvents, type DeletingOptions } from './delete-events.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 
-import type { Page } from '../../storage/connection.ts';
 import { DamagedRow, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
@@ -8,7 +7,7 @@ import { microsecondOfMinute } from '../model/day.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { ALL_EVENTS, minutesOfHour, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import { parseStripe } from '../rows/stripe-keys.ts';
+import { parseStripe } from '../rows/stripes.ts';
 
 /** An entity group transaction takes 100 operations. */
 const MAX_OPERATIONS = 100;
@@ -46,24 +45,25 @@ export const deleteEvents = async (
   partition: string,
   { limit, hasTime, pause = async (milliseconds) => setTimeout(milliseconds) }: DeletingOptions,
 ): Promise<DeletedEvents> => {
-  const overflowed = new OverflowedSeconds(table, partition);
+  const isNeeded = neededRows(table, partition);
   let [deleted, kept] = [0, 0];
   let from: string | undefined;
   for (let tries = 1; hasTime();) {
     const at = from;
     try {
-      const page = await limit(async () =>
+      const { rows, continuation } = await limit(async () =>
         table.page(partition, ALL_EVENTS, { select: INSTANT_PROPERTIES, continuation: at }),
       );
-      const keys = await unneededKeys(page, overflowed);
-      await deleteAll(keys, async (some) => {
+      const keys: string[] = [];
+      for (const row of rows) if (!(await isNeeded(row))) keys.push(row.rowKey);
+      await inTransactions(keys, async (some) => {
         await limit(async () => table.delete(partition, some));
         deleted += some.length;
         tries = 1;
       });
-      kept += page.rows.length - keys.length;
-      if (page.continuation === undefined) return { deleted, kept, finished: true };
-      from = page.continuation;
+      kept += rows.length - keys.length;
+      if (continuation === undefined) return { deleted, kept, finished: true };
+      from = continuation;
       tries = 1;
     } catch (error) {
       // After a conflict the page is read again: another process deleted some of its rows.
@@ -76,14 +76,8 @@ export const deleteEvents = async (
   return { deleted, kept, finished: false };
 };
 
-const unneededKeys = async ({ rows }: Page, overflowed: OverflowedSeconds): Promise<readonly string[]> => {
-  const unneeded: StoredRow[] = [];
-  for (const row of rows) if (!(await overflowed.needs(row))) unneeded.push(row);
-  return unneeded.map(({ rowKey }) => rowKey);
-};
-
-/** Deletes rows, 100 a transaction. Where some transactions fail, the others are made all the same; then the first error is thrown. */
-const deleteAll = async (
+/** Hands over keys, as many as a transaction takes. If some transactions fail, the others are made all the same; then the first error is thrown. */
+const inTransactions = async (
   keys: readonly string[],
   deleteSome: (keys: readonly string[]) => Promise<void>,
 ): Promise<void> => {
@@ -95,58 +89,38 @@ const deleteAll = async (
 };
 
 /**
- * The seconds of a shard that have overflowed in any stripe: their samples were dropped, and readers use their event rows. Only for
- * a closed day: in an open one more seconds may overflow.
+ * Whether an event row of a shard is in a second that has overflowed in any stripe: its samples were dropped, and readers use its event
+ * rows. Only of a closed day: in an open one more seconds may overflow. A row that cannot be told is needed as well: if the event row or
+ * the samples of its second are damaged.
  */
-class OverflowedSeconds {
-  readonly #table: Table;
-  readonly #partition: string;
-  /** Event rows come in the order of their keys, so one hour is enough. */
-  #hour: { readonly number: number; readonly seconds: Promise<ReadonlySet<number>> } | undefined;
-
-  constructor(table: Table, partition: string) {
-    this.#table = table;
-    this.#partition = partition;
-  }
-
-  /**
-   * Whether an event row is in such a second. A row that cannot be told is needed as well: where the event row or the samples of
-   * its second are damaged.
-   *
-   * @throws {StorageTrouble}
-   */
-  async needs(row: StoredRow): Promise<boolean> {
-    const second = secondOfEvent(row);
+const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promise<boolean>) => {
+  // Event rows come in the order of their keys, so one hour is enough.
+  let known: { readonly hour: number; readonly seconds: ReadonlySet<number> } | undefined;
+  return async (row) => {
+    const second = unlessDamaged(() => {
+      const { minute } = decodingRow(row, () => parseEventKey(row.rowKey));
+      return minute * 60 + secondOf(microsecondOfMinute(instantOf(row)));
+    });
     if (second === undefined) return true;
-    return (await this.#ofHour(Math.floor(second / 3_600))).has(second);
-  }
+    const hour = Math.floor(second / 3_600);
+    if (known?.hour !== hour) known = { hour, seconds: await overflowedSeconds(table, partition, hour) };
+    return known.seconds.has(second);
+  };
+};
 
-  async #ofHour(number: number): Promise<ReadonlySet<number>> {
-    if (this.#hour?.number !== number) this.#hour = { number, seconds: this.#read(number) };
-    return this.#hour.seconds;
-  }
-
-  /** The overflowed seconds of an hour, as seconds of the day. */
-  async #read(hour: number): Promise<ReadonlySet<number>> {
-    const seconds = new Set<number>();
-    for await (const page of this.#table.pages(this.#partition, minutesOfHour(hour))) {
-      for (const row of page) {
-        const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
-        const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));
-        const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => second + index);
-        for (const each of overflowed ?? all) seconds.add(minute * 60 + each);
-      }
+/** The overflowed seconds of an hour, and those of damaged rows, as seconds of the day. */
+const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
+  const seconds = new Set<number>();
+  for await (const page of table.pages(partition, minutesOfHour(hour))) {
+    for (const row of page) {
+      const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
+      const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));
+      const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => second + index);
+      for (const each of overflowed ?? all) seconds.add(minute * 60 + each);
     }
-    return seconds;
   }
-}
-
-/** The second of the day of an event row. */
-const secondOfEvent = (row: StoredRow): number | undefined =>
-  unlessDamaged(() => {
-    const { minute } = decodingRow(row, () => parseEventKey(row.rowKey));
-    return minute * 60 + secondOf(microsecondOfMinute(instantOf(row)));
-  });
+  return seconds;
+};
 
 const unlessDamaged = <Value>(decode: () => Value): Value | undefined => {
   try {

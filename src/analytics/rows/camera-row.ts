@@ -1,13 +1,20 @@
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
+import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
-import { ByteReader, ByteWriter } from './bytes.ts';
-import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { cameraKey } from './keys.ts';
-import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { readTally, writeTally } from './tally-bytes.ts';
-import { readTallyText, tallyProperties } from './tally-text.ts';
+import {
+  DAY,
+  numberedBytes,
+  numberedName,
+  readDay,
+  readNumber,
+  readNumberedBytes,
+  readTallyText,
+  tallyProperties,
+} from './properties.ts';
+import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts';
 
 /** One hour of a camera: its tally, and a tally for each minute (0 to 59) that has events, as {@link minutesOf} reads it. */
 export interface CameraHour {
@@ -30,14 +37,13 @@ export interface CameraRow {
 /** The row of a camera that has no events yet. */
 export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMPTY_TALLY, hours: new Map() });
 
-const DAY = 'day';
+const INDEX = 'place';
 const HOUR = 'h';
 const MINUTES = 'm';
-const MINUTES_OF_HOUR = 60;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The properties that hold the day's tally and the camera's index. */
-export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY, 'place'];
+export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY, INDEX];
 
 /** The properties that hold the day's tally, the index, the tallies of some hours, and the minutes of some hours. */
 export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
@@ -53,7 +59,7 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   let before = -1;
   while (!reader.done) {
     const minute = reader.count();
-    if (minute <= before || minute >= MINUTES_OF_HOUR) throw new DecodeError('minutes are not in order');
+    if (minute <= before || minute >= 60) throw new DecodeError('minutes are not in order');
     before = minute;
     const tally = readTally(reader, categories);
     // The categories are in the same row: they cannot be older than its minutes.
@@ -70,10 +76,8 @@ export const minutesOf = (row: CameraRow, hour: number): ReadonlyMap<number, Tal
 /** A camera row, or what was read of it. @throws {DamagedRow} */
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
-    const { place: index } = row.properties;
-    const tally = readTallyText(DAY, row.properties);
-    if (tally === undefined) throw new DecodeError('the tally of the day is missing');
-    if (typeof index !== 'number') throw new DecodeError('place is not a number');
+    const tally = readDay(row.properties);
+    const index = readNumber(INDEX, row.properties);
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
     const hours = new Map<number, CameraHour>();
     for (const hour of HOURS) {
@@ -148,13 +152,13 @@ export const cameraWrite = (
   hours: Iterable<number>,
 ): StoringWrite => {
   const written = [...hours].filter((hour) => row.hours.has(hour));
-  const properties: Record<string, PropertyValue> = { ...tallyProperties(DAY, row.tally), place: row.index };
+  const properties: Record<string, PropertyValue> = {
+    ...tallyProperties(DAY, row.tally),
+    [INDEX]: row.index,
+    ...numberedBytes(MINUTES, written, (hour) => row.hours.get(hour)?.minutes),
+  };
   for (const hour of written) {
     Object.assign(properties, tallyProperties(numberedName(HOUR, hour), row.hours.get(hour)?.tally ?? EMPTY_TALLY));
   }
-  Object.assign(
-    properties,
-    numberedBytes(MINUTES, written, (hour) => row.hours.get(hour)?.minutes),
-  );
   return writeOf(cameraKey(cameraId), etag, properties);
 };

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { DamagedRow, DecodeError, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { ANY_VERSION, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import type { Day } from '../model/day.ts';
+import { isDay, type Day } from '../model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
 import { dayPartition, FENCE_KEY, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from './keys.ts';
@@ -33,17 +33,52 @@ export const CLOSING_MARGIN = 120_000_000n;
 export const CLOSES = 'closes';
 
 /** What a manifest says. @throws {DamagedRow} */
-export const manifestFrom = ({ partitionKey, rowKey, properties }: StoredRow): Manifest => {
-  const { shards, [CLOSES]: text } = properties;
-  if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
-    throw new DamagedRow(partitionKey, rowKey, `shards is not a number from 1 to ${MAX_SHARDS}`);
-  }
-  const closes = typeof text === 'string' ? parseInstant(text) : undefined;
-  if (text !== undefined && closes === undefined) throw new DamagedRow(partitionKey, rowKey, `${CLOSES} is not a time`);
-  return { shards, closes };
+export const manifestFrom = (row: StoredRow): Manifest =>
+  decodingRow(row, () => {
+    const { shards, [CLOSES]: text } = row.properties;
+    if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
+      throw new DecodeError(`shards is not a number from 1 to ${MAX_SHARDS}`);
+    }
+    const closes = typeof text === 'string' ? parseInstant(text) : undefined;
+    if (text !== undefined && closes === undefined) throw new DecodeError(`${CLOSES} is not a time`);
+    return { shards, closes };
+  });
+
+// The index of open days: a row for each day that is not closed, inserted before the day's manifest and deleted as the last step of
+// closing the day. So every day that has events and is not wholly closed is in it.
+
+/** The open days before a day, oldest first. @throws {StorageTrouble | DamagedRow} */
+export const openDaysBefore = async (table: Table, day: Day): Promise<readonly Day[]> => {
+  const rows = await table.all(OPEN_DAYS_PARTITION, { from: '', before: day }, { select: [] });
+  return rows.map(({ partitionKey, rowKey }) => {
+    if (!isDay(rowKey)) throw new DamagedRow(partitionKey, rowKey, 'its key is not a day');
+    return rowKey;
+  });
 };
 
-/** Now, by the clock of this process. */
+/** Takes a day out of the index, if it is in it. @throws {StorageTrouble} */
+export const removeOpenDay = async (table: Table, day: Day): Promise<void> => {
+  try {
+    await table.delete(OPEN_DAYS_PARTITION, [day]);
+  } catch (error) {
+    // Another process did.
+    if (!(error instanceof WriteConflict)) throw error;
+  }
+};
+
+/** A moment by both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
+interface Moment {
+  readonly steady: number;
+  readonly wall: number;
+}
+
+const currentMoment = (): Moment => ({ steady: performance.now(), wall: Date.now() });
+
+const isFresh = ({ steady, wall }: Moment): boolean => {
+  const current = currentMoment();
+  return Math.max(current.steady - steady, current.wall - wall) < FRESH_MS;
+};
+
 const now = (): Instant => instantFromMilliseconds(Date.now());
 
 /**
@@ -53,7 +88,10 @@ const now = (): Instant => instantFromMilliseconds(Date.now());
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: number }>({ max: 1_000 });
+  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: Moment }>({
+    maxSize: 1_000,
+    sizeCalculation: () => 1,
+  });
   readonly #reads = new Map<Day, Promise<Manifest | undefined>>();
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
@@ -77,8 +115,10 @@ export class DayShards {
    */
   async claim(day: Day): Promise<number> {
     const known = this.#known.get(day);
-    const isFresh = known !== undefined && performance.now() - known.readAt < FRESH_MS;
-    const { shards, closes } = isFresh ? known.manifest : ((await this.#read(day)) ?? (await this.#write(day)));
+    const { shards, closes } =
+      known !== undefined && isFresh(known.readAt)
+        ? known.manifest
+        : ((await this.#read(day)) ?? (await this.#write(day)));
     if (closes !== undefined && now() >= closes) throw new DayClosed();
     return shards;
   }
@@ -163,7 +203,7 @@ export class DayShards {
 
   async #readNow(day: Day): Promise<Manifest | undefined> {
     // What is answered was true at the earliest when it was asked for.
-    const readAt = performance.now();
+    const readAt = currentMoment();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
     if (row === undefined) {
       this.#known.delete(day);

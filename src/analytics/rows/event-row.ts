@@ -1,8 +1,7 @@
-import { contributionOf, type Counts, type Facet, type Facets } from '../model/camera-event.ts';
-import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
-import type { Tally } from '../model/tally.ts';
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Counts, Facet, Facets } from '../model/camera-event.ts';
+import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import { readObject } from './properties.ts';
 
 /** An `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
@@ -11,28 +10,26 @@ export interface EventRow {
   readonly facets: Facets;
 }
 
-/** The properties that {@link contributionFrom} reads. */
-export const CONTRIBUTION_PROPERTIES: readonly string[] = ['detections', 'reviewed', 'annotations'];
-
 /** The properties that {@link instantOf} reads. */
 export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 
+/** The properties of a facet, whose time is in a property beside it. */
+const facetProperties = <Value>(
+  name: keyof Facets,
+  facet: Facet<Value> | undefined,
+  stored: (value: Value) => string | boolean,
+): NewProperties =>
+  facet === undefined ? {} : { [name]: stored(facet.value), [`${name}_time`]: sortableInstant(facet.time) };
+
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** Writes an event's row whole: an insert where it is not stored yet (`etag` undefined), else a replacement. */
+/** Writes an event's row whole: an insert if it is not stored yet (`etag` undefined), else a replacement. */
 export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
-  const { detections, reviewed, annotations } = facets;
   const properties = {
     ts_utc: sortableInstant(ts),
-    ...(detections && {
-      detections: countsText(detections.value),
-      detections_time: sortableInstant(detections.time),
-    }),
-    ...(reviewed && { reviewed: reviewed.value, reviewed_time: sortableInstant(reviewed.time) }),
-    ...(annotations && {
-      annotations: countsText(annotations.value),
-      annotations_time: sortableInstant(annotations.time),
-    }),
+    ...facetProperties('detections', facets.detections, countsText),
+    ...facetProperties('reviewed', facets.reviewed, (value) => value),
+    ...facetProperties('annotations', facets.annotations, countsText),
   };
   return writeOf(rowKey, etag, properties, 'replace');
 };
@@ -57,9 +54,6 @@ const readFlag = (value: unknown): boolean => {
   return value;
 };
 
-const facetOf = <Value>(value: unknown, time: unknown, read: (value: unknown) => Value): Facet<Value> | undefined =>
-  value === undefined ? undefined : { value: read(value), time: readInstant(time) };
-
 /** The instant of an event, from {@link INSTANT_PROPERTIES} alone. @throws {DamagedRow} */
 export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
@@ -67,22 +61,15 @@ export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => rea
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
     const { properties } = row;
-    const detections = facetOf(properties['detections'], properties['detections_time'], readCounts);
-    const reviewed = facetOf(properties['reviewed'], properties['reviewed_time'], readFlag);
-    const annotations = facetOf(properties['annotations'], properties['annotations_time'], readCounts);
+    const facet = <Value>(name: keyof Facets, read: (value: unknown) => Value): Facet<Value> | undefined =>
+      properties[name] === undefined
+        ? undefined
+        : { value: read(properties[name]), time: readInstant(properties[`${name}_time`]) };
+    const detections = facet('detections', readCounts);
+    const reviewed = facet('reviewed', readFlag);
+    const annotations = facet('annotations', readCounts);
     return {
       ts: readInstant(properties['ts_utc']),
       facets: { ...(detections && { detections }), ...(reviewed && { reviewed }), ...(annotations && { annotations }) },
     };
-  });
-
-/** The contribution of the event of a row, from {@link CONTRIBUTION_PROPERTIES} alone. @throws {DamagedRow} */
-export const contributionFrom = (row: StoredRow): Tally =>
-  decodingRow(row, () => {
-    const { detections, reviewed, annotations } = row.properties;
-    return contributionOf({
-      ...(detections !== undefined && { detections: { value: readCounts(detections) } }),
-      ...(reviewed !== undefined && { reviewed: { value: readFlag(reviewed) } }),
-      ...(annotations !== undefined && { annotations: { value: readCounts(annotations) } }),
-    });
   });

@@ -1,11 +1,9 @@
-import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
-import { indexesOf, withIndexes } from './bitset.ts';
-import { ByteReader, encoded } from './bytes.ts';
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { packBitset, unpackBitset } from './packed-bitset.ts';
-import { readEventCount, readTally, writeTally } from './tally-bytes.ts';
+import { ByteReader, encoded, readTally, writeTally } from './tally-bytes.ts';
 
 /** An hour or a minute of a shard, over all its cameras. */
 export interface Bucket {
@@ -15,11 +13,8 @@ export interface Bucket {
   readonly active: Uint8Array;
 }
 
-/** The `hours` row: a bucket for each hour (0 to 23) that has events. */
+/** The `hours` row, with a bucket for each hour (0 to 23) that has events; or an `hour|08` row, with one for each minute (0 to 59). */
 export type HoursRow = ReadonlyMap<number, Bucket>;
-
-/** An `hour|08` row: a bucket for each minute of the hour (0 to 59) that has events. The format is that of the `hours` row. */
-export type HourRow = HoursRow;
 
 /** A row without buckets. */
 export const NO_BUCKETS: HoursRow = new Map();
@@ -50,21 +45,18 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
  * The tally of a bucket.
  *
  * @param categories the categories of the shard's `total` row, in order
- * @returns undefined where they lack a category: they were read before the bucket was written
+ * @returns undefined if they lack a category: they were read before the bucket was written
  * @throws {DecodeError}
  */
 export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
-
-/** How many events a bucket has; in one stripe of several perhaps fewer than none. @throws {DecodeError} */
-export const eventsOf = ({ tally }: Bucket): number => readEventCount(new ByteReader(tally));
 
 /**
  * A row with a difference added to one of its buckets.
  *
  * @param cameras the indexes of the difference's cameras in the shard's camera list
  * @param categories the shard's categories, including those of the difference
- * @returns undefined where the categories were read before the bucket was written
+ * @returns undefined if the categories were read before the bucket was written
  * @throws {DecodeError}
  */
 export const addToBucket = (

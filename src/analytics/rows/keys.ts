@@ -24,19 +24,6 @@ export const unescapeId = (text: string): string =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
 
-/**
- * The range from the first to the last of some keys. Only for keys of which no character is above U+FFFF: whether storage sorts
- * those by their code point or by their UTF-16 units is not known.
- */
-export const rangeOver = (keys: Iterable<string>): KeyRange => {
-  const sorted = [...keys].sort();
-  // No key is between one and the same with a space: keys have no character below the space.
-  return { from: sorted[0] ?? '', before: `${sorted.at(-1) ?? ''} ` };
-};
-
-/** Whether {@link rangeOver} takes a key. */
-export const hasKnownOrder = (key: string): boolean => !/[\uD800-\uDFFF]/.test(key);
-
 /** All keys with a prefix that ends with the separator. */
 const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
@@ -91,42 +78,38 @@ const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(mi
 /** All camera rows. */
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
 
-/** All hour rows. */
-export const ALL_HOURS: KeyRange = keysUnder('hour|');
+/** All rows of camera lists. */
+export const ALL_CAMERA_LISTS: KeyRange = keysUnder('cameras|');
+
+/** The `hours` rows of all stripes and, right after them, all hour rows. */
+export const HOURS_AND_HOUR_ROWS: KeyRange = { from: HOURS_KEY, before: keysUnder('hour|').before };
 
 /** All minute rows. */
 export const ALL_MINUTES: KeyRange = keysUnder('minute|');
 
-/** The minute rows of a minute of the day (0 to 1439). */
-export const rowsOfMinute = (minute: number): KeyRange => keysUnder(`minute|${clockOf(minute)}|`);
-
-/** The `hours` rows of all stripes and, right after them, all hour rows. */
-export const HOURS_AND_HOUR_ROWS: KeyRange = { from: HOURS_KEY, before: ALL_HOURS.before };
-
-/** The row that each repair of a shard changes, so that no two repairs add the same difference. */
-export const REPAIR_KEY = 'repair';
-
-/** All rows of camera lists. */
-export const ALL_CAMERA_LISTS: KeyRange = keysUnder('cameras|');
-
-/** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
-export const minutesOfHour = (hour: number): KeyRange => ({
-  from: hour === 0 ? ALL_MINUTES.from : `minute|${clockOf(hour * 60)}`,
-  before: hour === 23 ? ALL_MINUTES.before : `minute|${clockOf((hour + 1) * 60)}`,
-});
-
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-/** The event rows of an hour of the day, 0 to 23. Every key that starts with `event|` is in the range of one hour. */
-export const eventsOfHour = (hour: number): KeyRange => ({
-  from: hour === 0 ? ALL_EVENTS.from : `event|${clockOf(hour * 60)}`,
-  before: hour === 23 ? ALL_EVENTS.before : `event|${clockOf((hour + 1) * 60)}`,
+const keysOfHour = (kind: 'minute' | 'event', all: KeyRange, hour: number): KeyRange => ({
+  from: hour === 0 ? all.from : `${kind}|${clockOf(hour * 60)}`,
+  before: hour === 23 ? all.before : `${kind}|${clockOf((hour + 1) * 60)}`,
 });
+
+/** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
+export const minutesOfHour = (hour: number): KeyRange => keysOfHour('minute', ALL_MINUTES, hour);
+
+/** The event rows of an hour of the day, 0 to 23. Every key that starts with `event|` is in the range of one hour. */
+export const eventsOfHour = (hour: number): KeyRange => keysOfHour('event', ALL_EVENTS, hour);
+
+/** The minute rows of a minute of the day (0 to 1439). */
+export const rowsOfMinute = (minute: number): KeyRange => keysUnder(`minute|${clockOf(minute)}|`);
 
 /** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
-  cameraId === undefined ? keysUnder(minutePrefix(minute)) : keysUnder(`${minutePrefix(minute)}${escapeId(cameraId)}|`);
+  keysUnder(cameraId === undefined ? minutePrefix(minute) : `${minutePrefix(minute)}${escapeId(cameraId)}|`);
+
+/** The row that each repair of a shard changes, so that no two repairs add the same difference. */
+export const REPAIR_KEY = 'repair';
 
 // The functions below throw a DecodeError where the key is not one of such a row.
 
@@ -134,14 +117,14 @@ export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
 const minuteOfClock = (clock: string): number | undefined =>
   /^([01]\d|2[0-3])[0-5]\d$/.test(clock) ? Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2)) : undefined;
 
-/** The parts of a key after its kind, where it is of that kind and has so many. */
+const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
+
+/** The parts of a key after its kind, if it is of that kind and has so many. */
 const partsOf = (key: string, kind: string, count: number): readonly string[] => {
   const [first, ...parts] = key.split('|');
   if (first !== kind || parts.length !== count) throw notKeyOf(kind);
   return parts;
 };
-
-const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 
 /** The hour (0 to 23) in the key of an hour row. */
 export const parseHourKey = (key: string): number => {

@@ -1,12 +1,10 @@
-import { plus, type Tally } from '../model/tally.ts';
-import { indexesOf } from './bitset.ts';
-import { ByteReader, ByteWriter, encoded } from './bytes.ts';
-import { MAX_CAMERAS_PER_SHARD } from './camera-list.ts';
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { plus, type Tally } from '../model/tally.ts';
+import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { minuteKey } from './keys.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
-import { readTally, skipTally, writeTally } from './tally-bytes.ts';
+import { ByteReader, ByteWriter, encoded, readTally, writeTally } from './tally-bytes.ts';
 
 /** What one camera sent at one microsecond. */
 export interface Sample<Counts = Tally> {
@@ -70,7 +68,7 @@ const readSecond = (second: number, bytes: Uint8Array): readonly StoredSample[] 
   let before = -1;
   for (let microsecond = second * SECOND; !reader.done;) {
     microsecond += reader.count();
-    const sample = { microsecond, cameraIndex: reader.count(), tally: skipTally(reader) };
+    const sample = { microsecond, cameraIndex: reader.count(), tally: reader.tally() };
     if (secondOf(microsecond) !== second) throw new DecodeError('a sample is outside its second');
     if (orderOf(sample) <= before) throw new DecodeError('samples are not in order');
     before = orderOf(sample);
@@ -94,15 +92,20 @@ const writeSecond = (second: number, samples: readonly StoredSample[]): Uint8Arr
 /**
  * The samples between two microseconds of the minute, both included, ascending.
  *
- * @returns undefined where one of the seconds has overflowed: read the event rows instead
+ * @param without seconds to leave out: at least those that have overflowed, whose event rows say it
  * @throws {DecodeError}
  */
-export const samplesOf = (row: MinuteRow, from: number, to: number): readonly StoredSample[] | undefined => {
+export const samplesOf = (
+  row: MinuteRow,
+  from: number,
+  to: number,
+  without: ReadonlySet<number> = new Set(),
+): readonly StoredSample[] => {
   const samples: StoredSample[] = [];
   for (const second of secondsBetween(from, to)) {
     const bytes = row.get(second);
-    if (bytes === undefined) continue;
-    if (isOverflowed(bytes)) return undefined;
+    if (bytes === undefined || without.has(second)) continue;
+    if (isOverflowed(bytes)) throw new RangeError('a second that has overflowed has no samples');
     for (const sample of readSecond(second, bytes)) {
       if (sample.microsecond >= from && sample.microsecond <= to) samples.push(sample);
     }
@@ -118,7 +121,7 @@ export const overflowedSecondsOf = (row: MinuteRow): readonly number[] =>
  * A row with differences added.
  *
  * @param categories the shard's categories, including those of the differences
- * @returns undefined where the categories were read before the row was written
+ * @returns undefined if the categories were read before the row was written
  * @throws {DecodeError}
  */
 export const addSamples = (

@@ -1,8 +1,10 @@
 import { DecodeError } from '../../storage/errors.ts';
 import type { Properties } from '../../storage/row.ts';
+import type { CategoryTally, Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 
-// How rows keep more than one property can hold. Reading throws a DecodeError where a property has the wrong type.
+// What rows keep in their properties, and how they keep more than one property can hold. Reading throws a DecodeError if a property is
+// anything else.
 
 /** The name of a numbered property: `h07`. */
 export const numberedName = (prefix: string, number: number): string => `${prefix}${twoDigits(number)}`;
@@ -38,6 +40,13 @@ export const readNumberedBytes = (
   return found;
 };
 
+/** Reads a number. */
+export const readNumber = (name: string, properties: Properties): number => {
+  const number = properties[name];
+  if (typeof number !== 'number') throw new DecodeError(`${name} is not a number`);
+  return number;
+};
+
 /** The name of the property with text `index` of a list of texts: `cameras`, `cameras_1`, `cameras_2`, … */
 export const textName = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
 
@@ -63,6 +72,76 @@ export const readObject = (value: unknown): Properties => {
   throw new DecodeError('a property is not the text of a JSON object');
 };
 
-/** Whether a value is an object and not an array. */
-export const isObject = (value: unknown): value is Properties =>
+const isObject = (value: unknown): value is Properties =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+// 250 categories with the longest names and 15-digit counts stay below the 32K characters of a string property.
+const CATEGORIES_A_PROPERTY = 250;
+
+/** Most categories of one tally: the row of an hour stays below 1 MiB. */
+export const MAX_TALLY_CATEGORIES = 3 * CATEGORIES_A_PROPERTY;
+
+// One more: if DETECTION_CATEGORIES changes while a day is full, its new categories find room all the same.
+const MAX_TALLY_PROPERTIES = 4;
+
+/** The properties that may hold a tally: `day`, `day_1`, … */
+export const tallyPropertyNames = (name: string): readonly string[] =>
+  Array.from({ length: MAX_TALLY_PROPERTIES }, (_, index) => textName(name, index));
+
+/**
+ * A tally as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
+ * "categories":{"smoke":[20,3,2]}}`. The three counts are detections, reviewed events and annotations. Each further property
+ * has up to 250 more categories. Categories are only appended, so that each keeps its index.
+ */
+export const tallyProperties = (name: string, tally: Tally): Record<string, string> => {
+  const categories = [...tally.categories];
+  const properties: Record<string, string> = {};
+  for (let first = 0; first === 0 || first < categories.length; first += CATEGORIES_A_PROPERTY) {
+    const own = categories.slice(first, first + CATEGORIES_A_PROPERTY);
+    properties[textName(name, first / CATEGORIES_A_PROPERTY)] = JSON.stringify({
+      ...(first === 0 && { events: tally.events, reviewed: tally.reviewed, annotated: tally.annotated }),
+      categories: Object.fromEntries(own.map(([category, c]) => [category, [c.detections, c.reviewed, c.annotations]])),
+    });
+  }
+  return properties;
+};
+
+const readCount = (value: unknown): number => {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new DecodeError('a tally lacks a count');
+  return value;
+};
+
+/** The tally under a name in a row; undefined if there is none. */
+export const readTallyText = (name: string, properties: Properties): Tally | undefined => {
+  const [head, ...more] = readTexts(name, properties).map(readObject);
+  if (head === undefined) return undefined;
+  const categories = new Map<string, CategoryTally>();
+  for (const { categories: own } of [head, ...more]) {
+    if (!isObject(own)) throw new DecodeError('a tally lacks its categories');
+    for (const [category, counts] of Object.entries(own)) {
+      if (!Array.isArray(counts)) throw new DecodeError('a category lacks its counts');
+      const [detections, reviewed, annotations]: readonly unknown[] = counts;
+      categories.set(category, {
+        detections: readCount(detections),
+        reviewed: readCount(reviewed),
+        annotations: readCount(annotations),
+      });
+    }
+  }
+  return {
+    events: readCount(head['events']),
+    reviewed: readCount(head['reviewed']),
+    annotated: readCount(head['annotated']),
+    categories,
+  };
+};
+
+/** The property, or the first of those, that the tally of a day is in. */
+export const DAY = 'day';
+
+/** The tally of the day, which every row of a total or a camera has. */
+export const readDay = (properties: Properties): Tally => {
+  const tally = readTallyText(DAY, properties);
+  if (tally === undefined) throw new DecodeError('the tally of the day is missing');
+  return tally;
+};

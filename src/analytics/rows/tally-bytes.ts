@@ -1,73 +1,132 @@
-import type { CategoryTally, Tally } from '../model/tally.ts';
-import type { ByteReader, ByteWriter } from './bytes.ts';
 import { DecodeError } from '../../storage/errors.ts';
+import type { CategoryTally, Tally } from '../model/tally.ts';
 
-// A tally in bytes. A header: twice the number of its categories, plus 1 where its three counts of events follow; without them it
-// is of one event, neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that
-// is kept elsewhere: eight times the number of indexes left out since the one before, plus a bit for each of its counts that is
-// not 0; and those counts. Counts may be negative: a stripe may hold the correction of an event that another one counted.
-// A frame without detections takes one byte. Reading throws a DecodeError where the bytes are anything else.
-const COUNTS_OF_CATEGORY = 3;
-const BITS = [1, 2, 4] as const;
+// The compact form of counters in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
+// limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
+//
+// A tally begins with twice the number of its categories, plus 1 if its three counts of events follow; without them it is of one event,
+// neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that is kept elsewhere: eight
+// times the number of indexes left out since the one before, plus a bit for each of its three counts that is not 0; and those counts.
+// Counts may be negative: a stripe may hold the correction of an event that another one counted. A frame without detections takes one byte.
 
-const isOneFrame = ({ events, reviewed, annotated }: Tally): boolean =>
-  events === 1 && reviewed === 0 && annotated === 0;
+/** Greatest size of a signed count: its zigzag form is still a safe integer. */
+const MAX_SIGNED = 2 ** 52 - 1;
 
-const countsOf = ({ detections, reviewed, annotations }: CategoryTally): readonly number[] => [
-  detections,
-  reviewed,
-  annotations,
-];
+/** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
+const MAX_INDEX = 10_000;
 
-/** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} where a count is too large */
+/** Encodes counts and bytes. */
+export class ByteWriter {
+  readonly #bytes: number[] = [];
+
+  /** Adds a count. @throws {RangeError} if it is not a whole number from 0 to 2^53 - 1 */
+  count(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#bytes.push((rest % 0x80) | 0x80);
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#bytes.push(rest);
+  }
+
+  /**
+   * Adds a count that may be negative, in zigzag form: 0, -1, 1, -2, … are 0, 1, 2, 3, …
+   *
+   * @throws {RangeError} if it is not a whole number between -2^52 and 2^52
+   */
+  signed(value: number): void {
+    if (!Number.isSafeInteger(value) || Math.abs(value) > MAX_SIGNED) {
+      throw new RangeError('a signed count cannot be encoded');
+    }
+    this.count(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  /** Adds bytes as they are. */
+  raw(bytes: Iterable<number>): void {
+    for (const byte of bytes) this.#bytes.push(byte);
+  }
+
+  /** Bytes added so far. */
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  /** All that was added. */
+  bytes(): Uint8Array {
+    return new Uint8Array(this.#bytes);
+  }
+}
+
+/** Encodes with a writer of its own. */
+export const encoded = (write: (writer: ByteWriter) => void): Uint8Array => {
+  const writer = new ByteWriter();
+  write(writer);
+  return writer.bytes();
+};
+
+/** Decodes what a {@link ByteWriter} encoded. Every read throws a {@link DecodeError} if the bytes are anything else. */
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  #next = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Whether everything has been read. */
+  get done(): boolean {
+    return this.#next >= this.#bytes.length;
+  }
+
+  /** Reads a count. */
+  count(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = this.#bytes[this.#next++];
+      if (byte === undefined) throw new DecodeError('its bytes end too early');
+      value += (byte & 0x7f) * scale;
+      if (value > Number.MAX_SAFE_INTEGER) throw new DecodeError('a count is too large');
+      if (byte < 0x80) return value;
+    }
+  }
+
+  /** Reads a count that may be negative. */
+  signed(): number {
+    const zigzag = this.count();
+    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+  }
+
+  /** Skips a tally and returns its bytes. */
+  tally(): Uint8Array {
+    const start = this.#next;
+    const header = this.count();
+    for (let left = header % 2 === 0 ? 0 : 3; left > 0; left -= 1) this.count();
+    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
+      for (let bits = this.count() & 7; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
+    }
+    return this.#bytes.subarray(start, this.#next);
+  }
+}
+
+/** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
 export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
-  const oneFrame = isOneFrame(tally);
-  writer.count(2 * tally.categories.size + (oneFrame ? 0 : 1));
-  if (!oneFrame) for (const count of [tally.events, tally.reviewed, tally.annotated]) writer.signed(count);
-  const categories = [...tally.categories]
-    .map(([category, counts]): readonly [number, readonly number[]] => {
-      const index = indexes.get(category);
-      if (index === undefined) throw new RangeError('a category is not in the list of categories');
-      return [index, countsOf(counts)];
-    })
-    .sort(([left], [right]) => left - right);
+  const ofEvents = [tally.events, tally.reviewed, tally.annotated];
+  const isOneFrame = tally.events === 1 && tally.reviewed === 0 && tally.annotated === 0;
+  writer.count(2 * tally.categories.size + (isOneFrame ? 0 : 1));
+  if (!isOneFrame) for (const count of ofEvents) writer.signed(count);
+  const categories = Array.from(tally.categories, ([category, { detections, reviewed, annotations }]) => {
+    const index = indexes.get(category);
+    if (index === undefined) throw new RangeError('a category is not in the list of categories');
+    return { index, counts: [detections, reviewed, annotations] };
+  }).sort((left, right) => left.index - right.index);
   let next = 0;
-  for (const [index, counts] of categories) {
-    const present = BITS.filter((_, position) => counts[position] !== 0);
-    writer.count(8 * (index - next) + present.reduce<number>((bits, bit) => bits + bit, 0));
+  for (const { index, counts } of categories) {
+    writer.count(counts.reduce((bits, count, bit) => bits + (count === 0 ? 0 : 1 << bit), 8 * (index - next)));
     for (const count of counts) if (count !== 0) writer.signed(count);
     next = index + 1;
   }
 };
-
-/** What reading a tally calls for its counts. */
-interface TallyVisitor {
-  readonly events: (events: number, reviewed: number, annotated: number) => void;
-  readonly category: (index: number, counts: readonly [number, number, number]) => void;
-}
-
-// A day is read sample by sample: nothing here makes a function for each tally.
-const visitTally = (reader: ByteReader, visitor: TallyVisitor): void => {
-  const header = reader.count();
-  if (header % 2 === 0) visitor.events(1, 0, 0);
-  else visitor.events(reader.signed(), reader.signed(), reader.signed());
-  let next = 0;
-  for (let left = Math.floor(header / 2); left > 0; left -= 1) {
-    const bits = reader.count();
-    const index = next + Math.floor(bits / 8);
-    visitor.category(index, [
-      (bits & BITS[0]) === 0 ? 0 : reader.signed(),
-      (bits & BITS[1]) === 0 ? 0 : reader.signed(),
-      (bits & BITS[2]) === 0 ? 0 : reader.signed(),
-    ]);
-    next = index + 1;
-  }
-};
-
-const NO_VISITOR: TallyVisitor = { events: () => undefined, category: () => undefined };
-
-// A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length.
-const MAX_INDEX = 10_000;
 
 /** Adds up stored tallies by the indexes of their categories, which are named last. */
 export class TallySum {
@@ -77,33 +136,32 @@ export class TallySum {
   /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
-  readonly #visitor: TallyVisitor = {
-    events: (events, reviewed, annotated) => {
-      this.#events += events;
-      this.#reviewed += reviewed;
-      this.#annotated += annotated;
-    },
-    category: (index, counts) => {
-      if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
-      const first = COUNTS_OF_CATEGORY * index;
-      for (const [position, count] of counts.entries()) {
-        this.#counts[first + position] = (this.#counts[first + position] ?? 0) + count;
-      }
-    },
-  };
-
-  /** Adds the next tally of a reader. */
+  /** Adds the next tally of a reader. A day is read sample by sample: nothing here makes a function or a list for each. */
   add(reader: ByteReader): void {
-    visitTally(reader, this.#visitor);
+    const header = reader.count();
+    const isOneFrame = header % 2 === 0;
+    this.#events += isOneFrame ? 1 : reader.signed();
+    this.#reviewed += isOneFrame ? 0 : reader.signed();
+    this.#annotated += isOneFrame ? 0 : reader.signed();
+    let next = 0;
+    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
+      const bits = reader.count();
+      const index = next + Math.floor(bits / 8);
+      if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
+      for (let bit = 0; bit < 3; bit += 1) {
+        const count = (bits & (1 << bit)) === 0 ? 0 : reader.signed();
+        this.#counts[3 * index + bit] = (this.#counts[3 * index + bit] ?? 0) + count;
+      }
+      next = index + 1;
+    }
   }
 
-  /** The sum; undefined where the list lacks a category: it was read before the tallies were written. */
+  /** The sum; undefined if the list lacks a category: it was read before the tallies were written. */
   named(categories: readonly string[]): Tally | undefined {
-    if (this.#counts.length > COUNTS_OF_CATEGORY * categories.length) return undefined;
+    if (this.#counts.length > 3 * categories.length) return undefined;
     const named = new Map<string, CategoryTally>();
     for (const [index, category] of categories.entries()) {
-      const first = COUNTS_OF_CATEGORY * index;
-      const [detections, reviewed, annotations] = this.#counts.slice(first, first + COUNTS_OF_CATEGORY);
+      const [detections, reviewed, annotations] = this.#counts.slice(3 * index, 3 * index + 3);
       if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
       named.set(category, { detections, reviewed, annotations });
     }
@@ -111,23 +169,9 @@ export class TallySum {
   }
 }
 
-/** Reads a tally; undefined where the list lacks a category: it was read before the tally was written. */
+/** Reads a tally; undefined if the list lacks a category: it was read before the tally was written. */
 export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
   const sum = new TallySum();
   sum.add(reader);
   return sum.named(categories);
-};
-
-/** Skips a tally and returns its bytes. */
-export const skipTally = (reader: ByteReader): Uint8Array => {
-  const start = reader.position;
-  visitTally(reader, NO_VISITOR);
-  return reader.since(start);
-};
-
-/** Reads how many events a tally has. */
-export const readEventCount = (reader: ByteReader): number => {
-  let count = 0;
-  visitTally(reader, { ...NO_VISITOR, events: (events) => (count = events) });
-  return count;
 };

@@ -1,36 +1,32 @@
-import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
-import {
-  cameraListFrom,
-  changedListRows,
-  EMPTY_CAMERA_LIST,
-  listTextsFrom,
-  withCameras,
-  type CameraList,
-} from './camera-list.ts';
-import { COMMIT_NUMBER, commitNumberOf } from './commit-number.ts';
-import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
+import { DamagedRow, decodingRow } from '../../storage/errors.ts';
 import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { camerasKey, TOTAL_KEY } from './keys.ts';
-import { inStripe } from './stripe-keys.ts';
-import { readTallyText, tallyProperties, tallyPropertyNames } from './tally-text.ts';
+import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
+import { indexesOf } from './bitset.ts';
+import { camerasKey, escapeId, TOTAL_KEY, unescapeId } from './keys.ts';
+import { DAY, readDay, readNumber, readTexts, tallyProperties, tallyPropertyNames, textName } from './properties.ts';
+import { inStripe, type ShardState, stateFrom, STATE_PROPERTIES } from './stripes.ts';
 
-/** What a `total` row says of its shard, without its tally. */
-export interface ShardState {
-  /** The number of the stripe's latest commit. */
-  readonly commit: number;
-  /** How many stripes the shard has, numbered from 0. Only stripe 0's row says it; the others say 1. */
-  readonly stripes: number;
+/**
+ * The active cameras of a shard's day, in the order of their first events, in rows of their own (`cameras|0001`, …). The list is only
+ * appended to, so a reader who knows how many cameras there were takes so many from the front, whenever it reads the rest of the list.
+ */
+export interface CameraList {
+  readonly ids: readonly string[];
+  /** Camera → its index in `ids`. */
+  readonly indexes: ReadonlyMap<string, number>;
+  /** The ids as stored: one a line, escaped as in keys, each text in a property. */
+  readonly texts: readonly string[];
 }
 
-/** The `total` row of a stripe: its tally for the day, and the cameras that sent events, which are listed in rows of their own. */
+/** The `total` row of a stripe: its tally for the day, and the cameras that sent events. */
 export interface TotalRow extends ShardState {
   readonly tally: Tally;
   readonly cameras: CameraList;
 }
 
 /** A row of a camera list. */
-export interface ListRow {
+interface ListRow {
   readonly etag: string;
   readonly texts: readonly string[];
 }
@@ -41,62 +37,87 @@ export interface StoredTotal extends TotalRow {
   readonly lists: readonly ListRow[];
 }
 
+/** A list without cameras. */
+export const EMPTY_CAMERA_LIST: CameraList = { ids: [], indexes: new Map(), texts: [] };
+
 /** The total of a stripe that has no commit yet. */
-export const EMPTY_TOTAL: TotalRow = {
-  tally: EMPTY_TALLY,
-  cameras: EMPTY_CAMERA_LIST,
-  commit: 0,
-  stripes: 1,
+export const EMPTY_TOTAL: TotalRow = { tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, commit: 0, stripes: 1 };
+
+/** UTF-16 units of a text: a string property holds 32K. */
+const MAX_TEXT = 32_000;
+
+/** How many texts a row of the list holds: it stays below 1 MiB. */
+const TEXTS_A_ROW = 14;
+
+const CAMERAS = 'cameras';
+const ACTIVE_CAMERAS = 'active_cameras';
+
+/** The list with cameras appended; those that it has already are skipped. */
+export const withCameras = (list: CameraList, cameraIds: Iterable<string>): CameraList => {
+  const added = new Set([...cameraIds].filter((id) => !list.indexes.has(id)));
+  if (added.size === 0) return list;
+  const indexes = new Map(list.indexes);
+  const ids = [...list.ids];
+  const texts = [...list.texts];
+  for (const id of added) {
+    indexes.set(id, ids.length);
+    ids.push(id);
+    const text = escapeId(id);
+    const last = texts.at(-1);
+    if (last !== undefined && last.length + 1 + text.length <= MAX_TEXT) texts[texts.length - 1] = `${last}\n${text}`;
+    else texts.push(text);
+  }
+  return { ids, indexes, texts };
 };
 
-const DAY = 'day';
-const ACTIVE_CAMERAS = 'active_cameras';
-const STRIPES = 'stripes';
+/** Stored texts → the list. Its indexes are computed on first use: most readers do not need them. */
+export const cameraListFrom = (texts: readonly string[]): CameraList => {
+  // No escape stands for a line's end, so a text is unescaped as a whole.
+  const ids = texts.flatMap((text) => unescapeId(text).split('\n'));
+  let indexes: ReadonlyMap<string, number> | undefined;
+  return {
+    ids,
+    get indexes() {
+      return (indexes ??= indexesOf(ids));
+    },
+    texts,
+  };
+};
 
-/** The properties that {@link stateFrom} reads. */
-export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES];
+/** The texts that a row of the list holds. @throws {DamagedRow} */
+export const listTextsFrom = (row: StoredRow): readonly string[] =>
+  decodingRow(row, () => readTexts(CAMERAS, row.properties));
+
+/** The properties of the rows of a list that differ from those of the list that it grew from, by the numbers of the rows, from 1. */
+const changedListRows = (before: CameraList, list: CameraList): ReadonlyMap<number, NewProperties> => {
+  const rows = new Map<number, NewProperties>();
+  for (const [index, text] of list.texts.entries()) {
+    if (before.texts[index] === text) continue;
+    const number = Math.floor(index / TEXTS_A_ROW) + 1;
+    rows.set(number, { ...rows.get(number), [textName(CAMERAS, index % TEXTS_A_ROW)]: text });
+  }
+  return rows;
+};
 
 /** The properties that {@link tallyFrom} and {@link stateFrom} read. */
 export const TALLY_PROPERTIES: readonly string[] = [...STATE_PROPERTIES, ...tallyPropertyNames(DAY)];
 
-/** The properties of a total without events and cameras, but for its commit number. */
-export const emptyTotalProperties = (): NewProperties => ({
-  ...tallyProperties(DAY, EMPTY_TALLY),
-  [ACTIVE_CAMERAS]: 0,
+const propertiesOf = (tally: Tally, cameras: number): NewProperties => ({
+  ...tallyProperties(DAY, tally),
+  [ACTIVE_CAMERAS]: cameras,
 });
 
-/** What announces a stripe in stripe 0's `total` row. */
-export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: stripes });
-
-/** The state of a shard. @throws {DamagedRow} */
-export const stateFrom = (row: StoredRow): ShardState =>
-  decodingRow(row, () => {
-    const { [STRIPES]: stripes = 1 } = row.properties;
-    if (typeof stripes !== 'number') throw new DecodeError(`${STRIPES} is not a number`);
-    return { commit: commitNumberOf(row), stripes };
-  });
+/** The properties of a total without events and cameras, but for its commit number. */
+export const emptyTotalProperties = (): NewProperties => propertiesOf(EMPTY_TALLY, 0);
 
 /** The tally of the day. @throws {DamagedRow} */
-export const tallyFrom = (row: StoredRow): Tally =>
-  decodingRow(row, () => {
-    const tally = readTallyText(DAY, row.properties);
-    if (tally === undefined) throw new DecodeError('the tally of the day is missing');
-    return tally;
-  });
-
-/** How many cameras a `total` row says that its list has. @throws {DamagedRow} */
-const activeCamerasOf = (row: StoredRow): number =>
-  decodingRow(row, () => {
-    const count = row.properties[ACTIVE_CAMERAS];
-    if (typeof count !== 'number') throw new DecodeError(`${ACTIVE_CAMERAS} is not a number`);
-    return count;
-  });
+export const tallyFrom = (row: StoredRow): Tally => decodingRow(row, () => readDay(row.properties));
 
 /**
  * A stripe's total as of one write of its `total` row. The rows of the camera list may be newer: the list is only appended to, and
  * the `total` row says how many cameras there were.
  *
- * @returns undefined where the stripe has no commit
+ * @returns undefined if the stripe has no commit
  * @throws {StorageTrouble | DamagedRow}
  */
 export const readTotal = async (table: Table, partition: string, stripe = 0): Promise<StoredTotal | undefined> => {
@@ -119,7 +140,7 @@ export const totalFrom = async (
   stripe: number,
   first: StoredRow | undefined,
 ): Promise<StoredTotal> => {
-  const active = activeCamerasOf(row);
+  const active = decodingRow(row, () => readNumber(ACTIVE_CAMERAS, row.properties));
   const stored = { etag: row.etag, ...stateFrom(row), tally: tallyFrom(row) };
   let lists: readonly ListRow[] = first === undefined ? [] : [listRowFrom(first)];
   let cameras = listOf(lists);
@@ -139,7 +160,7 @@ export const totalFrom = async (
 const listRowFrom = (row: StoredRow): ListRow => ({ etag: row.etag, texts: listTextsFrom(row) });
 const listOf = (lists: readonly ListRow[]): CameraList => cameraListFrom(lists.flatMap(({ texts }) => texts));
 
-/** What is damaged where other rows of a stripe name a camera or a category that its total does not list. */
+/** What is damaged if other rows of a stripe name a camera or a category that its total does not list. */
 export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
   new DamagedRow(partition, inStripe(TOTAL_KEY, stripe), 'its lists lack a camera or a category that other rows have');
 
@@ -150,15 +171,11 @@ export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
  */
 export const totalWrites = (
   before: TotalRow | undefined,
-  total: TotalRow,
+  { tally, cameras }: TotalRow,
   etagOf: (key: string) => string | undefined,
 ): readonly StoringWrite[] => [
-  writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), {
-    ...tallyProperties(DAY, total.tally),
-    [ACTIVE_CAMERAS]: total.cameras.ids.length,
-  }),
-  ...Array.from(
-    changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, total.cameras),
-    ([number, properties]): StoringWrite => writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
+  writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), propertiesOf(tally, cameras.ids.length)),
+  ...Array.from(changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, cameras), ([number, properties]): StoringWrite =>
+    writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
   ),
 ];

@@ -2,12 +2,12 @@ import { MAX_CAMERA_CATEGORIES } from '../../../src/analytics/model/camera-event
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Tally } from '../../../src/analytics/model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/camera-list.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { addToCamera, emptyCameraRow, type CameraRow } from '../../../src/analytics/rows/camera-row.ts';
-import { addToBucket, NO_BUCKETS, type HourRow } from '../../../src/analytics/rows/hour-rows.ts';
+import { addToBucket, NO_BUCKETS, type HoursRow } from '../../../src/analytics/rows/hour-rows.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { addSamples, NO_SAMPLES, type MinuteRow, type Sample } from '../../../src/analytics/rows/minute-row.ts';
-import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/tally-text.ts';
+import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { DAY } from '../oracle.ts';
 
 // Rows with as much in them as the limits of requests allow.
@@ -70,7 +70,7 @@ export const busiestCamera = (sign: Sign = 1): CameraRow => {
 };
 
 /** Buckets of some minutes each, of so many such cameras; each camera has 64 of the shard's categories. */
-export const busiestBuckets = (buckets: number, minutes: number, cameras: number, sign: Sign = 1): HourRow => {
+export const busiestBuckets = (buckets: number, minutes: number, cameras: number, sign: Sign = 1): HoursRow => {
   const frames = FRAMES_A_MINUTE * minutes;
   const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * frames;
   const tally = most(cameras * frames, framesOfCategory, CATEGORIES, sign);
@@ -81,7 +81,7 @@ export const busiestBuckets = (buckets: number, minutes: number, cameras: number
 };
 
 /** The minutes of an hour of so many such cameras. */
-export const busiestHour = (cameras: number, sign: Sign = 1): HourRow => busiestBuckets(60, 1, cameras, sign);
+export const busiestHour = (cameras: number, sign: Sign = 1): HoursRow => busiestBuckets(60, 1, cameras, sign);
 
 /** Half a minute with so many frames a second, each with the highest counts of so many categories. */
 export const busiestMinute = (

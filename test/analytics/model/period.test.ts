@@ -1,16 +1,52 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { startOfDay } from '../../../src/analytics/model/day.ts';
-import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
+import {
+  dayOf,
+  endOfDay,
+  isDay,
+  microsecondOfMinute,
+  minuteOfDay,
+  startOfDay,
+} from '../../../src/analytics/model/day.ts';
+import { formatInstant, instantFrom, type Instant, parseInstant } from '../../../src/analytics/model/instant.ts';
 import { piecesOf, type DayPiece, type Period } from '../../../src/analytics/model/period.ts';
-import { periods } from '../arbitraries.ts';
+import { countSteps, STEPS, stepsOf } from '../../../src/analytics/model/steps.ts';
+import { instants, instantsAtBoundaries, periods } from '../arbitraries.ts';
+import { NO_DAYS } from './no-days.ts';
 
-const MINUTE = 60_000_000n;
-const HOUR = 3_600_000_000n;
-const DAY = 86_400_000_000n;
+const LENGTHS = { minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n };
 
-const at = (text: string) => instantFrom(parseInstant(text) ?? -(2n ** 70n));
+const at = (text: string): Instant => instantFrom(parseInstant(text) ?? -(2n ** 70n));
+const FIRST = at('0001-01-01T00:00:00Z');
+const LAST = at('9999-12-31T23:59:59.999999Z');
+
+describe('a day', () => {
+  it('is a text that is the date of its first and its last microsecond, and no other text', () => {
+    for (const text of ['2026-11-21', '2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31', '1969-12-31']) {
+      expect([text, isDay(text)]).toEqual([text, true]);
+    }
+    for (const text of ['', ...NO_DAYS]) expect([text, isDay(text)]).toEqual([text, false]);
+    const day = dayOf(at('2026-11-21T23:30:00-01:00'));
+    expect(formatInstant(startOfDay(day))).toBe('2026-11-22T00:00:00+00:00');
+    expect(formatInstant(endOfDay(day))).toBe('2026-11-22T23:59:59.999999+00:00');
+  });
+
+  it('and its minute and microsecond are those of the clock, at any instant', () => {
+    const any = fc.oneof(instants, instantsAtBoundaries, fc.constantFrom(FIRST, LAST, instantFrom(-1n)));
+    fc.assert(
+      fc.property(any, (instant) => {
+        const [, date, hours, minutes, seconds = ''] =
+          /^(.{10})T(..):(..):([\d.]+)\+00:00$/.exec(formatInstant(instant)) ?? [];
+        const day = dayOf(instant);
+        expect([day, isDay(day), minuteOfDay(instant)]).toEqual([date, true, Number(hours) * 60 + Number(minutes)]);
+        expect(microsecondOfMinute(instant)).toBe(Math.round(Number(seconds) * 1_000_000));
+        expect(startOfDay(day) <= instant && instant <= endOfDay(day)).toBe(true);
+        expect(endOfDay(day) - startOfDay(day) + 1n).toBe(LENGTHS.day);
+      }),
+    );
+  });
+});
 
 interface Span {
   readonly start: bigint;
@@ -19,116 +55,104 @@ interface Span {
 
 const span = (start: bigint, length: bigint): Span => ({ start, end: start + length - 1n });
 
-const spansOf = (piece: DayPiece): readonly Span[] => {
-  const midnight = startOfDay(piece.day);
-  if (piece.whole) return [span(midnight, DAY)];
+/** What the parts of a piece cover: the day, hours, minutes, and partial minutes. */
+const spansOf = ({ day, whole, hours, minutes, partialMinutes }: DayPiece): readonly (readonly Span[])[] => {
+  const spans = (numbers: readonly number[], length: bigint): readonly Span[] =>
+    numbers.map((number) => span(startOfDay(day) + BigInt(number) * length, length));
   return [
-    ...piece.hours.map((hour) => span(midnight + BigInt(hour) * HOUR, HOUR)),
-    ...piece.minutes.map((minute) => span(midnight + BigInt(minute) * MINUTE, MINUTE)),
-    ...piece.partialMinutes,
+    spans(whole ? [0] : [], LENGTHS.day),
+    spans(hours, LENGTHS.hour),
+    spans(minutes, LENGTHS.minute),
+    partialMinutes,
   ];
 };
 
-const isWithin = ({ start, end }: Span, period: Period): boolean => period.start <= start && end <= period.end;
+/** The spans of a length, each from its start in UTC, that are in a period, but for those in larger spans. */
+const within = ({ start, end }: Period, length: bigint, larger: readonly Span[]): readonly Span[] => {
+  const found: Span[] = [];
+  const first = start + ((length - (start % length)) % length);
+  for (let from = first; from + length - 1n <= end; from += length) {
+    if (!larger.some((one) => one.start <= from && from <= one.end)) found.push(span(from, length));
+  }
+  return found;
+};
 
 describe('the pieces of a period', () => {
-  it('are disjoint and cover exactly the period, to the microsecond', () => {
-    fc.assert(
-      fc.property(periods, (period) => {
-        const spans = piecesOf(period)
-          .flatMap(spansOf)
-          .sort((left, right) => (left.start < right.start ? -1 : 1));
-        expect(spans.at(0)?.start).toBe(period.start);
-        expect(spans.at(-1)?.end).toBe(period.end);
-        for (const [index, { start }] of spans.slice(1).entries()) expect(start).toBe((spans[index]?.end ?? 0n) + 1n);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  const any = fc.oneof(
+    periods,
+    fc.constantFrom({ start: FIRST, end: FIRST }, { start: instantFrom(LAST - LENGTHS.day + 1n), end: LAST }),
+  );
 
-  it('are whole days, hours and minutes where these are inside the period', () => {
+  it('are its whole days, else whole hours, else whole minutes, and cover exactly the period, to the microsecond', () => {
     fc.assert(
-      fc.property(periods, (period) => {
-        for (const piece of piecesOf(period)) {
-          const midnight = startOfDay(piece.day);
-          expect(piece.whole).toBe(isWithin(span(midnight, DAY), period));
-          if (piece.whole) continue;
-          const wholeHours = Array.from({ length: 24 }, (_, hour) => hour).filter((hour) =>
-            isWithin(span(midnight + BigInt(hour) * HOUR, HOUR), period),
-          );
-          const wholeMinutes = Array.from({ length: 1_440 }, (_, minute) => minute)
-            .filter((minute) => !wholeHours.includes(Math.floor(minute / 60)))
-            .filter((minute) => isWithin(span(midnight + BigInt(minute) * MINUTE, MINUTE), period));
-          expect(piece.hours).toEqual(wholeHours);
-          expect(piece.minutes).toEqual(wholeMinutes);
-        }
-      }),
-    );
-  });
-
-  it('have two partial minutes at most', () => {
-    fc.assert(
-      fc.property(periods, (period) => {
-        const minutes = piecesOf(period).flatMap((piece) =>
-          piece.whole ? [] : piece.partialMinutes.map((minute) => ({ ...minute, midnight: startOfDay(piece.day) })),
+      fc.property(any, (period) => {
+        const pieces = piecesOf(period).map(spansOf);
+        const [days = [], hours = [], minutes = [], partial = []] = [0, 1, 2, 3].map((kind) =>
+          pieces.flatMap((piece) => piece[kind] ?? []),
         );
-        expect(minutes.length).toBeLessThanOrEqual(2);
-        for (const { minute, start, end, midnight } of minutes) {
-          expect((start - midnight) / MINUTE).toBe(BigInt(minute));
-          expect((end - midnight) / MINUTE).toBe(BigInt(minute));
-          expect(end - start).toBeLessThan(MINUTE - 1n);
-        }
+        expect(days).toEqual(within(period, LENGTHS.day, []));
+        expect(hours).toEqual(within(period, LENGTHS.hour, days));
+        expect(minutes).toEqual(within(period, LENGTHS.minute, [...days, ...hours]));
+        const all = [...days, ...hours, ...minutes, ...partial].sort((left, right) =>
+          left.start < right.start ? -1 : 1,
+        );
+        expect([all.at(0)?.start, all.at(-1)?.end]).toEqual([period.start, period.end]);
+        expect(all.slice(1).map(({ start }) => start - 1n)).toEqual(all.slice(0, -1).map(({ end }) => end));
       }),
+      { numRuns: 300 },
     );
   });
 
-  it('of one microsecond are one partial minute of that microsecond', () => {
-    const noon = at('2026-11-21T12:00:00Z');
-    expect(piecesOf({ start: noon, end: noon })).toEqual([
-      {
-        day: '2026-11-21',
-        whole: false,
-        hours: [],
-        minutes: [],
-        partialMinutes: [{ minute: 720, start: noon, end: noon }],
-      },
-    ]);
-  });
-
-  it('of a day are the whole day; of a microsecond less they are hours, minutes and a partial minute', () => {
-    const [start, end] = [at('2024-02-29T00:00:00Z'), at('2024-02-29T23:59:59.999999Z')];
-    expect(piecesOf({ start, end })).toEqual([{ day: '2024-02-29', whole: true }]);
-    expect(piecesOf({ start, end: instantFrom(end - 1n) })).toEqual([
-      {
-        day: '2024-02-29',
-        whole: false,
-        hours: Array.from({ length: 23 }, (_, hour) => hour),
-        minutes: Array.from({ length: 59 }, (_, minute) => 23 * 60 + minute),
-        partialMinutes: [{ minute: 1_439, start: at('2024-02-29T23:59:00Z'), end: end - 1n }],
-      },
-    ]);
+  it('have at most two partial minutes, each in the minute of the day that it names', () => {
+    fc.assert(
+      fc.property(any, (period) => {
+        const partial = piecesOf(period).flatMap(({ day, partialMinutes }) =>
+          Array.from(partialMinutes, (own) => [day, own] as const),
+        );
+        expect(partial.length).toBeLessThanOrEqual(2);
+        for (const [day, { minute, start, end }] of partial) {
+          expect([dayOf(start), minuteOfDay(start), minuteOfDay(end)]).toEqual([day, minute, minute]);
+        }
+      }),
+    );
   });
 
   it('of 366 days from and to the middle of a day are 365 whole days and two parts of days', () => {
     const start = at('2025-11-21T08:00:00.000001Z');
-    const pieces = piecesOf({ start, end: instantFrom(start + 366n * DAY) });
-    expect(pieces).toHaveLength(367);
-    expect(pieces.filter((piece) => piece.whole)).toHaveLength(365);
-    expect(pieces.at(0)).toMatchObject({ day: '2025-11-21', whole: false });
-    expect(pieces.at(-1)).toMatchObject({
-      day: '2026-11-22',
-      whole: false,
-      hours: [0, 1, 2, 3, 4, 5, 6, 7],
-      minutes: [],
-    });
+    const pieces = piecesOf({ start, end: instantFrom(start + 366n * LENGTHS.day) });
+    expect([pieces.length, pieces.filter(({ whole }) => whole).length]).toEqual([367, 365]);
+    expect(pieces.at(-1)).toMatchObject({ day: '2026-11-22', hours: [0, 1, 2, 3, 4, 5, 6, 7], minutes: [] });
+  });
+});
+
+describe('the steps of a period', () => {
+  it.each(STEPS)('%ss cover it exactly, in order, each within one of UTC and so one piece of one day', (step) => {
+    const length = LENGTHS[step];
+    const few = periods.filter((period) => countSteps(period, step) <= 1_500);
+    const ends = fc.constantFrom({ start: FIRST, end: FIRST }, { start: LAST, end: LAST });
+    const year1970 = fc.constant({ start: instantFrom(-1n), end: instantFrom(0n) });
+    fc.assert(
+      fc.property(fc.oneof({ weight: 5, arbitrary: few }, ends, year1970), (period) => {
+        const steps = stepsOf(period, step);
+        expect([steps.length, steps.at(0)?.start, steps.at(-1)?.end]).toEqual([
+          countSteps(period, step),
+          period.start,
+          period.end,
+        ]);
+        expect(steps.slice(1).map(({ start }) => start - 1n)).toEqual(steps.slice(0, -1).map(({ end }) => end));
+        expect(steps.slice(1).filter(({ start }) => start % length !== 0n)).toEqual([]);
+        expect(steps.filter((one) => one.end - one.start >= length || piecesOf(one).length !== 1)).toEqual([]);
+      }),
+      { numRuns: 50 },
+    );
   });
 
-  it('include the first and the last instant that exist', () => {
-    const first = at('0001-01-01T00:00:00Z');
-    const last = at('9999-12-31T23:59:59.999999Z');
-    expect(piecesOf({ start: first, end: instantFrom(first + DAY - 1n) })).toEqual([
-      { day: '0001-01-01', whole: true },
+  it('are ragged at both ends', () => {
+    const period = { start: at('2026-11-21T08:30:00.5Z'), end: at('2026-11-21T10:00:00Z') };
+    expect(stepsOf(period, 'hour').map(({ start, end }) => [formatInstant(start), formatInstant(end)])).toEqual([
+      ['2026-11-21T08:30:00.500000+00:00', '2026-11-21T08:59:59.999999+00:00'],
+      ['2026-11-21T09:00:00+00:00', '2026-11-21T09:59:59.999999+00:00'],
+      ['2026-11-21T10:00:00+00:00', '2026-11-21T10:00:00+00:00'],
     ]);
-    expect(piecesOf({ start: instantFrom(last - DAY + 1n), end: last })).toEqual([{ day: '9999-12-31', whole: true }]);
   });
 });

@@ -1,119 +1,83 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_TALLY, minus, plus, sameTally, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
-import { differences, tallies } from '../arbitraries.ts';
+import { busiest, type CameraOrder } from '../../../src/analytics/model/camera-order.ts';
+import { withKnownCategories } from '../../../src/analytics/model/known-categories.ts';
+import { MAX_SHARDS, shardOf } from '../../../src/analytics/model/shard.ts';
+import { EMPTY_TALLY, minus, plus, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import { counted, differences, tallies } from '../arbitraries.ts';
 
-const one: Tally = {
-  events: 1,
-  reviewed: 1,
-  annotated: 1,
-  categories: new Map([['fire', { detections: 2, reviewed: 1, annotations: 3 }]]),
+/** A tally with three counts of events, and three of each category. */
+const tallyOf = (counts: readonly number[], categories: Readonly<Record<string, readonly number[]>>): Tally => {
+  const [events = 0, reviewed = 0, annotated = 0] = counts;
+  return {
+    events,
+    reviewed,
+    annotated,
+    categories: new Map(
+      Object.entries(categories).map(([name, [detections = 0, ofReviewed = 0, annotations = 0]]) => [
+        name,
+        { detections, reviewed: ofReviewed, annotations },
+      ]),
+    ),
+  };
 };
 
-describe('adding tallies', () => {
-  it('does not depend on their order or grouping', () => {
-    fc.assert(
-      fc.property(tallies, tallies, tallies, (a, b, c) => {
-        expect(sameTally(plus(a, b), plus(b, a))).toBe(true);
-        expect(sameTally(plus(plus(a, b), c), plus(a, plus(b, c)))).toBe(true);
-        expect(sameTally(sumOf([c, a, b]), plus(plus(a, b), c))).toBe(true);
-      }),
-    );
-  });
+const ONE = tallyOf([1, 2, 3], { fire: [4, 5, 6] });
 
-  it('changes nothing where one is empty, and changes neither of the two objects', () => {
-    fc.assert(
-      fc.property(tallies, tallies, (a, b) => {
-        expect(plus(a, EMPTY_TALLY)).toEqual(a);
-        expect(plus(EMPTY_TALLY, a)).toEqual(a);
-        const [aBefore, bBefore] = [structuredClone(a), structuredClone(b)];
-        plus(a, b);
-        minus(a, b);
-        expect([a, b]).toEqual([aBefore, bBefore]);
-      }),
-    );
-  });
-
-  it('adds each counter to its own and keeps the order of the first categories', () => {
-    const other: Tally = {
-      events: 10,
-      reviewed: 20,
-      annotated: 30,
-      categories: new Map([
-        ['smoke', { detections: 40, reviewed: 50, annotations: 60 }],
-        ['fire', { detections: 70, reviewed: 80, annotations: 90 }],
-      ]),
-    };
-    const sum = plus(one, other);
-    expect(sum).toEqual({
-      events: 11,
-      reviewed: 21,
-      annotated: 31,
-      categories: new Map([
-        ['fire', { detections: 72, reviewed: 81, annotations: 93 }],
-        ['smoke', { detections: 40, reviewed: 50, annotations: 60 }],
-      ]),
-    });
+describe('tallies', () => {
+  it('are added and subtracted counter by counter, with the categories of the first in their order', () => {
+    const sum = plus(ONE, tallyOf([10, 20, 30], { smoke: [40, 50, 60], fire: [70, 80, 90] }));
+    expect(sum).toEqual(tallyOf([11, 22, 33], { fire: [74, 85, 96], smoke: [40, 50, 60] }));
     expect([...sum.categories.keys()]).toEqual(['fire', 'smoke']);
+    expect(minus(ONE, ONE), 'every category stays').toEqual(tallyOf([], { fire: [0, 0, 0] }));
   });
 
-  it('of none is empty', () => {
-    expect(sumOf([])).toEqual(EMPTY_TALLY);
-  });
-});
-
-describe('the difference of tallies', () => {
-  it('added to the old gives the new', () => {
+  it('have a sum in which order does not matter, and from which each can be taken again', () => {
     fc.assert(
-      fc.property(tallies, tallies, (before, after) => {
-        expect(sameTally(plus(before, minus(after, before)), after)).toBe(true);
+      fc.property(tallies, tallies, differences, (a, b, c) => {
+        const before = structuredClone([a, b, c]);
+        expect(sumOf([c, a, b])).toEqual(plus(plus(a, b), c));
+        expect(counted(minus(sumOf([a, b, c]), b))).toEqual(counted(plus(c, a)));
+        expect([plus(a, EMPTY_TALLY), plus(EMPTY_TALLY, a)]).toEqual([a, a]);
+        expect([a, b, c]).toEqual(before);
       }),
     );
   });
 
-  it('subtracted again leaves the old', () => {
-    fc.assert(
-      fc.property(tallies, differences, (tally, difference) => {
-        expect(sameTally(minus(plus(tally, difference), difference), tally)).toBe(true);
-      }),
-    );
-  });
-
-  it('to itself is 0, with every category still there', () => {
-    const nothing = minus(one, one);
-    expect(nothing).toEqual({
-      events: 0,
-      reviewed: 0,
-      annotated: 0,
-      categories: new Map([['fire', { detections: 0, reviewed: 0, annotations: 0 }]]),
-    });
-    expect(sameTally(nothing, EMPTY_TALLY)).toBe(true);
+  it('have the known categories with 0 beside those that were counted, sorted', () => {
+    const known = withKnownCategories(tallyOf([1], { smoke: [2], fog: [2] }), ['smoke', 'fire']);
+    expect([...known.categories]).toEqual([...tallyOf([1], { fire: [], fog: [2], smoke: [2] }).categories]);
   });
 });
 
-describe('two tallies', () => {
-  it.each<[string, Tally]>([
-    ['events', { ...one, events: 2 }],
-    ['reviewed events', { ...one, reviewed: 2 }],
-    ['annotated events', { ...one, annotated: 2 }],
-    ['detections', { ...one, categories: new Map([['fire', { detections: 1, reviewed: 1, annotations: 3 }]]) }],
-    [
-      'reviewed of a category',
-      { ...one, categories: new Map([['fire', { detections: 2, reviewed: 2, annotations: 3 }]]) },
-    ],
-    ['annotations', { ...one, categories: new Map([['fire', { detections: 2, reviewed: 1, annotations: 4 }]]) }],
-    ['a category', { ...one, categories: new Map([['smoke', { detections: 2, reviewed: 1, annotations: 3 }]]) }],
-    ['no category', { ...one, categories: new Map() }],
-  ])('that differ in %s are not the same', (_counter, other) => {
-    expect([sameTally(one, other), sameTally(other, one)]).toEqual([false, false]);
+it.each<[CameraOrder, string]>([
+  ['total_events', 'ä a b Z'],
+  ['reviewed_total_events', 'Z b a ä'],
+  ['annotated_total_events', 'a b Z ä'],
+  [{ category: 'smoke' }, 'Z a ä b'],
+  [{ category: 'constructor' }, 'Z a b ä'],
+])('cameras are in the order of %j, ties by id, as many as asked for', (order, expected) => {
+  const counts = { b: [3, 1, 2, 0], a: [3, 0, 3, 5], Z: [1, 1, 1, 5], ä: [7, 0, 0, 1] };
+  const cameras = Object.entries(counts).map(([cameraId, [events = 0, reviewed = 0, annotated = 0, smoke = 0]]) => ({
+    cameraId,
+    tally: tallyOf([events, reviewed, annotated], { smoke: [smoke, 9, 9] }),
+  }));
+  for (const limit of [1, 4, 10]) {
+    const ids = busiest(cameras, order, limit).map(({ cameraId }) => cameraId);
+    expect(ids).toEqual(expected.split(' ').slice(0, limit));
+  }
+});
+
+describe('the shard of a camera', () => {
+  it('never changes, because stored rows are found by it', () => {
+    expect(['ridge-04', 'ridge-05', '見張り台', "o'brien's 🔥"].map((id) => shardOf(id, 64))).toEqual([26, 7, 13, 39]);
   });
 
-  it('are the same where one has another category with zeros', () => {
-    const mentions = {
-      ...one,
-      categories: new Map(one.categories).set('smoke', { detections: 0, reviewed: 0, annotations: 0 }),
-    };
-    expect([sameTally(one, mentions), sameTally(mentions, one)]).toEqual([true, true]);
+  it.each([1, 2, 7, MAX_SHARDS])('is one of %i, each with about as many cameras', (shards) => {
+    const cameras = Array.from({ length: 100 * shards }, (_, index) => shardOf(`ridge-${index}`, shards));
+    const sizes = Array.from({ length: shards }, (_, shard) => cameras.filter((of) => of === shard).length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(cameras.length);
+    expect(Math.min(...sizes)).toBeGreaterThan(50);
   });
 });

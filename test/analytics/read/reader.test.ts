@@ -1,124 +1,197 @@
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../../src/storage/azure-table.ts';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { STEPS, type Step } from '../../../src/analytics/model/steps.ts';
+import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { ANY_VERSION, type NewProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { CountingStorage, plainAnswer } from '../counting.ts';
-import { DAY, Oracle, type PlainMessage, type Question } from '../oracle.ts';
-import { WatchedTable } from '../watched-table.ts';
+import { MemoryStorage, plainAnswer } from '../counting.ts';
+import { damagedRowOf } from '../damage.ts';
+import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
 
 const START = 20_778n * DAY;
-const SECOND = 1_000_000n;
-const MINUTE = 60n * SECOND;
-const HOUR = 60n * MINUTE;
+const [SECOND, MINUTE, HOUR] = [1_000_000n, 60_000_000n, 3_600_000_000n];
+const DATE = dayOf(instantFrom(START));
+const SHARD = shardPartition(DATE, 0);
 
-/** Frames over two days at a fixed interval, of so many cameras in turn. */
-const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>
-  Array.from({ length: Number((2n * DAY) / everyMicroseconds) }, (_, index): PlainMessage => {
-    const ts = START + BigInt(index) * everyMicroseconds;
-    return { cameraId: `ridge-${index % cameras}`, eventId: `f-${index}`, ts, time: ts, detections: { smoke: 1 } };
-  });
+/** A question, or one about the steps of its period. */
+interface Asked extends Question {
+  readonly step?: Step;
+}
 
-const RAGGED = 20n * MINUTE + 12_345_678n;
-const lasting = (length: bigint): Question => ({ start: START + RAGGED, end: START + RAGGED + length });
-
-const QUESTIONS: readonly (readonly [string, Question, number])[] = [
-  ['an hour', lasting(HOUR), 8],
-  ['24 hours', lasting(DAY), 12],
-  ['36 hours', lasting(36n * HOUR), 13],
-  ['a camera, for 36 hours', { ...lasting(36n * HOUR), cameraId: 'ridge-7' }, 9],
-  ['half a second', lasting(SECOND / 2n), 4],
-  ['a whole day', { start: START, end: START + DAY - 1n }, 3],
-];
-
-describe('a question', () => {
-  it('reads so many rows by their keys, however many events and cameras there are', async () => {
-    const networks = [network(10, 30n * MINUTE), network(300, MINUTE)];
-    for (const messages of networks) {
-      const storage = new CountingStorage();
-      const oracle = new Oracle();
-      for (const message of messages) oracle.tell(message);
-      await storage.process().record(messages);
-      for (const [name, question, rows] of QUESTIONS) {
-        const table = new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT });
-        const reader = new Reader(table, new DayShards(table, 1));
-        const period = { start: instantFrom(question.start), end: instantFrom(question.end) };
-        const { tally, activeCameras } = await reader.activity(period, question.cameraId);
-        const { total_events, active_camera_ids } = oracle.answer(question);
-        expect([name, tally.events, activeCameras]).toEqual([name, total_events, active_camera_ids]);
-        expect([name, table.queries, table.rows]).toEqual([name, 0, rows]);
-      }
-    }
-  });
-});
-
-/** Answers the first read of the total with an earlier version of it. */
-class LaggingTable extends Table {
-  #before: StoredRow | undefined;
-
-  lagBehind(before: StoredRow | undefined): void {
-    this.#before = before;
-  }
+/** Counts the rows that are read, and answers the next read of the total with an earlier version. */
+class WatchedTable extends Table {
+  rows = 0;
+  queries = 0;
+  earlierTotal: StoredRow | undefined;
 
   override async get(...args: Parameters<Table['get']>): Promise<StoredRow | undefined> {
-    const [, rowKey] = args;
-    const before = rowKey === TOTAL_KEY ? this.#before : undefined;
-    if (before === undefined) return super.get(...args);
-    this.#before = undefined;
-    return before;
+    this.rows += 1;
+    const earlier = args[1] === TOTAL_KEY ? this.earlierTotal : undefined;
+    if (earlier !== undefined) this.earlierTotal = undefined;
+    return earlier ?? super.get(...args);
+  }
+
+  override pages(...args: Parameters<Table['pages']>): ReturnType<Table['pages']> {
+    this.queries += 1;
+    return super.pages(...args);
   }
 }
 
-/** A frame so many microseconds after 08:00. */
-const told = (cameraId: string, into: bigint, category: string): PlainMessage => {
-  const ts = START + 8n * HOUR + into;
-  return { cameraId, eventId: `f-${into}`, ts, time: ts, detections: { [category]: 1 } };
+/** A storage with messages, and what the oracle says about them. */
+const recorded = async (...batches: readonly (readonly PlainMessage[])[]) => {
+  const storage = new MemoryStorage();
+  const oracle = new Oracle();
+  for (const messages of batches) {
+    for (const message of messages) oracle.tell(message);
+    await storage.process().record(messages);
+  }
+  const watched = (): WatchedTable => new WatchedTable(storage.connection, { format: FORMAT });
+  return { storage, oracle, watched };
 };
 
-describe('a total that was read before a camera or a category was added, and other rows after', () => {
-  it.each<[string, string, string, Pick<Question, 'cameraId'>]>([
-    ['camera', 'all cameras', 'ridge-2', {}],
-    ['category', 'all cameras', 'ridge-1', {}],
-    ['category', 'one camera', 'ridge-1', { cameraId: 'ridge-1' }],
-  ])('is read again where it lacks the %s, for %s', async (what, _, cameraId, whose) => {
-    const storage = new CountingStorage();
-    const process = storage.process();
-    const oracle = new Oracle();
-    const table = new LaggingTable(new AzureTable(() => storage.client()), { format: FORMAT });
-    const reader = new Reader(table, new DayShards(table, 1));
-    const partition = shardPartition(dayOf(instantFrom(START)), 0);
-    const first = [told('ridge-1', 0n, 'smoke')];
-    const category = what === 'category' ? 'fog' : 'smoke';
-    const later = [5n, MINUTE, HOUR].map((into) => told(cameraId, into, category));
-    await process.record(first);
-    const before = await table.get(partition, TOTAL_KEY);
-    await process.record(later);
-    for (const message of [...first, ...later]) oracle.tell(message);
-    for (const length of [0n, 10n, MINUTE, HOUR, 3n * HOUR]) {
-      table.lagBehind(before);
-      const start = START + 8n * HOUR + 5n;
-      const { tally, activeCameras } = await reader.activity(
-        { start: instantFrom(start), end: instantFrom(start + length) },
-        whose.cameraId,
-      );
-      expect(plainAnswer(tally, activeCameras)).toEqual(oracle.answer({ start, end: start + length, ...whose }));
-    }
-  });
+/** An answer with the number of cameras in place of their ids, as a step has it. */
+const counted = ({ active_camera_ids: ids, ...counts }: PlainAnswer, cameras = ids.length) => ({ ...counts, cameras });
+
+/** What a reader without memory answers, and what is expected. */
+const answers = async (table: Table, oracle: Oracle, { start, end, cameraId, step }: Asked) => {
+  const reader = new Reader(table, new DayShards(table, 1));
+  const period = { start: instantFrom(start), end: instantFrom(end) };
+  const whose = cameraId === undefined ? {} : { cameraId };
+  if (step === undefined) {
+    const { tally, activeCameras } = await reader.activity(period, cameraId);
+    return { answered: plainAnswer(tally, activeCameras), expected: oracle.answer({ ...period, ...whose }) };
+  }
+  const steps = await reader.series(period, step, cameraId);
+  return {
+    answered: steps.map(({ tally, activeCameras }) => counted(plainAnswer(tally, []), activeCameras)),
+    expected: steps.map((one) => counted(oracle.answer({ ...one.period, ...whose }))),
+  };
+};
+
+const frame = (cameraId: string, ts: bigint, category = 'smoke'): PlainMessage => ({
+  cameraId,
+  eventId: `f-${ts}`,
+  ts,
+  time: ts,
+  detections: { [category]: 1 },
 });
 
-describe('a second that has overflowed', () => {
-  const overflowed = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
-  const messages = Array.from({ length: 2_400 }, (_, index): PlainMessage => {
-    const ts = overflowed - 100_000n + BigInt(index) * 500n;
-    return { cameraId: `ridge-${index % 3}`, eventId: `f-${index}`, ts, time: ts, detections: { smoke: 1 } };
+/** Frames over two days at a fixed interval, of so many cameras in turn. */
+const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>
+  Array.from({ length: Number((2n * DAY) / everyMicroseconds) }, (_, index) =>
+    frame(`ridge-${index % cameras}`, START + BigInt(index) * everyMicroseconds),
+  );
+
+const RAGGED = 20n * MINUTE + 12_345_678n;
+const WHOLE_DAY = { start: START, end: START + DAY - 1n };
+const RAGGED_DAY = { start: START + RAGGED, end: START + DAY - RAGGED };
+const lasting = (length: bigint): Question => ({ start: START + RAGGED, end: START + RAGGED + length });
+
+describe('however many events and cameras there are, and with a read of the manifest of each day, a question', () => {
+  let networks: readonly Awaited<ReturnType<typeof recorded>>[] = [];
+  beforeAll(async () => {
+    networks = [await recorded(network(10, 30n * MINUTE)), await recorded(network(300, MINUTE))];
   });
-  const questions = [
+  const cameraId = 'ridge-7';
+
+  it.each<readonly [string, number, Asked]>([
+    ['an hour', 8, lasting(HOUR)],
+    ['24 hours', 12, lasting(DAY)],
+    ['36 hours', 13, lasting(36n * HOUR)],
+    ['36 hours of a camera', 9, { ...lasting(36n * HOUR), cameraId }],
+    ['half a second', 4, lasting(SECOND / 2n)],
+    ['a whole day', 3, WHOLE_DAY],
+    ['a whole day of a camera', 3, { ...WHOLE_DAY, cameraId }],
+    ['three days of which one is empty', 7, { start: START, end: START + 3n * DAY - 1n }],
+    ['the hours of a day', 4, { ...WHOLE_DAY, step: 'hour' }],
+    ['the minutes of a day', 27, { ...WHOLE_DAY, step: 'minute' }],
+    ['a day as a step', 3, { ...WHOLE_DAY, step: 'day' }],
+    ['a ragged day', 10, RAGGED_DAY],
+    ['the hours of a ragged day', 10, { ...RAGGED_DAY, step: 'hour' }],
+    ['the minutes of a ragged day', 31, { ...RAGGED_DAY, step: 'minute' }],
+    ['the hours of a day of a camera', 3, { ...WHOLE_DAY, cameraId, step: 'hour' }],
+    ['the minutes of a day of a camera', 3, { ...WHOLE_DAY, cameraId, step: 'minute' }],
+    ['the hours of a ragged day of a camera', 7, { ...RAGGED_DAY, cameraId, step: 'hour' }],
+  ])('about %s reads %i rows by their keys', async (_, rows, asked) => {
+    for (const { oracle, watched } of networks) {
+      const table = watched();
+      const { answered, expected } = await answers(table, oracle, asked);
+      expect(answered).toEqual(expected);
+      expect([table.queries, table.rows]).toEqual([0, rows]);
+    }
+  });
+
+  it.each([1, 3])(
+    'about the cameras of a day makes one query for each of %i shards, without their hours',
+    async (shards) => {
+      const storage = new MemoryStorage();
+      await storage.process(shards).record(network(7, 72n * MINUTE));
+      const names = new Set<string>();
+      class NamingTable extends WatchedTable {
+        override async page(...args: Parameters<Table['page']>): ReturnType<Table['page']> {
+          const page = await super.page(...args);
+          for (const { properties } of page.rows) for (const name of Object.keys(properties)) names.add(name);
+          return page;
+        }
+      }
+      const table = new NamingTable(storage.connection, { format: FORMAT });
+      const cameras = await new CamerasReader(table, new DayShards(table, 1)).ofDays(DATE, 1);
+      expect(cameras.map(({ cameraId: id, tally }) => `${id}: ${tally.events}`).toSorted()).toEqual(
+        [3, 3, 3, 3, 3, 3, 2].map((events, index) => `ridge-${index}: ${events}`),
+      );
+      expect([table.queries, table.rows]).toEqual([shards, 1]);
+      expect([...names].toSorted()).toEqual(['day', 'format', 'place']);
+    },
+  );
+});
+
+it.each<readonly [string, string, string, string | undefined]>([
+  ['camera', 'ridge-2', 'smoke', undefined],
+  ['category', 'ridge-1', 'fog', undefined],
+  ['category', 'ridge-1', 'fog', 'ridge-1'],
+])(
+  'a total that was read before a %s was added, and other rows after, is read again',
+  async (_, id, category, whose) => {
+    const eight = START + 8n * HOUR;
+    const { storage, oracle, watched } = await recorded([frame('ridge-1', eight)]);
+    const earlier = await watched().get(SHARD, TOTAL_KEY);
+    const later = [5n, MINUTE, HOUR].map((into) => frame(id, eight + into, category));
+    for (const message of later) oracle.tell(message);
+    await storage.process().record(later);
+    for (const step of [undefined, ...STEPS]) {
+      for (const length of [0n, 10n, MINUTE, HOUR, 3n * HOUR]) {
+        const table = watched();
+        table.earlierTotal = earlier;
+        const { answered, expected } = await answers(table, oracle, {
+          start: eight + 5n,
+          end: eight + 5n + length,
+          ...(whose !== undefined && { cameraId: whose }),
+          ...(step && { step }),
+        });
+        expect(answered).toEqual(expected);
+      }
+    }
+  },
+);
+
+it('a second that has overflowed is answered exactly to the microsecond, also after edits, from one query', async () => {
+  const overflowed = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
+  const messages = Array.from({ length: 2_400 }, (_, index) =>
+    frame(`ridge-${index % 3}`, overflowed - 100_000n + BigInt(index) * 500n),
+  );
+  const edits = messages
+    .filter((_, index) => [0, 201, 1_500, 2_399].includes(index))
+    .map((message) =>
+      Object.assign({}, message, { time: message.time + 1n, reviewed: true, annotations: { fire: 2 } }),
+    );
+  const { storage, oracle, watched } = await recorded(messages, edits);
+  for (const period of [
     { start: overflowed, end: overflowed },
     { start: overflowed + 1n, end: overflowed + 499_999n },
     { start: overflowed - 50_000n, end: overflowed + 250_000n },
@@ -126,27 +199,51 @@ describe('a second that has overflowed', () => {
     { start: overflowed + 1_000_000n, end: overflowed + HOUR },
     { start: overflowed - HOUR, end: overflowed - 1n },
     { start: overflowed - HOUR, end: overflowed + 500_000n },
-  ].flatMap((period) => [period, { ...period, cameraId: 'ridge-1' }, { ...period, cameraId: 'ridge-9' }]);
-
-  it('is answered exactly to the microsecond, also after edits, by every process', async () => {
-    const storage = new CountingStorage();
-    const oracle = new Oracle();
-    const edits = [0, 201, 1_500, 2_399].flatMap((index): readonly PlainMessage[] => {
-      const edited = messages[index];
-      return edited === undefined
-        ? []
-        : [{ ...edited, time: edited.time + 1n, reviewed: true, annotations: { fire: 2 } }];
-    });
-    for (const batch of [messages, edits]) {
-      for (const message of batch) oracle.tell(message);
-      await storage.process().record(batch);
-      const process = storage.process();
-      for (const question of questions) expect(await process.answer(question)).toEqual(oracle.answer(question));
-      expect(await process.differences(dayOf(instantFrom(START)))).toEqual([]);
+  ]) {
+    for (const whose of [{}, { cameraId: 'ridge-1' }, { cameraId: 'ridge-9' }]) {
+      for (const step of [{}, { step: 'minute' }, { step: 'day' }] as const) {
+        const { answered, expected } = await answers(watched(), oracle, { ...period, ...whose, ...step });
+        expect(answered).toEqual(expected);
+      }
     }
-    const table = new WatchedTable(new AzureTable(() => storage.client()), { format: FORMAT });
-    const period = { start: instantFrom(overflowed), end: instantFrom(overflowed + 10n) };
-    await new Reader(table, new DayShards(table, 1)).activity(period);
-    expect(table.queries, 'the second has overflowed').toBe(1);
-  });
+  }
+  expect(await storage.process().differences(DATE)).toEqual([]);
+  const table = watched();
+  await answers(table, oracle, { start: overflowed, end: overflowed + 10n });
+  expect(table.queries, 'the second has overflowed').toBe(1);
+});
+
+/** From 07:00 to the middle of the second 08:01:00. */
+const PERIOD = { start: START + 7n * HOUR, end: START + 8n * HOUR + MINUTE + SECOND / 2n };
+const LATER_HOUR = { start: START + 8n * HOUR, end: START + 9n * HOUR - 1n };
+const MINUTES = { ...WHOLE_DAY, step: 'minute' } as const;
+const LACKING = { day: '{"events":2,"reviewed":0,"annotated":0,"categories":{}}' };
+const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+
+it.each<readonly [string, NewProperties, string, Asked | 'cameras']>([
+  [SHARDS_KEY, { shards: 65 }, 'a day', WHOLE_DAY],
+  ['total', { day: '{"events":1}' }, 'a day', WHOLE_DAY],
+  ['total', { active_cameras: 9 }, 'a day', WHOLE_DAY],
+  ['camera|ridge-1', { day: 5 }, 'a day of a camera', { ...WHOLE_DAY, cameraId: 'ridge-1' }],
+  ['hours', { t08: bytes(1) }, 'an hour', LATER_HOUR],
+  ['total', LACKING, 'an hour', LATER_HOUR],
+  ['hour|08', { t00: 'text' }, 'a minute', PERIOD],
+  ['minute|0801|00', { s00: bytes(1) }, 'half a second', PERIOD],
+  ['camera|ridge-1', { m08: bytes(0) }, 'a minute of a camera', { ...PERIOD, cameraId: 'ridge-1' }],
+  ['hours', { t08: bytes(1) }, 'hours', { ...WHOLE_DAY, step: 'hour' }],
+  ['hour|08', { t00: 'text' }, 'minutes', MINUTES],
+  ['total', LACKING, 'minutes', MINUTES],
+  ['total', { active_cameras: 0, cameras: '' }, 'minutes', MINUTES],
+  ['camera|ridge-1', { m08: bytes(0) }, 'minutes of a camera', { ...MINUTES, cameraId: 'ridge-1' }],
+  ['camera|ridge-1', { day: 5 }, 'the cameras', 'cameras'],
+])('with a damaged row %s (%o) %s cannot be answered, and the row is named', async (rowKey, properties, _, asked) => {
+  const { storage, oracle, watched } = await recorded(
+    [0n, MINUTE].map((into) => frame('ridge-1', START + 8n * HOUR + into)),
+  );
+  const answer = async (): Promise<unknown> =>
+    asked === 'cameras' ? storage.process().cameras.ofDays(DATE, 1) : answers(watched(), oracle, asked);
+  await answer();
+  const partition = rowKey === SHARDS_KEY ? DATE : SHARD;
+  await watched().transact(partition, [{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]);
+  expect(await damagedRowOf(answer())).toEqual([partition, rowKey]);
 });

@@ -1,77 +1,124 @@
 import { describe, expect, it } from 'vitest';
 
+import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
-import { CountingStorage } from '../counting.ts';
+import { Recorder } from '../../../src/analytics/record/recorder.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { StorageTrouble } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 import { toEventMessage } from '../event-message.ts';
-import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
+import { DAY, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
-const HOUR = 3_600_000_000n;
-const wholeDay = { start: START, end: START + DAY - 1n };
+const SECOND = 1_000_000n;
 
-const frame = (cameraId: string, eventId: string, ts: bigint): PlainMessage => ({
+const frame = (eventId: string, ts = START, cameraId = 'a'): PlainMessage => ({
   cameraId,
   eventId,
   ts,
-  time: ts + 1n,
+  time: ts,
   detections: { smoke: 1 },
 });
 
-describe('a process that starts in the middle of the day', () => {
-  it('adds to an hour of a camera that it did not read together with those of others', async () => {
-    const storage = new CountingStorage();
-    const cameras = ['a', 'b', 'c', 'd'];
-    const oracle = new Oracle();
-    const send = async (process: ReturnType<CountingStorage['process']>, messages: readonly PlainMessage[]) => {
-      for (const message of messages) oracle.tell(message);
-      await process.record(messages);
-    };
-    await send(
-      storage.process(),
-      cameras.map((camera) => frame(camera, 'early', START + 5n * HOUR)),
-    );
+/** What a storage does before it carries out a request. */
+type Turn = (request: 'read' | 'transaction', partitionKey: string) => Promise<void>;
 
-    const restarted = storage.process();
-    await send(restarted, [frame('b', 'first', START + 5n * HOUR + 60_000_000n)]);
-    await send(restarted, [
-      ...['a', 'c', 'd'].map((camera) => frame(camera, 'late', START + 6n * HOUR)),
-      frame('b', 'late', START + 5n * HOUR + 120_000_000n),
-    ]);
+/** A recorder on a table in memory, and the lines that it logs. Between tries it does not wait. */
+const recorderOn = (turn: Turn) => {
+  class TurnTable extends MemoryTable {
+    override async get(...args: Parameters<MemoryTable['get']>): ReturnType<MemoryTable['get']> {
+      await turn('read', args[0]);
+      return super.get(...args);
+    }
+    override async page(...args: Parameters<MemoryTable['page']>): ReturnType<MemoryTable['page']> {
+      await turn('read', args[0]);
+      return super.page(...args);
+    }
+    override async transact(...args: Parameters<MemoryTable['transact']>): ReturnType<MemoryTable['transact']> {
+      await turn('transaction', args[0]);
+      return super.transact(...args);
+    }
+  }
+  const lines: unknown[] = [];
+  const note = (event: string, fields?: object): void => void lines.push([event, fields]);
+  const table = new Table(new TurnTable(), { format: FORMAT, random: () => 0 });
+  const log = { info: note, warn: note, error: note };
+  const recorder = new Recorder(table, new DayShards(table, 1), log, { pause: async () => undefined });
+  const record = async (messages: readonly PlainMessage[]) => recorder.record(messages.map(toEventMessage));
+  return { recorder, record, lines };
+};
 
-    expect(await restarted.differences(dayOf(instantFrom(START)))).toEqual([]);
-    expect(await restarted.answer({ ...wholeDay, cameraId: 'b' })).toEqual(
-      oracle.answer({ ...wholeDay, cameraId: 'b' }),
-    );
+describe('a steady stream of new frames', () => {
+  it('takes one transaction an event and no reads, over minutes and hours', async () => {
+    const requests = { read: 0, transaction: 0 };
+    const { record } = recorderOn(async (request) => void (requests[request] += 1));
+    const at = START + 3_540n * SECOND;
+    const cameras = ['a', 'b', 'c'];
+    await record(cameras.map((cameraId) => frame('first', at, cameraId)));
+    Object.assign(requests, { read: 0, transaction: 0 });
+    for (let index = 1; index <= 120; index += 1) {
+      await record([frame(`f-${index}`, at + BigInt(index) * SECOND, cameras[index % cameras.length])]);
+    }
+    expect(requests).toEqual({ read: 0, transaction: 120 });
   });
 });
 
-describe('a recorder with too many messages waiting', () => {
-  it('refuses a request that would exceed its limit, and records the next one', async () => {
-    const process = new CountingStorage().process();
-    const message = toEventMessage(frame('a', '1', START));
-    await expect(process.recorder.record(Array.from({ length: 50_001 }, () => message))).rejects.toThrow(
-      RecorderUnavailable,
-    );
-    expect(await process.recorder.record([message])).toEqual(['recorded']);
+describe('what waits to be recorded', () => {
+  it("is bounded from the moment it is taken, also while the day's first event claims it", async () => {
+    const opened = Promise.withResolvers<void>();
+    const { recorder, record, lines } = recorderOn(async () => opened.promise);
+    const first = record(Array.from({ length: 15_000 }, (_, index) => frame(`f-${index}`)));
+    const message = toEventMessage(frame('same'));
+    const more = Array.from({ length: 40_000 }, () => message);
+    await expect(recorder.record(more)).rejects.toThrow(RecorderUnavailable);
+    expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 15_000 }]]);
+    opened.resolve();
+    expect(await first).toHaveLength(15_000);
+    expect(await record([frame('f-0')])).toEqual(['unchanged']);
+  }, 30_000);
+
+  it('is settled when all of it is stored, also the latest', async () => {
+    const { recorder, record } = recorderOn(async () => undefined);
+    let answered = 0;
+    for (const eventId of ['1', '2']) void record([frame(eventId)]).then(() => (answered += 1));
+    expect(answered).toBe(0);
+    await recorder.settled();
+    expect(answered).toBe(2);
   });
 });
 
-describe('a recorder that has to finish', () => {
-  it('is settled when all its messages are stored, also the latest ones', async () => {
-    const storage = new CountingStorage();
-    const process = storage.process();
-    let answered = false;
-    const recording = process.record([frame('a', '1', START), frame('b', '2', START)]).then(() => {
-      answered = true;
+describe('an outage', () => {
+  it('is answered after bounded tries, and for those who wait behind after one', async () => {
+    let transactions = 0;
+    const { record, lines } = recorderOn(async (request, partition) => {
+      if (request !== 'transaction' || !partition.includes('_')) return;
+      transactions += 1;
+      throw new StorageTrouble(0);
     });
-    expect(answered).toBe(false);
+    const settled = await Promise.allSettled(
+      Array.from({ length: 1_000 }, async (_, index) => record([frame(`f-${index}`)])),
+    );
+    expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 'rejected'));
+    expect(transactions, '7 tries of a batch, each half of it, and one of the next').toBe(10);
+    expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
+  });
+});
 
-    await process.recorder.settled();
-
-    expect(await storage.process().answer(wholeDay)).toMatchObject({ total_events: 2 });
-    await recording;
-    await process.recorder.settled();
+describe('a partition in trouble', () => {
+  it('holds up no other day, also where as many as can be written at once are in trouble', async () => {
+    const days = 20;
+    const healthy = START + BigInt(days) * DAY;
+    const name = dayOf(instantFrom(healthy));
+    const stuck = Promise.withResolvers<void>();
+    const { record } = recorderOn(async (request, partition) => {
+      if (request === 'transaction' && partition.includes('_') && !partition.startsWith(name)) await stuck.promise;
+    });
+    const waiting = Array.from({ length: days }, async (_, day) => record([frame('f', START + BigInt(day) * DAY)]));
+    expect(await record([frame('f', healthy)])).toEqual(['recorded']);
+    stuck.resolve();
+    expect((await Promise.all(waiting)).flat()).toEqual(Array.from({ length: days }, () => 'recorded'));
   });
 });

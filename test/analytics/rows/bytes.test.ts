@@ -1,82 +1,174 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ByteReader, encoded } from '../../../src/analytics/rows/bytes.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
+import {
+  indexesIn,
+  indexesOf,
+  packBitset,
+  unionOf,
+  unpackBitset,
+  withIndexes,
+} from '../../../src/analytics/rows/bitset.ts';
+import {
+  MAX_TALLY_CATEGORIES,
+  readTallyText,
+  tallyProperties,
+  tallyPropertyNames,
+} from '../../../src/analytics/rows/properties.ts';
+import { ByteReader, encoded, readTally, TallySum, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
+import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 describe('a count in bytes', () => {
   it.each([
-    [0, [0x00]],
-    [127, [0x7f]],
-    [128, [0x80, 0x01]],
-    [16_383, [0xff, 0x7f]],
-    [16_384, [0x80, 0x80, 0x01]],
-    [2 ** 31, [0x80, 0x80, 0x80, 0x80, 0x08]],
-    [2 ** 32 + 1, [0x81, 0x80, 0x80, 0x80, 0x10]],
-  ])('%i takes seven bits a byte, the low ones first', (value, bytes) => {
-    expect([...encoded((writer) => writer.count(value))]).toEqual(bytes);
+    [0, '00', '00'],
+    [127, '7f', 'fe01'],
+    [128, '8001', '8002'],
+    [16_384, '808001', '808002'],
+    [2 ** 32 + 1, '8180808010', '8280808020'],
+  ])('%i has seven bits a byte, the low ones first: %s, and %s if it may be negative', (value, count, signed) => {
+    expect(hex(encoded((writer) => writer.count(value)))).toBe(count);
+    expect(hex(encoded((writer) => writer.signed(value)))).toBe(signed);
   });
 
-  it('is read back unchanged, as are negative counts and bytes between counts', () => {
-    const somewhat = fc.oneof(
-      fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      fc.integer({ min: 1 - 2 ** 52, max: -1 }),
-      fc.uint8Array({ maxLength: 5 }),
-    );
+  it('is read back unchanged', () => {
+    const counts = fc.oneof(fc.maxSafeNat(), fc.integer({ min: 1 - 2 ** 52, max: -1 }));
     fc.assert(
-      fc.property(fc.array(somewhat), (items) => {
+      fc.property(fc.array(counts), (values) => {
         const bytes = encoded((writer) => {
-          for (const item of items) {
-            if (typeof item !== 'number') writer.raw(item);
-            else if (item < 0) writer.signed(item);
-            else writer.count(item);
-          }
+          for (const value of values) writer[value < 0 ? 'signed' : 'count'](value);
         });
         const reader = new ByteReader(bytes);
-        for (const item of items) {
-          const read = (): number | Uint8Array => {
-            if (typeof item !== 'number') return Uint8Array.from(reader.raw(item.length));
-            return item < 0 ? reader.signed() : reader.count();
-          };
-          expect(read()).toEqual(item);
-        }
+        expect(values.map((value) => reader[value < 0 ? 'signed' : 'count']())).toEqual(values);
         expect(reader.done).toBe(true);
       }),
     );
   });
 
-  it('that ends too early is refused', () => {
-    expect(() => new ByteReader(Uint8Array.of(0x80)).count()).toThrow(DecodeError);
-    expect(() => new ByteReader(Uint8Array.of(1, 2)).raw(3)).toThrow(DecodeError);
-    expect(() => new ByteReader(new Uint8Array()).count()).toThrow(DecodeError);
+  it.each([-1, 0.5, 2 ** 53, Number.NaN])('that cannot be carried is refused: %d', (value) => {
+    expect(() => encoded((writer) => writer.count(value))).toThrow(RangeError);
+    expect(() => encoded((writer) => writer.signed(value === -1 ? -(2 ** 52) : value))).toThrow(RangeError);
+  });
+});
+
+/** A list with the categories of tallies in another order, and one before them. */
+const listed = (all: readonly Tally[]): readonly string[] => [
+  'not-in-it',
+  ...[...new Set(all.flatMap(({ categories }) => [...categories.keys()]))].reverse(),
+];
+
+describe('a tally in bytes', () => {
+  it('is read with its list of categories or one that has grown since, or skipped', () => {
+    fc.assert(
+      fc.property(fc.oneof(tallies, differences), (tally) => {
+        const list = listed([tally]);
+        const bytes = encoded((writer) => {
+          writeTally(writer, tally, indexesOf(list));
+          writer.count(42);
+        });
+        for (const names of [list, [...list, 'later']]) {
+          const reader = new ByteReader(bytes);
+          expect([readTally(reader, names), reader.count(), reader.done]).toEqual([tally, 42, true]);
+        }
+        const skipping = new ByteReader(bytes);
+        expect(readTally(new ByteReader(skipping.tally()), list)).toEqual(tally);
+        expect(skipping.count()).toBe(42);
+        const older = new ByteReader(bytes);
+        expect(readTally(older, list.slice(0, -1)) === undefined, 'a list that is older').toBe(list.length > 1);
+        expect(older.count()).toBe(42);
+      }),
+    );
   });
 
-  it.each([
-    [0, [0]],
-    [-1, [1]],
-    [1, [2]],
-    [-64, [127]],
-    [64, [128, 1]],
-  ])('%i takes few bytes whatever its sign', (value, bytes) => {
-    expect([...encoded((writer) => writer.signed(value))]).toEqual(bytes);
+  it('is added up with others, and named last', () => {
+    fc.assert(
+      fc.property(fc.array(tallies, { maxLength: 6 }), (all) => {
+        const list = listed(all);
+        const sum = new TallySum();
+        for (const tally of all)
+          sum.add(new ByteReader(encoded((writer) => writeTally(writer, tally, indexesOf(list)))));
+        expect(sum.named(list)).toEqual(sumOf(all));
+        expect(sum.named(list.slice(0, -1)) === undefined).toBe(list.length > 1);
+      }),
+    );
   });
 
-  it('that cannot be carried is refused', () => {
-    for (const value of [-1, 0.5, 2 ** 53, Number.NaN]) {
-      expect(() => encoded((writer) => writer.count(value))).toThrow(RangeError);
+  it('takes one byte for a frame, and two more for a category of it', () => {
+    for (const [tally, length] of [
+      [{ ...EMPTY_TALLY, events: 1 }, 1],
+      [ONE_FRAME, 3],
+    ] as const) {
+      expect(encoded((writer) => writeTally(writer, tally, indexesOf(['fire', 'smoke'])))).toHaveLength(length);
     }
-    for (const value of [2 ** 52, -(2 ** 52), 0.5, Number.NaN]) {
-      expect(() => encoded((writer) => writer.signed(value))).toThrow(RangeError);
-    }
-    expect(() => new ByteReader(new Uint8Array(9).fill(0xff)).count()).toThrow(DecodeError);
   });
 
-  it('can be had as the bytes since a position', () => {
-    const reader = new ByteReader(encoded((writer) => [5, 300, 7].forEach((value) => writer.count(value))));
-    reader.count();
-    const start = reader.position;
-    reader.count();
-    expect([...reader.since(start)]).toEqual([0xac, 0x02]);
-    expect([reader.count(), reader.done]).toEqual([7, true]);
+  it('is not written if a category is not in the list', () => {
+    expect(() => encoded((writer) => writeTally(writer, ONE_FRAME, new Map()))).toThrow(RangeError);
+  });
+});
+
+describe('a tally as text', () => {
+  it('can be read by a person', () => {
+    const categories = new Map([['smoke', { detections: 20, reviewed: 3, annotations: 2 }]]);
+    expect(tallyProperties('day', { events: 600, reviewed: 12, annotated: 3, categories })).toEqual({
+      day: '{"events":600,"reviewed":12,"annotated":3,"categories":{"smoke":[20,3,2]}}',
+    });
+  });
+
+  it('is read back unchanged, its categories in their order, however many there are', () => {
+    const counts = fc.oneof(fc.constantFrom(0, 249, 250, 251, 500, MAX_TALLY_CATEGORIES), fc.nat(MAX_TALLY_CATEGORIES));
+    fc.assert(
+      fc.property(tallies, counts, (some, count) => {
+        const categories = new Map(some.categories);
+        for (let index = 0; categories.size < count; index += 1) {
+          categories.set(`c${index}`, { detections: index, reviewed: -1, annotations: 1 });
+        }
+        const tally = { ...some, categories };
+        const properties = tallyProperties('day', tally);
+        expect(tallyPropertyNames('day')).toEqual(expect.arrayContaining(Object.keys(properties)));
+        const read = readTallyText('day', { ...properties, day_x: 'other' });
+        expect(read).toEqual(tally);
+        expect([...(read?.categories.keys() ?? [])]).toEqual([...categories.keys()]);
+      }),
+    );
+    expect(readTallyText('day', { day_1: '{}' })).toBeUndefined();
+  });
+});
+
+const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+const setOf = (indexes: Iterable<number>): Uint8Array => withIndexes(new Uint8Array(), indexes);
+const sorted = (...indexes: readonly (readonly number[])[]): readonly number[] =>
+  [...new Set(indexes.flat())].sort((left, right) => left - right);
+
+describe('a bitset', () => {
+  const runs = fc
+    .array(fc.tuple(fc.nat(400), fc.integer({ min: 1, max: 400 })), { maxLength: 6 })
+    .map((own) => own.flatMap(([from, length]) => all(length).map((index) => from + index)));
+  const indexes = fc.oneof(runs, fc.array(fc.nat(3_000)));
+
+  it('has the indexes that were added, also in a union and as stored, and stays as it is', () => {
+    fc.assert(
+      fc.property(indexes, indexes, (first, then) => {
+        const [left, right] = [setOf(first), setOf(then)];
+        for (const both of [withIndexes(left, then), unionOf(left, right), unionOf(right, left)]) {
+          expect(indexesIn(both)).toEqual(sorted(first, then));
+          expect(indexesIn(unpackBitset(packBitset(both)))).toEqual(sorted(first, then));
+          expect(packBitset(both).length).toBeLessThanOrEqual(both.length + 1);
+        }
+        expect([indexesIn(left), indexesIn(right)]).toEqual([sorted(first), sorted(then)]);
+      }),
+    );
+  });
+
+  it('of all 1,300 cameras takes 4 bytes, with one missing 7', () => {
+    const missing = all(1_300).filter((index) => index !== 500);
+    expect([setOf(all(1_300)), setOf(missing)].map((set) => packBitset(set).length)).toEqual([4, 7]);
+  });
+
+  it.each(['', '0201', '0180', '01ffff7f'])('that is damaged is refused: %j', (bytes) => {
+    expect(() => unpackBitset(Buffer.from(bytes, 'hex'))).toThrow(DecodeError);
   });
 });

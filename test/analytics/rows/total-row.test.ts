@@ -1,138 +1,104 @@
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../../src/storage/azure-table.ts';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_CAMERA_LIST, withCameras } from '../../../src/analytics/rows/camera-list.ts';
-import { DamagedRow } from '../../../src/storage/errors.ts';
-import { Table } from '../../../src/storage/table.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../../../src/analytics/model/tally.ts';
-import { lazily } from '../../../src/azure/lazily.ts';
+import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import {
+  cameraListFrom,
+  EMPTY_CAMERA_LIST,
   EMPTY_TOTAL,
   readTotal,
   totalWrites,
-  type TotalRow,
+  withCameras,
   type StoredTotal,
+  type TotalRow,
 } from '../../../src/analytics/rows/total-row.ts';
-import { CountingStorage } from '../counting.ts';
-
-const one: Tally = {
-  events: 1,
-  reviewed: 1,
-  annotated: 1,
-  categories: new Map([['smoke', { detections: 2, reviewed: 1, annotations: 1 }]]),
-};
+import { ANY_VERSION } from '../../../src/storage/row.ts';
+import { Table } from '../../../src/storage/table.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
+import { ids, ONE_FRAME } from '../arbitraries.ts';
 
 const PARTITION = '2026-11-21_00';
 
-const totalOf = (cameras: number, length: number): TotalRow => ({
-  ...EMPTY_TOTAL,
-  commit: 1,
-  tally: one,
-  cameras: withCameras(
-    EMPTY_CAMERA_LIST,
-    Array.from({ length: cameras }, (_, index) => String(index).padStart(length, 'x')),
-  ),
-});
+const named = (count: number, length: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => String(index).padStart(length, 'x'));
 
-const etagOf =
-  (stored: StoredTotal | undefined) =>
-  (key: string): string | undefined =>
-    key === 'total' ? stored?.etag : stored?.lists[Number(key.slice(-4)) - 1]?.etag;
-
-const write = async (table: Table, stored: StoredTotal | undefined, total: TotalRow): Promise<number> => {
-  const writes = totalWrites(stored, total, etagOf(stored));
-  await table.transact(
-    PARTITION,
-    writes.map((one_) => ({ ...one_, properties: { ...one_.properties, n: total.commit } })),
+const writesOf = (stored: StoredTotal | undefined, total: TotalRow): ReturnType<typeof totalWrites> =>
+  totalWrites(stored, total, (key) =>
+    key === 'total' ? stored?.etag : stored?.lists[Number(key.slice(-4)) - 1]?.etag,
   );
-  return writes.length;
+
+/** Writes a total as recorders do, and reads it again. */
+const written = async (table: Table, ids_: readonly string[], commit: number): Promise<StoredTotal | undefined> => {
+  const total = { ...EMPTY_TOTAL, tally: ONE_FRAME, commit, cameras: withCameras(EMPTY_CAMERA_LIST, ids_) };
+  const writes = Array.from(writesOf(await readTotal(table, PARTITION), total), (write) => ({
+    ...write,
+    properties: { ...write.properties, n: commit },
+  }));
+  await table.transact(PARTITION, writes);
+  const stored = await readTotal(table, PARTITION);
+  expect(stored).toMatchObject({ commit, stripes: 1, tally: ONE_FRAME });
+  expect([stored?.cameras.ids, [...(stored?.cameras.indexes ?? [])]]).toEqual([ids_, [...total.cameras.indexes]]);
+  return stored;
 };
 
+describe('the list of active cameras', () => {
+  it('has each camera once, in the order of their first events, and is read back from its texts', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(ids, { maxLength: 10 }), { maxLength: 6 }), (batches) => {
+        const list = batches.reduce(withCameras, EMPTY_CAMERA_LIST);
+        const wanted = [...new Set(batches.flat())];
+        expect([list.ids, [...list.indexes]]).toEqual([wanted, wanted.map((id, index) => [id, index])]);
+        expect(cameraListFrom(list.texts)).toEqual(list);
+        expect(withCameras(list, wanted), 'nothing is new').toBe(list);
+      }),
+    );
+  });
+
+  it.each([1, 8, 128])(
+    'of the most cameras of a shard is read from its rows, with ids of %i characters',
+    async (length) => {
+      const table = new Table(new MemoryTable(), { format: FORMAT });
+      // A transaction takes 4 MiB.
+      for (let count = 8_000; count < MAX_CAMERAS_PER_SHARD; count += 8_000)
+        await written(table, named(count, length), 1);
+      const stored = await written(table, named(MAX_CAMERAS_PER_SHARD, length), 2);
+      expect(Math.max(...(stored?.cameras.texts ?? []).map((text) => text.length))).toBeLessThanOrEqual(32_000);
+    },
+  );
+});
+
 describe("a shard's total", () => {
-  it('is undefined where there are no events', async () => {
-    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
+  it('is read with the rows of its list, of which only the texts that changed are written again', async () => {
+    const table = new Table(new MemoryTable(), { format: FORMAT });
     expect(await readTotal(table, PARTITION)).toBeUndefined();
-    expect(EMPTY_TOTAL).toMatchObject({ tally: EMPTY_TALLY, cameras: EMPTY_CAMERA_LIST, commit: 0, stripes: 1 });
-  });
-
-  it('is a row and a row of its camera list, read back unchanged, and only its own row is written again', async () => {
-    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
-    const total = totalOf(1_300, 12);
-    expect(await write(table, undefined, total)).toBe(2);
-    const stored = await readTotal(table, PARTITION);
-    const lists = [{ etag: expect.any(String), texts: total.cameras.texts }];
-    expect(stored).toEqual({ ...total, etag: expect.any(String), lists });
-    expect(await write(table, stored, { ...total, tally: plus(one, one), commit: 2 })).toBe(1);
-    expect(await readTotal(table, PARTITION)).toMatchObject({ tally: { events: 2 }, commit: 2 });
-  });
-
-  it('of another stripe is another row', async () => {
-    const storage = new CountingStorage();
-    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
-    await write(table, undefined, totalOf(3, 8));
-    expect(await readTotal(table, PARTITION, 1)).toBeUndefined();
-  });
-
-  it('continues in further rows where they do not, and writes only the changed ones', async () => {
-    const table = new Table(new AzureTable(lazily(() => new CountingStorage().client())), { format: FORMAT });
-    const total = totalOf(6_000, 128);
-    // A transaction takes 4 MiB and a row 1 MiB: the service adds a hundred cameras at a time at most.
-    let stored: StoredTotal | undefined;
-    for (const count of [2_000, 4_000, 6_000]) {
-      const part = { ...total, cameras: withCameras(EMPTY_CAMERA_LIST, total.cameras.ids.slice(0, count)) };
-      await write(table, stored, part);
-      stored = await readTotal(table, PARTITION);
-      expect(stored?.cameras).toEqual(part.cameras);
-    }
-    expect(stored?.lists).toHaveLength(2);
-    const grown = { ...total, cameras: withCameras(total.cameras, ['one-more']) };
-    const writes = totalWrites(stored, grown, etagOf(stored));
-    expect(
-      writes.map(({ rowKey, properties }) => [
-        rowKey,
-        Object.keys(properties).filter((name) => name.startsWith('cam')),
-      ]),
-    ).toEqual([
-      ['total', []],
+    for (const [commit, count] of [1_300, 2_000, 6_000].entries()) await written(table, named(count, 128), commit + 1);
+    const stored = await written(table, named(6_000, 128), 4);
+    const grown = {
+      ...EMPTY_TOTAL,
+      ...stored,
+      cameras: withCameras(stored?.cameras ?? EMPTY_CAMERA_LIST, ['one-more']),
+    };
+    const changed = writesOf(stored, grown).map(({ rowKey, properties }) => [rowKey, Object.keys(properties)]);
+    expect(changed).toEqual([
+      ['total', ['day', 'active_cameras']],
       ['cameras|0002', ['cameras_10']],
     ]);
-    await table.transact(PARTITION, writes);
-    expect((await readTotal(table, PARTITION))?.cameras.ids).toEqual([...total.cameras.ids, 'one-more']);
+    expect(await readTotal(table, PARTITION, 1), 'another stripe').toBeUndefined();
   });
 
-  it('has its own cameras and not those that were appended to the list since', async () => {
-    const storage = new CountingStorage();
-    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
-    const total = totalOf(4_000, 128);
-    await write(table, undefined, {
-      ...total,
-      cameras: withCameras(EMPTY_CAMERA_LIST, total.cameras.ids.slice(0, 2_000)),
-    });
-    await write(table, await readTotal(table, PARTITION), total);
-    // As a reader sees it who read the total just before the list grew.
-    await storage
-      .client()
-      .updateEntity({ partitionKey: PARTITION, rowKey: 'total', active_cameras: 3_999 }, 'Merge', { etag: '*' });
-    const read = await readTotal(table, PARTITION);
-    expect(read?.cameras.ids).toEqual(total.cameras.ids.slice(0, 3_999));
-    expect(read?.cameras.indexes.get(total.cameras.ids[3_999] ?? '')).toBeUndefined();
-  });
-
-  it.each<[string, Record<string, unknown>]>([
-    ['fewer cameras than it says', { active_cameras: 4 }],
-    ['a number of cameras that is text', { active_cameras: '3' }],
-    ['a number of stripes that is text', { stripes: '2' }],
-    ['no commit number', { n: 'one' }],
-    ['a tally that is no JSON', { day: '{' }],
-  ])('that is damaged is refused as a whole: %s', async (_damage, damage) => {
-    const storage = new CountingStorage();
-    const table = new Table(new AzureTable(lazily(() => storage.client())), { format: FORMAT });
-    await write(table, undefined, totalOf(3, 8));
-    const damaged = { partitionKey: PARTITION, rowKey: 'total', ...damage };
-    await storage.client().updateEntity(damaged, 'Merge', { etag: '*' });
-    const error: unknown = await readTotal(table, PARTITION).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(DamagedRow);
-    expect(error).toMatchObject({ partitionKey: PARTITION, rowKey: 'total' });
+  it('has its own cameras, and not those that were appended to the list since it was read', async () => {
+    const table = new Table(new MemoryTable(), { format: FORMAT });
+    await written(table, named(4_000, 128), 1);
+    const earlier = {
+      kind: 'merge',
+      rowKey: 'total',
+      etag: ANY_VERSION,
+      properties: { active_cameras: 3_999 },
+    } as const;
+    await table.transact(PARTITION, [earlier]);
+    const cameras = (await readTotal(table, PARTITION))?.cameras;
+    expect(cameras?.ids).toEqual(named(3_999, 128));
+    expect(cameras?.indexes.size).toBe(3_999);
   });
 });
