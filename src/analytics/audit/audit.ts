@@ -41,6 +41,7 @@ export interface AuditReport {
 }
 
 const PARALLEL_READS = 16;
+const NO_MANIFEST = 'nothing';
 
 /**
  * Audits every counter of a day: what the event rows say, less what is stored. Of a closed day the samples stand for the event rows.
@@ -68,8 +69,12 @@ export const readDayState = async (table: Table, day: Day) => {
   const now = sortableInstant(instantFromMilliseconds(Date.now()));
   // Either row may be lost.
   const closings = [row, open].map((one) => one?.properties[CLOSES]);
+  const hasLostClosing = open === undefined && row?.properties[CLOSES] === undefined;
+  const known =
+    shards === undefined ? 'damaged' : `${shards}${hasLostClosing ? ', and not that the day is closed' : ''}`;
   return {
-    text: row === undefined ? 'nothing' : shards === undefined ? 'damaged' : `${shards}`,
+    /** What the manifest says, in words. */
+    text: row === undefined ? NO_MANIFEST : known,
     shards,
     closed: open === undefined || closings.some((at) => at !== undefined && !(typeof at === 'string' && at > now)),
   };
@@ -92,7 +97,7 @@ const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayStat
   });
   byShard.push(...stray.flat());
   const fitting = fittingShards(shards, byShard);
-  const isWrong = shards === undefined ? text === 'damaged' || byShard.length > 0 : shards !== fitting;
+  const isWrong = text !== `${fitting}` && (text !== NO_MANIFEST || byShard.length > 0);
   const step = `write that the day has ${fitting} shards`;
   const manifest = { shard: undefined, counter: 'shards', expected: `${fitting}`, stored: text, step };
   const strangers = byShard.flatMap(({ shard, cameras }) =>
