@@ -125,7 +125,7 @@ describe('npm run audit', () => {
       [away, wrongKey].map(async (value) => audit(['--date', DATE], { TABLES_CONNECTION_STRING: value })),
     );
     expect(unanswered).toMatchObject({ code: 2, report: '' });
-    expect(unanswered?.complaint).toContain('The storage did not answer.');
+    expect(unanswered?.complaint).toContain('The storage did not answer');
     expect(refused).toMatchObject({ code: 2, report: '' });
     expect(refused?.complaint).toContain('the key or the role is wrong');
     expect(`${unanswered?.complaint}${refused?.complaint}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
