@@ -211,7 +211,8 @@ const namesFrom = ({ tally, cameras, commit }: TotalRow): Names => ({
 const entriesIn = (row: StoredRow, key: string, { ids, categories }: Names): readonly StoredEntry[] => {
   const { rowKey } = row;
   const idOf = (index: number): string => named(ids[index]);
-  switch (key.split('|')[0]) {
+  const [kind = ''] = key.split('|');
+  switch (kind) {
     case 'minute': {
       const { minute, second } = parseMinuteKey(key);
       return samplesIn(row, second).map(({ microsecond, cameraIndex, tally: bytes }) => {
@@ -230,13 +231,13 @@ const entriesIn = (row: StoredRow, key: string, { ids, categories }: Names): rea
       const entryOf = (tally: Tally, of: { hour?: number; minute?: number } = {}): StoredEntry => {
         return { rowKey, ...of, counter: ofCamera(cameraId, of), tally, cameras: NO_CAMERAS };
       };
-      return [
-        entryOf(camera.tally),
-        ...[...camera.hours].flatMap(([hour, own]) => [
-          entryOf(own.tally, { hour }),
-          ...Array.from(minutesOf(camera, hour), ([minute, tally]) => entryOf(tally, { minute: hour * 60 + minute })),
-        ]),
-      ];
+      const entries = [entryOf(camera.tally)];
+      for (const [hour, own] of camera.hours) {
+        entries.push(entryOf(own.tally, { hour }));
+        for (const [minute, tally] of minutesOf(camera, hour))
+          entries.push(entryOf(tally, { minute: hour * 60 + minute }));
+      }
+      return entries;
     }
     default: {
       const hour = key === HOURS_KEY ? undefined : parseHourKey(key);
