@@ -1,4 +1,5 @@
 import type { Chance } from '../chance.ts';
+import { FAIR, type TableConditions, type Weather } from '../unreliable-table.ts';
 import type { Mode } from './modes.ts';
 
 const BEGIN_WITHIN_MS = 300_000;
@@ -25,6 +26,14 @@ const NO_FAULTS: Faults = {
   topicFaults: 0,
 };
 
+const weatherOf = ({ tableFaults }: Faults): Weather => ({
+  ...FAIR,
+  lostRequest: tableFaults / 6,
+  lostAnswer: tableFaults / 6,
+  hung: tableFaults / 3,
+  refused: tableFaults / 3,
+});
+
 /** The faults of the moment: those of the mode at first, none once it is calm. */
 export class Conditions {
   readonly #now: () => number;
@@ -32,12 +41,14 @@ export class Conditions {
   readonly setUpFaults: Span[];
   readonly #outages: Span[];
   #faults: Faults;
+  #weather: Weather;
   #isCalm = false;
 
   /** @param now in milliseconds since 1970 */
   constructor(mode: Mode, chance: Chance, now: () => number) {
     this.#now = now;
     this.#faults = mode;
+    this.#weather = weatherOf(mode);
     const spans = (count: number, lengthMs: readonly [number, number]): Span[] =>
       Array.from({ length: count }, () => {
         const from = now() + chance.between(0, BEGIN_WITHIN_MS);
@@ -49,6 +60,10 @@ export class Conditions {
 
   get faults(): Faults {
     return this.#faults;
+  }
+
+  get table(): TableConditions {
+    return { weather: this.#weather, isOutage: this.isOutage };
   }
 
   /** Whether storage cannot be used now. */
@@ -74,6 +89,7 @@ export class Conditions {
   calmDown(): void {
     this.#isCalm = true;
     this.#faults = NO_FAULTS;
+    this.#weather = FAIR;
   }
 
   #isIn(spans: readonly Span[]): boolean {
