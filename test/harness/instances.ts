@@ -1,76 +1,64 @@
-import { FaultProxy, NO_FAULT, type FaultRule, type ProxiedRequest } from '../analytics/faults/fault-proxy.ts';
 import { type App, type AppOptions, startApp } from './app.ts';
+import { type Backend, Between, CARRIED_OUT, type PassingRequest, type Rule } from './between.ts';
 
 /** A request that an instance made to what it depends on. */
-export interface OutgoingRequest extends ProxiedRequest {
+export interface OutgoingRequest extends PassingRequest {
   readonly service: 'tables' | 'acs';
 }
-
-/** When an instance is killed at a request: it was not carried out, or only its answer did not arrive. */
-export type Death = 'before the request' | 'before its answer';
 
 /** How to start an instance. */
 export interface InstanceOptions extends Omit<AppOptions, 'environment'> {
   readonly environment: (url: string) => Readonly<Record<string, string>>;
   readonly tablesConnectionString: string;
   readonly acsConnectionString: string;
-  /** True where its requests to the tables and to ACS are counted and may go wrong, each through a proxy of its own. */
+  /** True if something stands between it and what it depends on, so that its requests may go wrong. */
   readonly isProxied?: boolean;
 }
 
 /**
- * One of several instances of the app, in a process of its own, which can be killed and started again.
+ * One of several instances of the app, in a process of its own, which can be killed.
  *
  * @example
- * const died = instance.diesAt(3, 'before its answer');
- * await fetch(…);
- * await died;
- * await instance.restart();
+ * instance.rule = killedAt(({ service }) => service === 'acs', 'before its answer', () => instance.kill());
+ * await Promise.allSettled([fetch(…), instance.exited]);
  */
-export class Instance implements App {
-  /** What it asked for so far, if it is proxied, in the order of arrival; also in earlier lives. */
-  readonly requests: OutgoingRequest[] = [];
-  /** What goes wrong with its requests, if it is proxied. */
-  rule: (request: OutgoingRequest) => ReturnType<FaultRule> = () => NO_FAULT;
-  readonly #start: () => Promise<App>;
-  readonly #proxies: readonly FaultProxy[];
-  readonly #outputs: string[] = [];
-  #app: App;
+export class Instance implements App, Backend {
+  /** What becomes of its requests, if it is proxied. */
+  rule: Rule<OutgoingRequest> = CARRIED_OUT;
+  readonly #app: App;
+  readonly #between: readonly Between[];
   #isAlive = true;
 
-  private constructor(app: App, start: () => Promise<App>, proxies: Readonly<Record<string, FaultProxy>>) {
+  private constructor(app: App, between: readonly Between[]) {
     this.#app = app;
-    this.#start = start;
-    this.#proxies = Object.values(proxies);
+    this.#between = between;
   }
 
   /** @throws {Error} with the app's output where it does not start */
   static async start({ isProxied = false, ...options }: InstanceOptions): Promise<Instance> {
     const { environment, tablesConnectionString, acsConnectionString, ...rest } = options;
-    const proxies = isProxied
-      ? {
-          tables: await FaultProxy.start(tablesConnectionString),
-          acs: await FaultProxy.start(acsConnectionString),
-        }
-      : undefined;
-    const start = () =>
-      startApp({
-        ...rest,
-        environment: (url) => ({
-          TABLES_CONNECTION_STRING: proxies?.tables.connectionString ?? tablesConnectionString,
-          ACS_CONNECTION_STRING: proxies?.acs.connectionString ?? acsConnectionString,
-          ...environment(url),
-        }),
-      });
-    const instance = new Instance(await start(), start, { ...proxies });
-    for (const service of ['tables', 'acs'] as const) {
-      const proxy = proxies?.[service];
-      if (proxy !== undefined) proxy.rule = (request) => instance.#meet({ ...request, service });
+    const tables = isProxied ? await Between.start(tablesConnectionString) : undefined;
+    const acs = isProxied ? await Between.start(acsConnectionString) : undefined;
+    const app = await startApp({
+      ...rest,
+      environment: (url) => ({
+        TABLES_CONNECTION_STRING: tables?.connectionString ?? tablesConnectionString,
+        ACS_CONNECTION_STRING: acs?.connectionString ?? acsConnectionString,
+        ...environment(url),
+      }),
+    });
+    const instance = new Instance(
+      app,
+      [tables, acs].filter((each) => each !== undefined),
+    );
+    for (const [service, between] of [['tables', tables] as const, ['acs', acs] as const]) {
+      if (between !== undefined) {
+        between.rule = (request, carryOut) => instance.rule({ ...request, service }, carryOut);
+      }
     }
     return instance;
   }
 
-  /** Another one after each restart. */
   get url(): string {
     return this.#app.url;
   }
@@ -87,9 +75,8 @@ export class Instance implements App {
     return this.#isAlive;
   }
 
-  /** Everything that it has printed in all its lives. */
   output(): string {
-    return [...this.#outputs, this.#app.output()].join('\n');
+    return this.#app.output();
   }
 
   kill(): void {
@@ -100,42 +87,6 @@ export class Instance implements App {
   async stop(): Promise<void> {
     this.#isAlive = false;
     await this.#app.stop();
-    await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
-  }
-
-  /** Starts it again after it was killed, or kills it first. */
-  async restart(): Promise<void> {
-    this.kill();
-    await this.exited;
-    this.#outputs.push(this.#app.output());
-    this.#app = await this.#start();
-    this.#isAlive = true;
-  }
-
-  /**
-   * Kills it at one of its requests; it must be proxied. Fulfils with the request when the process has ended. What it
-   * asks for at the same time may still be carried out.
-   *
-   * @param fatal the number of the request, 1 for its next one to the tables or to ACS; or which request it is
-   */
-  diesAt(fatal: number | ((request: OutgoingRequest) => boolean), death: Death): Promise<OutgoingRequest> {
-    const earlier = this.requests.length;
-    const isFatal = typeof fatal === 'number' ? (): boolean => this.requests.length === earlier + fatal : fatal;
-    const { rule } = this;
-    return new Promise((resolve) => {
-      this.rule = async (request) => {
-        if (!isFatal(request)) return rule(request);
-        this.rule = rule;
-        this.kill();
-        await this.exited;
-        resolve(request);
-        return { kind: death === 'before the request' ? 'connection reset' : 'answer lost' };
-      };
-    });
-  }
-
-  #meet(request: OutgoingRequest): ReturnType<FaultRule> {
-    this.requests.push(request);
-    return this.rule(request);
+    await Promise.all(this.#between.map((each) => each.stop()));
   }
 }

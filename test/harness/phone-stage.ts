@@ -11,12 +11,13 @@ import {
 } from '../../infra/local/acs-simulator/simulator.ts';
 import type { Pace } from '../../infra/local/acs-simulator/simulated-call.ts';
 import type { CallStory } from '../../infra/local/acs-simulator/story.ts';
+import { randomFrom } from '../../infra/local/demo/random.ts';
 import { findAlertType } from '../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../src/calls/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type AppOptions, ownTablesPrefix, testEnvironment } from './app.ts';
 import { type CheckedFetch, checkedFetch } from './checked-fetch.ts';
-import { FrontDoor } from './front-door.ts';
+import { Between, splitOver } from './between.ts';
 import { Instance } from './instances.ts';
 import { ask, callIdOf, createCall, repeatable } from '../local/acs-requests.ts';
 import { until } from './until.ts';
@@ -32,7 +33,7 @@ export interface StageOptions {
   readonly seed?: string;
   /** The bundle of the app, `debug` where it is not given. */
   readonly bundle?: NonNullable<AppOptions['bundle']>;
-  /** True where the instances' requests to the tables and to ACS are counted and may go wrong. */
+  /** True if the instances' requests to the tables and to ACS may go wrong. */
   readonly isProxied?: boolean;
   /** False where timer functions run only when the test starts them; true where it is not given. */
   readonly runsSchedules?: boolean;
@@ -78,7 +79,7 @@ export class Stage {
   readonly acs: AcsSimulator;
   readonly apps: readonly Instance[];
   /** Undefined if there is one instance. */
-  readonly frontDoor: FrontDoor | undefined;
+  readonly frontDoor: Between | undefined;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
   readonly #calls: TableClient;
@@ -270,7 +271,7 @@ export const setStage = async (
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
-  const frontDoor = instances > 1 ? await FrontDoor.start(seed) : undefined;
+  const frontDoor = instances > 1 ? await Between.start() : undefined;
   whenOver(() => frontDoor?.stop());
   const prefix = ownTablesPrefix();
   const {
@@ -293,7 +294,7 @@ export const setStage = async (
       }),
     ),
   );
-  frontDoor?.backends.push(...apps);
+  if (frontDoor !== undefined) frontDoor.rule = splitOver(apps, randomFrom(seed));
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Holds for every test: no log line has a key or an unmasked phone number.

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { Outcome } from '../../../src/analytics/record/batch.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { Between, CARRIED_OUT, refusal, type PassingAnswer } from '../../harness/between.ts';
 import { CountingProcess } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
-import { FaultProxy, NO_FAULT, type Fault } from './fault-proxy.ts';
 import { countOf, Ledger } from './ledger.ts';
 import { contendedMessages, MIDNIGHT } from './messages.ts';
 
@@ -32,11 +32,11 @@ const moreFrames = (count: number): readonly PlainMessage[] =>
 const isRefusal = (outcome: Outcome | undefined): boolean => typeof outcome === 'object';
 
 describe('a message that storage always refuses', () => {
-  let proxy: FaultProxy;
+  let proxy: Between;
   let ledger: Ledger;
   let process: CountingProcess;
   beforeEach(async () => {
-    proxy = await FaultProxy.start(inject('tablesConnectionString'));
+    proxy = await Between.start(inject('tablesConnectionString'));
     ledger = new Ledger(inject('tablesConnectionString'));
     process = new CountingProcess(
       TableClient.fromConnectionString(proxy.connectionString, ledger.table, {
@@ -52,14 +52,18 @@ describe('a message that storage always refuses', () => {
     await proxy.stop();
   });
 
-  const refusing = (eventIds: readonly string[], fault: Fault): void => {
-    proxy.rule = ({ isTransaction, body }) =>
-      isTransaction && eventIds.some((eventId) => body.includes(eventId)) ? fault : NO_FAULT;
+  /** @param answer undefined: the connection breaks */
+  const refusing = (eventIds: readonly string[], answer: PassingAnswer | undefined): void => {
+    proxy.rule = ({ path, body }, carryOut) => {
+      if (!path.includes('$batch') || !eventIds.some((eventId) => body.includes(eventId))) return carryOut();
+      if (answer === undefined) throw new Error('connection reset');
+      return answer;
+    };
   };
 
-  it.each<readonly [string, Fault]>([
-    ['400', { kind: 'refused', status: 400, code: 'InvalidInput' }],
-    ['413', { kind: 'refused', status: 413, code: 'RequestBodyTooLarge' }],
+  it.each([
+    ['400', refusal(400, 'InvalidInput')],
+    ['413', refusal(413, 'RequestBodyTooLarge')],
   ])('with %s is told so, and all others are recorded', async (_, fault) => {
     const poison = ['poison-1', 'poison-2'];
     refusing(poison, fault);
@@ -72,7 +76,7 @@ describe('a message that storage always refuses', () => {
   });
 
   it('does not stop the messages that come later', async () => {
-    refusing(['poison-1'], { kind: 'refused', status: 400, code: 'InvalidInput' });
+    refusing(['poison-1'], refusal(400, 'InvalidInput'));
     const messages = withPoison(['poison-1']);
     const [outcomes, later] = await Promise.all([
       process.record(messages.slice(0, 200)),
@@ -80,14 +84,14 @@ describe('a message that storage always refuses', () => {
     ]);
     expect([...outcomes, ...later].filter(isRefusal)).toHaveLength(1);
 
-    proxy.rule = () => NO_FAULT;
+    proxy.rule = CARRIED_OUT;
     expect(await process.record(messages.filter(({ eventId }) => eventId === 'poison-1'))).toEqual(['recorded']);
     expect(await ledger.count()).toEqual(countOf(messages));
   });
 
-  it.each<readonly [string, Fault]>([
-    ['500', { kind: 'refused', status: 500, code: 'InternalError' }],
-    ['no answer', { kind: 'connection reset' }],
+  it.each([
+    ['500', refusal(500, 'InternalError')],
+    ['no answer', undefined],
   ])('with %s each time fails alone, and all others are recorded', async (_, fault) => {
     refusing(['poison-1'], fault);
     const messages = withPoison(['poison-1']);

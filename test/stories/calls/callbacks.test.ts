@@ -31,7 +31,7 @@ it.each([1, 2])(
       expect(recipients[index], what).toMatchObject({ status: 'heard', attempts: [{ outcome: 'heard' }] });
     }
     // All instances have had a part in it.
-    const chosen = new Set(stage.frontDoor?.passages.map(({ instance }) => instance));
+    const chosen = new Set(stage.frontDoor?.carriedOut.map(({ to }) => to));
     expect(chosen.size).toBe(instances === 1 ? 0 : instances);
     stage.endsWell();
   },

@@ -1,5 +1,6 @@
 import { it } from 'vitest';
 
+import { killedAt, splitOver } from '../../harness/between.ts';
 import { messageOf, setStage } from '../../harness/phone-stage.ts';
 import { until } from '../../harness/until.ts';
 
@@ -12,7 +13,7 @@ it.concurrent(
     const stage = await setStage({ instances: 2, environment: OFTEN, pace: { speakMs: 1_500 } }, onTestFinished);
     const [first] = stage.apps;
     if (stage.frontDoor === undefined) throw new Error('no front door');
-    stage.frontDoor.choose = (_, living) => living[0];
+    stage.frontDoor.rule = splitOver(stage.apps, () => 0);
     const { notification_id } = await stage.alert('Anomaly', ['+12065550100', '+12065551106']);
     await until(() => stage.callsTo('+12065550100')[0]?.spoken.length === 1, 'the message is spoken');
     first?.kill();
@@ -33,10 +34,17 @@ it.concurrent(
     const stage = await setStage({ instances: 2, isProxied: true, environment }, onTestFinished);
     const [victim, survivor] = stage.apps;
     if (victim === undefined || stage.frontDoor === undefined) throw new Error('no stage');
-    stage.frontDoor.choose = (_, living) => living[0];
-    const died = victim.diesAt(({ service }) => service === 'acs', 'before its answer');
+    stage.frontDoor.rule = splitOver(stage.apps, () => 0);
+    victim.rule = killedAt(
+      ({ service }) => service === 'acs',
+      'before its answer',
+      () => victim.kill(),
+    );
     const headers = { 'idempotency-key': 'a-key' };
-    await Promise.all([died, stage.alert('ConfirmedFire', ['+12065550100'], { headers }).catch(() => undefined)]);
+    await Promise.all([
+      victim.exited,
+      stage.alert('ConfirmedFire', ['+12065550100'], { headers }).catch(() => undefined),
+    ]);
     // The caller asks again, and another instance answers.
     const again = await stage.alert('ConfirmedFire', ['+12065550100'], { headers });
     expect(again.status).toBe(202);

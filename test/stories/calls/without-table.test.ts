@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 
-import { NO_FAULT } from '../../analytics/faults/fault-proxy.ts';
+import { CARRIED_OUT, refusal } from '../../harness/between.ts';
 import { messageOf, ONE_CALL, setStage } from '../../harness/phone-stage.ts';
 import { until } from '../../harness/until.ts';
 
@@ -13,8 +13,7 @@ it.concurrent(
     if (app === undefined) throw new Error('no instance');
     const numbers = ['+12065550600', '+12065550620'];
     const { notification_id } = await stage.alert('ConfirmedFire', numbers);
-    app.rule = ({ service }) =>
-      service === 'tables' ? { kind: 'refused', status: 503, code: 'ServerBusy', retryAfterSeconds: 1 } : NO_FAULT;
+    app.rule = ({ service }, carryOut) => (service === 'tables' ? refusal(503, 'ServerBusy', 1) : carryOut());
     for (const number of numbers) {
       const call = await stage.callEnds(number);
       expect(call.spoken).toEqual([messageOf('ConfirmedFire')]);
@@ -27,7 +26,7 @@ it.concurrent(
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
     expect(stage.callsTo('+12065550700')).toEqual([]);
 
-    app.rule = () => NO_FAULT;
+    app.rule = CARRIED_OUT;
     // What could not be written down is not forgotten: it is looked after like a call of which nothing was heard.
     await until(
       async () => (await stage.notification(notification_id)).recipients.every(({ recipient }) => recipient !== ''),
@@ -45,7 +44,7 @@ it.concurrent(
     const [app] = stage.apps;
     if (app === undefined) throw new Error('no instance');
     await stage.alert('Custom', ['+12065550300']);
-    app.rule = ({ service }) => (service === 'tables' ? { kind: 'late request', ms: 60_000 } : NO_FAULT);
+    app.rule = ({ service }, carryOut) => (service === 'tables' ? new Promise(() => undefined) : carryOut());
     const call = await stage.callEnds('+12065550300');
     expect(call.spoken).toEqual([messageOf('Custom')]);
     expect(call.requests).toEqual(ONE_CALL);
