@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as send, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 import type { Random } from '../../infra/local/demo/random.ts';
@@ -164,7 +164,7 @@ export class Between {
   /** With all its headers, the `Host` included: what signs a request signs that as well. */
   #forward({ method, url: path = '/', headers }: IncomingMessage, body: Buffer, to: string): Promise<PassingAnswer> {
     const { hostname, port } = new URL(to);
-    const outgoing = request({ hostname, port, path, agent: this.#agent, method, headers });
+    const outgoing = send({ hostname, port, path, agent: this.#agent, method, headers });
     outgoing.end(body);
     return new Promise((resolve, reject) => {
       outgoing.once('error', reject);

@@ -121,7 +121,7 @@ export class Watch {
     assert.equal(status, 200, body);
     return seriesSchema.parse(JSON.parse(body)).steps.map(({ ts_utc_start, ts_utc_end, ...counted }) => ({
       question: { start: microseconds(ts_utc_start), end: microseconds(ts_utc_end) },
-      ...withoutZeros(counted),
+      answered: withoutZeros(counted),
     }));
   }
 

@@ -33,6 +33,17 @@ export const FAIR: Weather = {
   slow: 0,
 };
 
+const faultsIn = ({ lostRequest, lostAnswer, refused, hung }: Weather) =>
+  [
+    [lostRequest, 'lost request'],
+    [lostAnswer, 'lost answer'],
+    [refused / 2, 'refused'],
+    [refused / 2, 'refused, with Retry-After'],
+    [hung / 3, 'hung'],
+    [hung / 3, 'hung, carried out'],
+    [hung / 3, 'hung, carried out late'],
+  ] as const;
+
 /** What storage is like now, for all processes. */
 export interface TableConditions {
   readonly weather: Weather;
@@ -124,15 +135,7 @@ export class UnreliableTable implements TableConnection {
     const ms = (): number =>
       chance.happens(weather.slow) ? chance.between(latencyMs, SLOW_MS) : chance.between(1, latencyMs);
     const death = onRequest(request);
-    const fault = chance.byProbability([
-      [weather.lostRequest, 'lost request'],
-      [weather.lostAnswer, 'lost answer'],
-      [weather.refused / 2, 'refused'],
-      [weather.refused / 2, 'refused, with Retry-After'],
-      [weather.hung / 3, 'hung'],
-      [weather.hung / 3, 'hung, carried out'],
-      [weather.hung / 3, 'hung, carried out late'],
-    ]);
+    const fault = chance.byProbability(faultsIn(weather));
     const isLost = fault === 'lost request' || fault === 'lost answer';
     const travel: Travel = {
       thereMs: fault === 'hung, carried out late' ? chance.between(ms(), LATE_MS) : ms(),

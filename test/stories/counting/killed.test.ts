@@ -75,7 +75,7 @@ it.each(DEATHS)(
     const next = await startWatch(environment);
     for (const [index, batch] of batches.entries()) {
       const { unchanged } = await next.record(batch);
-      if (index < acknowledged) expect(unchanged).toBe(batch.length);
+      expect(unchanged).toBeGreaterThanOrEqual(index < acknowledged ? batch.length : 0);
     }
     await expectRight();
   },

@@ -1,3 +1,4 @@
+import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
 import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';

@@ -40,9 +40,6 @@ export interface Answer {
   readonly cameras: ReadonlySet<string> | number;
 }
 
-/** Nothing is counted. */
-export const NOTHING: Counted = { counts: new Map(), cameras: new Set() };
-
 /** What an event counts. */
 export const countsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {
   const counts = new Map([['events', 1]]);

@@ -6,7 +6,6 @@ import {
   isSame,
   type Known,
   type Message,
-  NOTHING,
   sumOf,
 } from './counts.ts';
 
@@ -21,6 +20,7 @@ export interface Question {
 interface Version {
   readonly moment: number;
   readonly state: EventState;
+  readonly counted: Counted;
 }
 
 interface KnownEvent {
@@ -105,7 +105,11 @@ export class Truth {
       this.#events.set(name, event);
       if (event.partition !== partition) this.broken.push(`${name} is counted in ${event.partition} and ${partition}`);
       this.#check(name, event.versions.at(-1)?.state, state);
-      event.versions.push({ moment: this.#moment, state });
+      event.versions.push({
+        moment: this.#moment,
+        state,
+        counted: { counts: countsOf(state), cameras: new Set([cameraId]) },
+      });
     }
     this.onCommit();
   }
@@ -215,12 +219,7 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
 
 /** What events counted at a moment. */
 const at = (events: readonly KnownEvent[], moment: number): Counted =>
-  sumOf(
-    events.map(({ cameraId, versions }) => {
-      const version = versions.findLast((one) => one.moment <= moment);
-      return version === undefined ? NOTHING : { counts: countsOf(version.state), cameras: new Set([cameraId]) };
-    }),
-  );
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
 
 const isReachable = (sum: Counted, changing: readonly (readonly Counted[])[], answer: Answer): boolean => {
   const [next, ...rest] = changing;
