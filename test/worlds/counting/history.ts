@@ -24,18 +24,27 @@ export interface Played {
   readonly seen: Seen;
 }
 
+const SEEN = [
+  'requests',
+  'answers',
+  // Answers during which an event of theirs changed, and those of which it cannot be said whether they are right.
+  'contended',
+  'undecided',
+  'deaths',
+  'stripes',
+  'closedDays',
+  'repairs',
+] as const;
+
 /** What was played, so that nobody believes in a world in which nothing happens. */
-export interface Seen {
-  requests: number;
-  answers: number;
-  /** Answers during which an event of theirs changed. */
-  contended: number;
-  undecided: number;
-  deaths: number;
-  stripes: number;
-  closedDays: number;
-  repairs: number;
-}
+export type Seen = Record<(typeof SEEN)[number], number>;
+
+/** What was played in several seeds. */
+export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
+  const sum = { requests: 0, answers: 0, contended: 0, undecided: 0, deaths: 0, stripes: 0, closedDays: 0, repairs: 0 };
+  for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
+  return sum;
+};
 
 const DAY_US = 86_400_000_000n;
 const MINUTE_US = 60_000_000n;
@@ -93,16 +102,7 @@ class History {
   /** How many are still sending messages. */
   #sending = 0;
   #isCalm = false;
-  readonly #seen: Seen = {
-    requests: 0,
-    answers: 0,
-    contended: 0,
-    undecided: 0,
-    deaths: 0,
-    stripes: 0,
-    closedDays: 0,
-    repairs: 0,
-  };
+  readonly #seen = sumOfSeen([]);
 
   constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
     this.#chance = chance;
