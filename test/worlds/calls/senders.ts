@@ -4,7 +4,7 @@ import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { Chance } from '../chance.ts';
 import type { Story } from '../story.ts';
-import type { Commit, WatchedTable } from './history.ts';
+import type { Commit, WatchedTable } from './watched-table.ts';
 import type { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 

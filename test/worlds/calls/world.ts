@@ -8,7 +8,6 @@ import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { MemoryTable } from '../../storage/memory-table.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
@@ -16,13 +15,13 @@ import { UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Conditions } from './conditions.ts';
 import { deliverTo } from './deliveries.ts';
-import { type Commit, WatchedTable } from './history.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type Fate, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
 import { type Published, unreliableTopic } from './topic.ts';
 import { UnreliableLine } from './unreliable-line.ts';
+import { type Commit, WatchedTable } from './watched-table.ts';
 
 /** Spoken in every message. */
 export const SERVICE_NAME = 'Test Watch';
@@ -86,7 +85,6 @@ export class World {
   readonly closings = new Map<NotificationId, Commit>();
   readonly chance: Chance;
   readonly #time: VirtualTime;
-  readonly #rows: MemoryTable;
   readonly #observer: Phone;
   readonly #death: WorldOptions['death'];
 
@@ -99,8 +97,7 @@ export class World {
     this.#death = death;
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, chance, now);
-    this.#rows = new MemoryTable(now);
-    this.table = new WatchedTable(this.#rows, now);
+    this.table = new WatchedTable(now);
     const rules = {
       attempts: mode.attempts,
       retryMs: mode.retryMs,
@@ -141,7 +138,7 @@ export class World {
     });
     this.#observer = createPhone({
       line: NO_LINE,
-      table: new Table(this.#rows, { format: CALLS_FORMAT }),
+      table: this.faultlessTable,
       serviceName: SERVICE_NAME,
       rules,
       log: SILENT,
@@ -156,7 +153,7 @@ export class World {
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
-    return this.#rows.partitions().flatMap((partition) => this.#rows.rows(partition));
+    return this.table.partitions().flatMap((partition) => this.table.rows(partition));
   }
 
   /** The table as a process reaches it that has no faults. */

@@ -3,13 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
-import { type Answer, type Message, told } from './counts.ts';
+import { type Answer, told } from './counts.ts';
+
 import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
 import { Instance, isDamage, isUnavailable } from './instance.ts';
@@ -243,7 +245,7 @@ class History {
   }
 
   /** @returns whether the messages are acknowledged */
-  async #record(instance: Instance, messages: readonly Message[]): Promise<boolean> {
+  async #record(instance: Instance, messages: readonly PlainMessage[]): Promise<boolean> {
     for (const message of messages) this.#truth.send(message);
     const { name } = instance.life;
     this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
@@ -445,7 +447,7 @@ const textOf = (error: unknown): string =>
 const timeText = (microseconds: bigint): string =>
   `${new Date(Number(microseconds / 1_000n)).toISOString().slice(0, -1)}${String(microseconds % 1_000n).padStart(3, '0')}`;
 
-const messageText = ({ cameraId, eventId, ts, time, ...facets }: Message): string =>
+const messageText = ({ cameraId, eventId, ts, time, ...facets }: PlainMessage): string =>
   `${eventId} of ${cameraId} at ${timeText(ts)} (${time - ts}) ${JSON.stringify(facets)}`;
 
 const questionText = ({ start, end, cameraId }: Question): string =>

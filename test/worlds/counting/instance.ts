@@ -16,8 +16,9 @@ import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import type { Counted, Message } from './counts.ts';
+import type { Counted } from './counts.ts';
 import { toEventMessage } from '../../analytics/event-message.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
 import type { Question } from './truth.ts';
 
@@ -65,7 +66,7 @@ export class Instance {
   }
 
   /** As `POST /api/events`. */
-  async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
+  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
     this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
     const outcomes = await this.#recorder.record(messages.map(toEventMessage));
     return outcomes.map((outcome): Outcome => {
