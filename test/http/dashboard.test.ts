@@ -4,7 +4,6 @@ import { z } from 'zod';
 
 import type { DashboardPage } from '../../src/dashboard/page-file.ts';
 import { dashboard } from '../../src/http/dashboard.ts';
-import { problemOf } from './asking.ts';
 
 const page: DashboardPage = {
   contentSecurityPolicy: "default-src 'none'",
@@ -13,7 +12,8 @@ const page: DashboardPage = {
   gzipped: Buffer.from([31, 139, 8, 255]),
 };
 
-const ask = async (headers: Readonly<Record<string, string>> = {}, read = async () => Promise.resolve(page)) => {
+/** Not `ask`: the compressed page of this test is no gzip. */
+const get = async (headers: Readonly<Record<string, string>> = {}, read = async () => Promise.resolve(page)) => {
   const request = new HttpRequest({ method: 'GET', url: 'http://localhost/api/dashboard?date=2026-11-21', headers });
   const context = new InvocationContext({ functionName: 'tested', logHandler: () => undefined });
   const result = await dashboard(read).handler(request, context);
@@ -27,7 +27,7 @@ const ask = async (headers: Readonly<Record<string, string>> = {}, read = async 
 
 describe('GET /api/dashboard', () => {
   it('answers the page with its policy; it is asked for again every time', async () => {
-    expect(await ask()).toEqual({
+    expect(await get()).toEqual({
       status: 200,
       headers: {
         'content-type': 'text/html; charset=utf-8',
@@ -43,43 +43,25 @@ describe('GET /api/dashboard', () => {
     });
   });
 
-  it.each(['gzip', 'br, gzip', 'deflate, gzip;q=0.5', 'GZIP'])(
-    'compresses it for whoever accepts %s',
-    async (accepted) => {
-      const { headers, bytes } = await ask({ 'accept-encoding': accepted });
-      expect([headers['content-encoding'], headers['etag'], bytes]).toEqual(['gzip', '"page-gzip"', page.gzipped]);
-    },
-  );
-
-  it.each(['', 'br', 'identity', 'gzip;q=0', 'gzip; q=0.0, br'])(
-    'does not compress it for whoever accepts %s',
-    async (accepted) => {
-      const { headers, bytes } = await ask({ 'accept-encoding': accepted });
-      expect([headers['content-encoding'], bytes]).toEqual([undefined, page.html]);
-    },
-  );
+  it('compresses it for whoever accepts that, and has a tag for each form', async () => {
+    const { headers, bytes } = await get({ 'accept-encoding': 'br, gzip' });
+    expect([headers['content-encoding'], headers['etag'], bytes]).toEqual(['gzip', '"page-gzip"', page.gzipped]);
+  });
 
   it.each([
-    ['"page"', undefined, 304],
-    ['"other", W/"page"', undefined, 304],
+    ['"page"', '', 304],
     ['"page-gzip"', 'gzip', 304],
-    ['*', 'gzip', 304],
     ['"page"', 'gzip', 200],
-    ['"page-gzip"', undefined, 200],
-  ])('has %s for whoever accepts %s: %i', async (tag, accepted, expected) => {
-    const { status, headers, bytes } = await ask({
-      'if-none-match': tag,
-      ...(accepted === undefined ? {} : { 'accept-encoding': accepted }),
-    });
-    expect(status).toBe(expected);
-    expect(bytes.length > 0).toBe(expected === 200);
+    ['"page-gzip"', '', 200],
+  ])('has %s for whoever accepts %j: %i', async (tag, accepted, expected) => {
+    const { status, headers, bytes } = await get({ 'if-none-match': tag, 'accept-encoding': accepted });
+    expect([status, bytes.length > 0]).toEqual([expected, expected === 200]);
     expect(headers['content-security-policy']).toBe("default-src 'none'");
   });
 
   it('is a 500 that says nothing of the disk where the package has no page', async () => {
-    const { status, headers, bytes } = await ask({}, async () => Promise.reject(new Error('ENOENT: /home/site')));
-    const body: unknown = JSON.parse(bytes.toString('utf8'));
-    expect(problemOf({ status, headers: new Headers(headers), body })).toMatchObject({ status: 500 });
+    const { status, bytes } = await get({}, async () => Promise.reject(new Error('ENOENT: /home/site')));
+    expect(status).toBe(500);
     expect(bytes.toString('utf8')).not.toContain('ENOENT');
   });
 });
