@@ -7,7 +7,6 @@ import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
-import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** The most a callback's body may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
@@ -101,9 +100,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
         },
         401: {
           description: 'The token of Communication Services is missing or wrong. Only where `ACS_RESOURCE_ID` is set.',
-          headers: z.object({
-            'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }),
-          }),
+          headers: z.object({ 'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }) }),
           detail: NOT_AUTHORISED,
         },
         503: {
@@ -157,3 +154,27 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
   if (otherKinds > 0) log.info('callback events of other kinds', { alert_type: name, events: otherKinds });
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };
+
+/** Why a callback was refused. */
+type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
+
+// Anybody may post to the callback paths: one line for many refusals.
+const ONE_LINE_A_MS = 10_000;
+
+/**
+ * A log line for refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused, and nothing else would tell. Of each
+ * reason one line in ten seconds at most, with how many there were.
+ */
+export class RefusalLog {
+  readonly #unsaid = new Map<Refusal, { count: number; saidAt: number }>();
+
+  /** Takes down a refusal. */
+  note(reason: Refusal, log: Log): void {
+    const known = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
+    const now = performance.now();
+    const count = known.count + 1;
+    const isTime = now - known.saidAt >= ONE_LINE_A_MS;
+    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: known.saidAt });
+    if (isTime) log.warn('callback refused', { reason, refused: count });
+  }
+}

@@ -3,19 +3,19 @@ import { instantFrom, parseInstant, type Instant } from '../analytics/model/inst
 import type { Period } from '../analytics/model/period.ts';
 import { badRequest } from './problem.ts';
 import { instant } from './request-values.ts';
+import { parameter } from './route/fields.ts';
 
 const MAX_DAYS = 366n;
 
 /** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
 const time = (which: string, example: string) =>
-  instant('a time such as 2026-11-21T08:00:00Z', (text) => parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')))
-    .optional()
-    .meta({
-      param: {
-        description: `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
-        example,
-      },
-    });
+  parameter(
+    instant('a time such as 2026-11-21T08:00:00Z', (text) =>
+      parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')),
+    ).optional(),
+    `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
+    example,
+  );
 
 /** The query parameters of a range. */
 export const rangeParameters = {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
-import { analyticsDay } from '../../src/http/analytics-day.ts';
-import { analyticsRange } from '../../src/http/analytics-range.ts';
+import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
 import { analyticsSeries } from '../../src/http/analytics-series.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';

@@ -4,8 +4,7 @@ import { parseCallEvents } from '../../src/calls/acs/call-events.ts';
 import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
 import type { CallEvent } from '../../src/calls/call-event.ts';
 import type { TokenVerdict } from '../../src/calls/callbacks.ts';
-import { callback } from '../../src/http/callback.ts';
-import { RefusalLog } from '../../src/http/refusal-log.ts';
+import { callback, RefusalLog } from '../../src/http/callback.ts';
 import { ask, problemOf } from './asking.ts';
 
 const event = (data: unknown, more: object = {}) => ({

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
-import { analyticsDay } from '../../src/http/analytics-day.ts';
-import { analyticsRange } from '../../src/http/analytics-range.ts';
+import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
 import { analyticsSeries } from '../../src/http/analytics-series.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';
