@@ -78,11 +78,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
       tag: 'callbacks',
       summary: `What becomes of a call about ${alertType.name}`,
       description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
-      callbackToken: async (authorization, log) => {
-        const { verifyToken, refusals } = phoneOr503(phone);
-        if (verifyToken !== undefined)
-          await demandToken(verifyToken, authorization, (refusal) => refusals.note(refusal, log));
-      },
+      callbackToken: async (authorization, log) => demandToken(phoneOr503(phone), authorization, log),
       query: 'any',
       body: {
         maxBytes: MAX_CALLBACK_BYTES,
@@ -126,18 +122,19 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
   });
 
 const demandToken = async (
-  verifyToken: VerifyToken,
+  { verifyToken, refusals }: CallbackParts,
   authorization: string | null,
-  note: (refusal: Refusal) => void,
+  log: Log,
 ): Promise<void> => {
-  switch (await verifyToken(authorization)) {
+  switch (await verifyToken?.(authorization)) {
+    case undefined:
     case 'valid':
       return;
     case 'invalid':
-      note(authorization === null ? 'no token' : 'token not valid');
+      refusals.note(authorization === null ? 'no token' : 'token not valid', log);
       throw new Problem(401, { detail: NOT_AUTHORISED, headers: { 'www-authenticate': 'Bearer' } });
     case 'unknown':
-      note('keys unreachable');
+      refusals.note('keys unreachable', log);
       throw new Problem(503, { detail: NOT_AVAILABLE, headers: { 'retry-after': '2' } });
   }
 };

@@ -57,14 +57,11 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
     }),
   });
 
-/** What of a request decides about the answer; undefined where it has no such header. */
-export interface PageRequest {
-  readonly acceptEncoding: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-}
-
 /** The answer with the page, compressed where the caller takes that, or with the news that the caller has it already. */
-export const pageAnswer = (page: DashboardPage, { acceptEncoding, ifNoneMatch }: PageRequest) => {
+export const pageAnswer = (
+  page: DashboardPage,
+  { acceptEncoding, ifNoneMatch }: Readonly<Record<'acceptEncoding' | 'ifNoneMatch', string | undefined>>,
+) => {
   const isZipped = acceptsGzip(acceptEncoding);
   const tag = isZipped ? gzippedTag(page.etag) : page.etag;
   const headers = {

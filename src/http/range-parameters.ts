@@ -1,3 +1,5 @@
+import type * as z from 'zod';
+
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { instantFrom, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
@@ -27,11 +29,6 @@ export const rangeParameters = {
 export const RANGE_RULES =
   'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window that ends now. At most 366 days.';
 
-interface AskedRange {
-  readonly ts_utc_start?: Instant | undefined;
-  readonly ts_utc_end?: Instant | undefined;
-}
-
 /**
  * The period that the parameters of a range ask about.
  *
@@ -39,7 +36,7 @@ interface AskedRange {
  * @throws {Problem} 400 where one end is missing, the start is after the end, or the range is too long
  */
 export const periodOf = (
-  { ts_utc_start: start, ts_utc_end: end }: AskedRange,
+  { ts_utc_start: start, ts_utc_end: end }: z.output<z.ZodObject<typeof rangeParameters>>,
   now: Instant,
   windowSeconds: number,
 ): Period => {
