@@ -48,9 +48,7 @@ describe('the answer about a period', () => {
       ['ridge-04', '2026-11-20T09:00:00.000002Z', { detections: { smoke: 100 } }],
     ]);
     const ends = 'ts_utc_start=2026-11-20T08:00:00Z&ts_utc_end=2026-11-20T09:00:00.000001Z';
-    const { status, headers, body } = await ask(range, `/api/analytics?${ends}`);
-    expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
-    expect(body).toEqual({
+    expect((await ask(range, `/api/analytics?${ends}`)).body).toEqual({
       ts_utc_start: '2026-11-20T08:00:00+00:00',
       ts_utc_end: '2026-11-20T09:00:00.000001+00:00',
       total_events: 2,
@@ -64,19 +62,14 @@ describe('the answer about a period', () => {
     });
   });
 
-  it('leaves out the ids of the cameras where that is asked for, and nothing else', async () => {
-    await record([
-      ['one', '2026-11-17T12:00:00Z'],
-      ['two', '2026-11-17T12:00:00Z'],
-    ]);
-    for (const [handler, query] of [
-      [day, '/day?date=2026-11-17'],
-      [range, '?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z'],
-    ] as const) {
-      const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
-      const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
-      expect(whole).toEqual({ ...z.record(z.string(), z.unknown()).parse(body), active_camera_ids: ['one', 'two'] });
-    }
+  it.each([
+    ['/day?date=2026-11-17', day],
+    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z', range],
+  ])('leaves out the ids of the cameras where that is asked for, and nothing else: %s', async (query, handler) => {
+    await record([['one', '2026-11-17T12:00:00Z']]);
+    const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
+    const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
+    expect(whole).toEqual({ ...z.record(z.string(), z.unknown()).parse(body), active_camera_ids: ['one'] });
   });
 
   it('step by step is a table for whoever prefers one', async () => {
@@ -131,13 +124,13 @@ describe('the answer about a period', () => {
     expect(body).toMatchObject({ ts_utc_start: '2026-11-01T08:00:00+00:00', ts_utc_end: '2026-11-01T08:00:00+00:00' });
   });
 
-  it.each([
-    ['0001-01-01T00:00:00Z', '0001-01-02T00:00:00Z'],
-    ['9999-12-31T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
-  ])('accepts the first and the last day there are: %s', async (start, end) => {
-    const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${start}&ts_utc_end=${end}`);
-    expect([status, body]).toEqual([200, expect.objectContaining(nothing)]);
-  });
+  it.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'])(
+    'accepts the first and the last time there are: %s',
+    async (text) => {
+      const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
+      expect([status, body]).toEqual([200, expect.objectContaining(nothing)]);
+    },
+  );
 });
 
 describe('the answer about a day', () => {

@@ -16,6 +16,8 @@ export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Those of the path. */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -26,13 +28,14 @@ export interface Asked {
 export const ask = async (
   handler: HttpHandler,
   path: string,
-  { method = 'GET', headers = {}, body }: Asked = {},
+  { method = 'GET', headers = {}, body, params = {} }: Asked = {},
   onLog: (line: unknown) => void = () => undefined,
 ): Promise<Answer> => {
   const request = new HttpRequest({
     method,
     url: `http://localhost${path}`,
     headers: { ...headers },
+    params: { ...params },
     ...(body !== undefined && { body: typeof body === 'string' ? { string: body } : { bytes: body } }),
   });
   const logHandler: LogHandler = (_level, ...said) => said.forEach((line) => onLog(JSON.parse(String(line))));

@@ -14,19 +14,6 @@ afterAll(() => app.stop());
 
 const MEBIBYTE = 1_048_576;
 
-it.each([
-  ['AnomalyCallback', MEBIBYTE],
-  ['notifications', 65_536],
-  ['test-call', 65_536],
-  ['events', 4 * MEBIBYTE],
-])('POST /api/%s takes %i bytes and not one more', async (path, most) => {
-  const post = async (bytes: number): Promise<number> => {
-    const body = `["${'x'.repeat(bytes - 4)}"]`;
-    return (await fetch(`${app.url}/api/${path}`, { method: 'POST', body })).status;
-  };
-  expect([await post(most), await post(most + 1)]).toEqual([400, 413]);
-});
-
 /** Posts so many MiB, all of them, and answers with the status. */
 const postChunks = async (url: string, mebibytes: number): Promise<unknown> => {
   const outgoing = httpRequest(url, { method: 'POST', headers: { 'content-length': mebibytes * MEBIBYTE } });

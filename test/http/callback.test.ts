@@ -73,22 +73,24 @@ describe('a callback', () => {
     expect(problemOf(await post(body))).toEqual({ status, detail });
   });
 
-  it.each<[string, unknown]>([
-    ['a number', 7],
-    ['a list', []],
-    ['an empty object', {}],
-    ['no id', event({}, { id: undefined })],
-    ['an empty id', event({}, { id: '' })],
-    ['a source of another type', event({}, { source: {} })],
-    ['no type', event({}, { type: undefined })],
-    ['another version', event({}, { specversion: '0.3' })],
-    ['a time of another type', event({}, { time: 7 })],
-    ['data in base64 of another type', event(undefined, { data_base64: 7 })],
-  ])('with an element that is no CloudEvent is refused as a whole, and the element named: %s', async (_, element) => {
-    expect(problemOf(await post([event({ callConnectionId: 'a' }), element]))).toEqual({
+  it('with elements that are no CloudEvents is refused as a whole, and they are named', async () => {
+    const wrong = [
+      7,
+      null,
+      [],
+      {},
+      ...[undefined, 7, ''].map((id) => event({}, { id })),
+      ...[undefined, {}, ''].map((source) => event({}, { source })),
+      ...[undefined, ['Microsoft.Communication.CallConnected']].map((type) => event({}, { type })),
+      ...['0.3', 1].map((specversion) => event({}, { specversion })),
+      event({}, { time: 7 }),
+      event({}, { subject: 7 }),
+      event(undefined, { data_base64: 7 }),
+    ];
+    expect(problemOf(await post([event({ callConnectionId: 'a' }), ...wrong]))).toEqual({
       status: 400,
-      detail: '1 of 2 elements are not CloudEvents.',
-      errors: [{ index: 1, detail: NO_EVENT }],
+      detail: `${wrong.length} of ${wrong.length + 1} elements are not CloudEvents.`,
+      errors: wrong.map((_, index) => ({ index: index + 1, detail: NO_EVENT })),
     });
     expect(handled).toEqual([]);
   });

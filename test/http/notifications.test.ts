@@ -45,7 +45,7 @@ const A_LIST = 'must be an array of phone numbers, or of lists of them';
 const SOMEBODY = 'must name at least one phone number';
 const A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
 const TIME = 'must be a whole number from 30 to 3600';
-const VISIBLE = 'must be 1 to 100 visible characters';
+const NOT_VISIBLE = ['reference', 'must be 1 to 100 visible characters'] as const;
 const OBJECT = 'must be an object with channel, alert_type and recipients';
 
 type Fault = readonly [where: string | number, detail: string];
@@ -59,13 +59,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, alert_type: ['Custom'] }, ['alert_type', TYPES]],
     [{ ...good, recipients: FIRST }, ['recipients', A_LIST]],
     [{ recipients: [] }, ['channel', 'must be "phone"'], ['alert_type', TYPES], ['recipients', SOMEBODY]],
-    [
-      { ...good, recipients: ['x', FIRST, 7, null, '2065550100'] },
-      [0, A_NUMBER],
-      [2, A_NUMBER],
-      [3, A_NUMBER],
-      [4, A_NUMBER],
-    ],
+    [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
     [{ ...good, confirm: true, recipients: [[FIRST], FIRST] }, [1, 'must be a list of phone numbers, as others are']],
     [{ ...good, confirm: true, recipients: [[FIRST], []] }, [1, SOMEBODY]],
     [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [1, A_NUMBER]],
@@ -75,10 +69,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, confirm: true, wave_seconds: 60 }, ['wave_seconds', 'is only for recipients in waves']],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
-    [{ ...good, reference: '' }, ['reference', VISIBLE]],
-    [{ ...good, reference: '  ' }, ['reference', VISIBLE]],
-    [{ ...good, reference: 'a\nb' }, ['reference', VISIBLE]],
-    [{ ...good, reference: 'x'.repeat(101) }, ['reference', VISIBLE]],
+    ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
     [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['unknown field', 'is unknown']],
     [[good], ['body', OBJECT]],
     ['null', ['body', OBJECT]],
@@ -112,11 +103,8 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
   });
 
   it('without ever repeating a phone number', async () => {
-    const answered = await post('notifications', {
-      ...good,
-      recipients: ['+12065550100x', { [FIRST]: 1 }],
-      [FIRST]: 1,
-    });
+    const body = { ...good, recipients: ['+12065550100x', { [FIRST]: 1 }], [FIRST]: 1 };
+    const answered = await post('notifications', body);
     expect(answered.status).toBe(400);
     expect(JSON.stringify(answered.body).replaceAll(A_NUMBER, '')).not.toContain('206555');
   });
@@ -135,32 +123,29 @@ describe('POST /api/notifications hands on', () => {
   });
 });
 
+const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
+const USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
+
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
-  const none = 'The call could not be placed.';
+  const [one, two] = [[failed], [failed, failed]];
 
-  it.each<[Sent, number, object]>([
+  it.each<[Sent, status: number, detail: string, more: object]>([
+    [{ kind: 'key of another request' }, 422, USED, {}],
+    [{ kind: 'waves too late' }, 422, LATE, {}],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: one }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: one }],
     [
-      { kind: 'key of another request' },
-      422,
-      { detail: 'This Idempotency-Key was used for another request in the last 24 hours.' },
+      { kind: 'sent', id, calls: two },
+      502,
+      'None of the 2 calls could be placed.',
+      { notification_id: id, calls: two },
     ],
-    [
-      { kind: 'waves too late' },
-      422,
-      {
-        detail:
-          'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.',
-      },
-    ],
-    [{ kind: 'refused', calls: [failed] }, 422, { detail: 'None of the recipients may be called.', calls: [failed] }],
-    [{ kind: 'sent', id, calls: [failed] }, 502, { detail: none, notification_id: id, calls: [failed] }],
-    [{ kind: 'sent', id, calls: [failed, failed] }, 502, { detail: 'None of the 2 calls could be placed.' }],
-  ])('%j with a %i', async (what, status, said) => {
+  ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;
-    expect(problemOf(await post('notifications', good))).toMatchObject({ status, ...said });
+    expect(problemOf(await post('notifications', good))).toEqual({ status, detail, ...more });
   });
 
   it('202 as soon as somebody is called, or will be: one outcome for each, in the order of the request', async () => {
@@ -173,13 +158,15 @@ describe('POST /api/notifications answers', () => {
   });
 });
 
-it('what does not exist is a 404, whether its id could be one or not', async () => {
-  const { handler: read } = readNotification(unknown);
-  const { handler: stop } = stopNotification(unknown);
-  for (const handler of [read, stop]) {
-    const method = handler === read ? 'GET' : 'POST';
-    expect(problemOf(await ask(handler, '/api/notifications/x', { method }))).toMatchObject({ status: 404 });
-  }
+it.each([
+  ['GET', readNotification(unknown).handler],
+  ['POST', stopNotification(unknown).handler],
+])('%s of a notification of no possible id, or of an unknown one, is a 404', async (method, handler) => {
+  const about = async (id: string) =>
+    problemOf(await ask(handler, `/api/notifications/${id}`, { method, params: { id } }));
+  expect(await about('x')).toEqual({ status: 404, detail: 'There is nothing of this name.' });
+  const gone = 'There is no notification of this id, or not any more.';
+  expect(await about('fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de')).toEqual({ status: 404, detail: gone });
 });
 
 describe('POST /api/test-call', () => {
