@@ -27,10 +27,7 @@ export interface PassingAnswer {
 export type CarryOut = (url?: string) => Promise<PassingAnswer>;
 
 /** What becomes of a request: the answer, or, where it throws, a connection that breaks. It may wait for something before or after. */
-export type Rule<Request extends PassingRequest = PassingRequest> = (
-  request: Request,
-  carryOut: CarryOut,
-) => Promise<PassingAnswer> | PassingAnswer;
+export type Rule = (request: PassingRequest, carryOut: CarryOut) => Promise<PassingAnswer> | PassingAnswer;
 
 /** Nothing goes wrong. */
 export const CARRIED_OUT: Rule = (_, carryOut) => carryOut();
@@ -46,32 +43,27 @@ export const refusal = (status: number, code: string, retryAfterSeconds?: number
 });
 
 /**
- * A process is killed at one of its requests; what it asks for at the same time may still be carried out, and nothing after that.
+ * A process is killed at one of its writes to tables; what it asks for at the same time may still be carried out, and nothing after that.
  *
- * @param isFatal whether it is this request
- * @param death whether the request was not carried out, or only its answer does not arrive
+ * @param number which write it is, whatever it writes; 1 is the first one
+ * @param death whether that write was not carried out, or only its answer does not arrive
  */
-export const killedAt = <Request extends PassingRequest>(
-  isFatal: (request: Request) => boolean,
+export const killedAtWrite = (
+  number: number,
   death: 'before the request' | 'before its answer',
   kill: () => void,
-): Rule<Request> => {
-  let isOver = false;
-  return async (request, carryOut) => {
-    if (!isOver && !isFatal(request)) return carryOut();
-    if (!isOver) {
-      isOver = true;
+): Rule => {
+  let writes = 0;
+  return async ({ method, path }, carryOut) => {
+    if (method !== 'GET' && !path.includes('/Tables')) writes += 1;
+    if (writes < number) return carryOut();
+    if (writes === number) {
+      writes += 1;
       if (death === 'before its answer') await carryOut();
       kill();
     }
     throw new Error('nobody is there any more');
   };
-};
-
-/** The `number`-th write to tables, whatever it writes; 1 is the first one. */
-export const isWrite = (number: number): ((request: PassingRequest) => boolean) => {
-  let writes = 0;
-  return ({ method, path }) => method !== 'GET' && !path.includes('/Tables') && (writes += 1) === number;
 };
 
 /** A server that requests are split over. */

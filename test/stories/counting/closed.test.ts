@@ -1,5 +1,5 @@
 import { TableClient } from '@azure/data-tables';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
@@ -14,9 +14,8 @@ import {
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { CountingProcess } from '../../analytics/counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../../analytics/oracle.ts';
-import { ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
-import { isWrite, killedAt } from '../../harness/between.ts';
-import { Instance } from '../../harness/instances.ts';
+import { ownTablesPrefix } from '../../harness/app.ts';
+import { Between, killedAtWrite } from '../../harness/between.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';
 import { until } from '../../harness/until.ts';
 import { startWatch, type Watch } from '../../harness/watch.ts';
@@ -42,12 +41,11 @@ const startTimer = async ({ url }: { readonly url: string }): Promise<number> =>
 const daysLogged = ({ app }: Watch, event: string): number => app.output().split(`"event":"${event}"`).length - 1;
 
 it('a day older than EVENT_RETENTION_DAYS is closed, also if who closes it is killed: it answers as before, and refuses events by index', async () => {
-  const { TABLES_CONNECTION_STRING: tablesConnectionString = '', ...settings } = testEnvironment({
-    TABLES_PREFIX: ownTablesPrefix(),
-    EVENT_RETENTION_DAYS: '30',
-  });
+  const tablesConnectionString = inject('tablesConnectionString');
+  const prefix = ownTablesPrefix();
+  const settings = { TABLES_PREFIX: prefix, EVENT_RETENTION_DAYS: '30' };
   const { table } = new CountingProcess(
-    TableClient.fromConnectionString(tablesConnectionString, `${settings['TABLES_PREFIX']}analytics`, {
+    TableClient.fromConnectionString(tablesConnectionString, `${prefix}analytics`, {
       allowInsecureConnection: true,
     }),
     1,
@@ -72,16 +70,11 @@ it('a day older than EVENT_RETENTION_DAYS is closed, also if who closes it is ki
     const manifest = { rowKey: SHARDS_KEY, etag: ANY_VERSION, properties: { closes: '2026-01-01T00:00:00.000000Z' } };
     await table.transact(dayPartition(day), [{ kind: 'merge', ...manifest }]);
   }
-  const { ACS_CONNECTION_STRING: acsConnectionString = '', ...environment } = settings;
-  const killed = await Instance.start({
-    environment: () => environment,
-    tablesConnectionString,
-    acsConnectionString,
-    isProxied: true,
-    runsSchedules: false,
-  });
-  onTestFinished(async () => killed.stop());
-  killed.rule = killedAt(isWrite(2), 'before its answer', () => killed.kill());
+  const between = await Between.start(tablesConnectionString);
+  onTestFinished(async () => between.stop());
+  const behind = { ...settings, TABLES_CONNECTION_STRING: between.connectionString };
+  const { app: killed } = await startWatch(behind, { runsSchedules: false });
+  between.rule = killedAtWrite(2, 'before its answer', () => killed.kill());
   expect(await startTimer(killed)).toBe(202);
   await killed.exited;
 

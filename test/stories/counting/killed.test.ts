@@ -8,11 +8,10 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CountingProcess } from '../../analytics/counting.ts';
 import { Oracle } from '../../analytics/oracle.ts';
-import { ownTablesPrefix, testEnvironment } from '../../harness/app.ts';
-import { Between, isWrite, killedAt } from '../../harness/between.ts';
-import { Instance } from '../../harness/instances.ts';
+import { ownTablesPrefix } from '../../harness/app.ts';
+import { Between, CARRIED_OUT, killedAtWrite } from '../../harness/between.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';
-import { startWatch, Watch } from '../../harness/watch.ts';
+import { startWatch } from '../../harness/watch.ts';
 import { NO_SETTINGS } from '../../local/npm-start.ts';
 
 const BATCH = 20;
@@ -50,20 +49,13 @@ it.each(DEATHS)(
   'an instance that is killed as it records, %s of a write, loses nothing that it acknowledged, and all is counted once when it is sent again',
   async (death) => {
     const { prefix, differences, expectRight } = ownTables();
-    const environment = testEnvironment({ TABLES_PREFIX: prefix });
-    const { TABLES_CONNECTION_STRING = '', ACS_CONNECTION_STRING = '', ...settings } = environment;
-    const instance = await Instance.start({
-      environment: () => settings,
-      tablesConnectionString: TABLES_CONNECTION_STRING,
-      acsConnectionString: ACS_CONNECTION_STRING,
-      isProxied: true,
-    });
-    onTestFinished(async () => instance.stop());
-    const watch = new Watch(instance);
+    const between = await Between.start(inject('tablesConnectionString'));
+    onTestFinished(async () => between.stop());
+    const watch = await startWatch({ TABLES_PREFIX: prefix, TABLES_CONNECTION_STRING: between.connectionString });
     // After the rows of three new days.
-    instance.rule = killedAt(isWrite(14), death, () => instance.kill());
+    between.rule = killedAtWrite(14, death, () => watch.app.kill());
     let acknowledged = 0;
-    while (instance.isAlive)
+    while (watch.app.isAlive)
       acknowledged += await watch.record(batches[acknowledged] ?? []).then(
         () => 1,
         () => 0,
@@ -72,7 +64,7 @@ it.each(DEATHS)(
     expect(acknowledged).toBeLessThan(batches.length);
     expect(await differences(), 'what is there is counted').toEqual([]);
 
-    const next = await startWatch(environment);
+    const next = await startWatch({ TABLES_PREFIX: prefix });
     for (const [index, batch] of batches.entries()) {
       const { unchanged } = await next.record(batch);
       expect(unchanged).toBeGreaterThanOrEqual(index < acknowledged ? batch.length : 0);
@@ -103,13 +95,13 @@ it.each(DEATHS)(
         [inject('commands').audit, '--settings', NO_SETTINGS, '--date', DATES[1], '--repair', '--yes'],
         { env: { TABLES_CONNECTION_STRING: between.connectionString, TABLES_PREFIX: prefix }, stdio: 'ignore' },
       );
-      if (isKilled) between.rule = killedAt(isWrite(2), death, () => void child.kill('SIGKILL'));
+      if (isKilled) between.rule = killedAtWrite(2, death, () => void child.kill('SIGKILL'));
       await once(child, 'exit');
       return child.signalCode ?? child.exitCode;
     };
     expect(await repair(true)).toBe('SIGKILL');
     expect(await differences()).not.toEqual([]);
-    between.rule = (_, carryOut) => carryOut();
+    between.rule = CARRIED_OUT;
     expect(await repair(false)).toBe(0);
     await expectRight();
   },
