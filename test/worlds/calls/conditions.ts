@@ -1,6 +1,6 @@
 import type { Chance } from '../chance.ts';
 import { FAIR, type TableConditions, type Weather } from '../unreliable-table.ts';
-import type { Mode } from './modes.ts';
+import { CALM, type Mode } from './modes.ts';
 
 const BEGIN_WITHIN_MS = 300_000;
 const OUTAGE_MS = [500, 40_000] as const;
@@ -11,22 +11,7 @@ interface Span {
   readonly until: number;
 }
 
-type Faults = Pick<
-  Mode,
-  'tableFaults' | 'lineFaults' | 'eventLoss' | 'eventRepeat' | 'eventDelay' | 'deathsAtRequests' | 'topicFaults'
->;
-
-const NO_FAULTS: Faults = {
-  tableFaults: 0,
-  lineFaults: 0,
-  eventLoss: 0,
-  eventRepeat: 0,
-  eventDelay: 0,
-  deathsAtRequests: 0,
-  topicFaults: 0,
-};
-
-const weatherOf = ({ tableFaults }: Faults): Weather => ({
+const weatherOf = ({ tableFaults }: Mode): Weather => ({
   ...FAIR,
   lostRequest: tableFaults / 6,
   lostAnswer: tableFaults / 6,
@@ -40,7 +25,7 @@ export class Conditions {
   /** When our credential is wrong. */
   readonly setUpFaults: Span[];
   readonly #outages: Span[];
-  #faults: Faults;
+  #faults: Mode;
   #weather: Weather;
   #isCalm = false;
 
@@ -58,7 +43,7 @@ export class Conditions {
     this.setUpFaults = spans(mode.setUpFaults, SET_UP_FAULT_MS);
   }
 
-  get faults(): Faults {
+  get faults(): Mode {
     return this.#faults;
   }
 
@@ -88,7 +73,7 @@ export class Conditions {
   /** Ends all faults. */
   calmDown(): void {
     this.#isCalm = true;
-    this.#faults = NO_FAULTS;
+    this.#faults = { ...this.#faults, ...CALM };
     this.#weather = FAIR;
   }
 
