@@ -16,6 +16,11 @@ const REQUIRED = {
   CALLBACK_BASE_URL: 'https://watch.example.org/',
 };
 
+const ACCOUNT = `AccountName=a;AccountKey=${KEY}`;
+const LOCAL_TABLES = `DefaultEndpointsProtocol=http;${ACCOUNT};TableEndpoint=http://127.0.0.1:10002/a`;
+const SIGNED_TABLES = 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024';
+const categories = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
+
 const withSettings = (more: Readonly<Record<string, string | undefined>>) => readSettings({ ...REQUIRED, ...more });
 
 const refusal = (environment: Readonly<Record<string, string | undefined>>): SettingsError => {
@@ -123,117 +128,77 @@ describe('settings', () => {
     expect(phone).toBeUndefined();
   });
 
-  it.each([
-    ['TABLES_CONNECTION_STRING', 'UseDevelopmentStorage=true'],
-    [
-      'TABLES_CONNECTION_STRING',
-      `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=${KEY};TableEndpoint=http://127.0.0.1:10002/a`,
-    ],
-    ['TABLES_CONNECTION_STRING', 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024'],
-    ['ACS_CONNECTION_STRING', `endpoint=http://localhost:9/;accesskey=${KEY}`],
-    ['ACS_CONNECTION_STRING', `EndPoint=https://a.example/;AccessKey=${KEY};`],
+  it.each<[setting: string, ...values: string[]]>([
+    ['TABLES_CONNECTION_STRING', 'UseDevelopmentStorage=true', LOCAL_TABLES, SIGNED_TABLES],
+    ['ACS_CONNECTION_STRING', `endpoint=http://localhost:9/;accesskey=${KEY}`, `EndPoint=https://a/;AccessKey=${KEY};`],
     ['CALLBACK_BASE_URL', 'http://[::1]:7071'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '1'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', String(366 * 86_400)],
+    ['CACHE_TS_UTC_WINDOW_SECONDS', '1', String(366 * 86_400)],
     ['COUNTER_SHARDS', '1'],
-    ['EVENT_RETENTION_DAYS', '1'],
-    ['EVENT_RETENTION_DAYS', '36500'],
+    ['EVENT_RETENTION_DAYS', '1', '36500'],
     ['SERVICE_NAME', 'x'.repeat(200)],
-    ['DETECTION_CATEGORIES', Array.from({ length: 64 }, (_, index) => `c${index}`).join(',')],
+    ['DETECTION_CATEGORIES', categories(64)],
     ['ACS_SOURCE_PHONE_NUMBER', '+123456789012345'],
     ['TABLES_PREFIX', 'a'],
-  ])('may be %s=%s', (setting, value) => {
-    expect(() => withSettings({ [setting]: value })).not.toThrow();
+  ])('%s may be %j', (setting, ...values) => {
+    for (const value of values) expect(() => withSettings({ [setting]: value })).not.toThrow();
   });
 });
 
 describe('wrong settings stop the app, each named, none printed', () => {
-  it.each([
-    ['SERVICE_NAME', undefined],
-    ['SERVICE_NAME', '   '],
-    ['SERVICE_NAME', 'x'.repeat(201)],
-    ['SERVICE_NAME', 'Ridge\nWatch'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '0'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '-5'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '1.5'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '1e3'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', '0x10'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', 'day'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', String(366 * 86_400 + 1)],
-    ['DETECTION_CATEGORIES', ','],
-    ['DETECTION_CATEGORIES', 'fire,,smoke'],
-    ['DETECTION_CATEGORIES', 'fire,sm oke'],
-    ['DETECTION_CATEGORIES', 'fire;smoke'],
-    ['DETECTION_CATEGORIES', '__proto__'],
-    ['DETECTION_CATEGORIES', `x${'y'.repeat(64)}`],
-    ['DETECTION_CATEGORIES', Array.from({ length: 65 }, (_, index) => `c${index}`).join(',')],
-    ['COUNTER_SHARDS', '0'],
-    ['COUNTER_SHARDS', '65'],
-    ['EVENT_RETENTION_DAYS', '0'],
-    ['EVENT_RETENTION_DAYS', '36501'],
-    ['EVENT_RETENTION_DAYS', '1.5'],
-    ['COUNTER_SHARDS', 'one'],
-    ['COUNTER_SHARDS', '4 shards'],
-    ['TABLES_CONNECTION_STRING', undefined],
-    ['TABLES_CONNECTION_STRING', 'https://cameras.table.core.windows.net'],
-    ['TABLES_CONNECTION_STRING', 'AccountName=cameras'],
-    ['TABLES_CONNECTION_STRING', 'AccountName=cameras;AccountKey=not base64!'],
-    ['TABLES_CONNECTION_STRING', `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=${KEY}`],
-    ['TABLES_CONNECTION_STRING', `AccountName=a;AccountKey=${KEY};TableEndpoint=http://cameras.example.org/a`],
+  it.each<[setting: string, ...values: (string | undefined)[]]>([
+    ['SERVICE_NAME', undefined, '   ', 'x'.repeat(201), 'Ridge\nWatch'],
+    ['CACHE_TS_UTC_WINDOW_SECONDS', '0', '-5', '1.5', '1e3', '0x10', 'day', String(366 * 86_400 + 1)],
+    ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', '__proto__', categories(65)],
+    ['COUNTER_SHARDS', '0', '65', 'one', '4 shards'],
+    ['EVENT_RETENTION_DAYS', '0', '36501', '1.5'],
+    ['TABLES_CONNECTION_STRING', undefined, 'https://cameras.table.core.windows.net', 'AccountName=cameras'],
+    [
+      'TABLES_CONNECTION_STRING',
+      'AccountName=cameras;AccountKey=not base64!',
+      `DefaultEndpointsProtocol=http;${ACCOUNT}`,
+    ],
+    ['TABLES_CONNECTION_STRING', `${ACCOUNT};TableEndpoint=http://cameras.example.org/a`],
+    // Together with TABLES_CONNECTION_STRING.
     ['TABLES_ENDPOINT', 'https://cameras.table.core.windows.net'],
-    ['TABLES_PREFIX', '1st'],
-    ['TABLES_PREFIX', 'a-b'],
-    ['TABLES_PREFIX', 'x'.repeat(51)],
-    ['ACS_CONNECTION_STRING', undefined],
-    ['ACS_CONNECTION_STRING', 'https://calls.communication.azure.com'],
-    ['ACS_CONNECTION_STRING', 'endpoint=https://calls.communication.azure.com/'],
-    ['ACS_CONNECTION_STRING', `endpoint=http://calls.example.org/;accesskey=${KEY}`],
-    ['ACS_CONNECTION_STRING', 'endpoint=https://calls.example.org/;accesskey=###'],
+    ['TABLES_PREFIX', '1st', 'a-b', 'x'.repeat(51)],
+    ['ACS_CONNECTION_STRING', undefined, 'https://calls.example.org', 'endpoint=https://calls.example.org/'],
+    [
+      'ACS_CONNECTION_STRING',
+      `endpoint=http://calls.example.org/;accesskey=${KEY}`,
+      'endpoint=https://a/;accesskey=###',
+    ],
     ['ACS_ENDPOINT', 'https://calls.communication.azure.com'],
-    ['ACS_SOURCE_PHONE_NUMBER', undefined],
-    ['ACS_SOURCE_PHONE_NUMBER', '2065550199'],
-    ['ACS_SOURCE_PHONE_NUMBER', '+1 206 555 0199'],
-    ['ACS_SOURCE_PHONE_NUMBER', '+02065550199'],
-    ['ACS_SOURCE_PHONE_NUMBER', '+1234567890123456'],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', undefined],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'speech.cognitiveservices.azure.com'],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'http://127.0.0.1/'],
+    ['ACS_SOURCE_PHONE_NUMBER', undefined, '2065550199', '+1 206 555 0199', '+02065550199', '+1234567890123456'],
+    // Together with ACS_SOURCE_PHONE_NUMBER.
+    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', '11111111-2222-3333-4444-555555555555'],
+    ['ACS_COGNITIVE_SERVICES_ENDPOINT', undefined, 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
     ['ACS_RESOURCE_ID', 'two words'],
     ['ACS_TOKEN_ISSUER', 'http://issuer.example.org'],
     ['ACS_TOKEN_KEYS_URL', 'file:///etc/keys'],
-    ['CALLBACK_BASE_URL', undefined],
-    ['CALLBACK_BASE_URL', 'http://watch.example.org'],
-    ['CALLBACK_BASE_URL', 'http://127.0.0.1.example.org'],
-    ['CALLBACK_BASE_URL', 'https://watch.example.org/?x=1'],
-    ['CALLBACK_BASE_URL', 'https://user:secret@watch.example.org'],
-    ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org'],
-    ['TEST_CALLBACK_BASE_URL', 'tunnel'],
+    ['CALLBACK_BASE_URL', undefined, 'http://watch.example.org', 'http://127.0.0.1.example.org'],
+    ['CALLBACK_BASE_URL', 'https://watch.example.org/?x=1', 'https://user:secret@watch.example.org'],
+    ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org', 'tunnel'],
     ['PHONE', 'maybe'],
-    // Together with ACS_SOURCE_PHONE_NUMBER.
-    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', '11111111-2222-3333-4444-555555555555'],
-    ['CALL_ATTEMPTS', '0'],
-    ['CALL_ATTEMPTS', '11'],
-    ['CALL_RETRY_SECONDS', '4'],
-    ['CALL_RETRY_SECONDS', '3601'],
-    ['NOTIFICATION_DEADLINE_MINUTES', '0'],
-    ['NOTIFICATION_DEADLINE_MINUTES', '1441'],
-    ['PHONE_ALLOWED_PREFIXES', '1,64'],
-    ['PHONE_ALLOWED_PREFIXES', '+1,,+64'],
-    ['PHONE_ALLOWED_PREFIXES', '+'],
-    ['PHONE_ALLOWED_PREFIXES', '+1,+'],
-    ['CALL_RING_SECONDS', '14'],
-    ['CALL_RING_SECONDS', '111'],
+    ['CALL_ATTEMPTS', '0', '11'],
+    ['CALL_RETRY_SECONDS', '4', '3601'],
+    ['NOTIFICATION_DEADLINE_MINUTES', '0', '1441'],
+    ['PHONE_ALLOWED_PREFIXES', '1,64', '+1,,+64', '+', '+1,+'],
+    ['CALL_RING_SECONDS', '14', '111'],
     ['EVENT_TOPIC_ENDPOINT', 'http://outcomes.example.org/api/events'],
     ['CALLS_PER_DAY', '0'],
-    ['SWEEP_SCHEDULE', '1 2 3 4 5'],
-    ['SWEEP_SCHEDULE', 'every minute of the day now'],
+    ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now'],
     ['CALL_RETENTION_DAYS', '1'],
-  ])('%s=%s', (setting, value) => {
-    const { problems, message } = refusal({ ...REQUIRED, [setting]: value });
-    expect([...new Set(problems.map((problem) => problem.setting))]).toEqual([setting]);
-    expect(message).toContain(`  ${setting}: `);
-    const printable = (value ?? '').trim();
-    expect(printable.length > 8 && message.includes(printable), 'the value is printed').toBe(false);
+  ])('%s', (setting, ...values) => {
+    for (const value of values) {
+      const { problems, message } = refusal({ ...REQUIRED, [setting]: value });
+      expect({ value, named: [...new Set(problems.map((problem) => problem.setting))] }).toEqual({
+        value,
+        named: [setting],
+      });
+      expect(message).toContain(`  ${setting}: `);
+      const printable = (value ?? '').trim();
+      expect(printable.length > 8 && message.includes(printable), 'the value is printed').toBe(false);
+    }
   });
 
   it('all at once in one message', () => {

@@ -5,9 +5,10 @@ import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { CategoryTally, Tally } from '../analytics/model/tally.ts';
-import type { Activity, Reader } from '../analytics/read/reader.ts';
+import type { Reader } from '../analytics/read/reader.ts';
 import { identifier } from './request-values.ts';
-import { type Answers, type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
+import { type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
+import { parameter } from './route/fields.ts';
 
 const count = z.int().min(0);
 
@@ -21,36 +22,25 @@ export interface AnalyticsDependencies {
 }
 
 /** The query parameter `camera_id`. */
-export const cameraId = identifier
-  .optional()
-  .meta({ param: { description: 'One camera alone; all cameras where none is given.', example: 'ridge-04' } });
+export const cameraId = parameter(
+  identifier.optional(),
+  'One camera alone; all cameras where none is given.',
+  'ridge-04',
+);
 
 /** What a date in a query must be, in words. */
 export const DATE_FORM = 'must be a day that exists, such as 2026-11-21';
 
 /** The query parameter `date`. */
-export const date = z
-  .string()
-  .refine(isDay, DATE_FORM)
-  .meta({ format: 'date' })
-  .optional()
-  .meta({ param: { description: 'A UTC day that exists; today where none is given.', example: '2026-11-21' } });
-
-/** The query parameter `active_camera_ids`. */
-export const activeCameraIds = z
-  .enum(['true', 'false'], 'must be true or false')
-  .default('true')
-  .meta({
-    param: {
-      description: '`false` leaves `active_camera_ids` out of the answer: there may be over a thousand.',
-      example: 'false',
-    },
-  });
+export const date = parameter(
+  z.string().refine(isDay, DATE_FORM).meta({ format: 'date' }).optional(),
+  'A UTC day that exists; today where none is given.',
+  '2026-11-21',
+);
 
 const countsPerCategory = z.record(z.string(), count);
 
-/** A time in an answer. */
-export const answeredTime = z
+const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
   .describe('UTC; a fraction (microseconds) only where there is one.');
@@ -76,18 +66,6 @@ export const countMembers = {
 /** How many cameras were active in a period. */
 export const activeCameras = count.describe('How many distinct cameras sent them.');
 
-const activitySchema = z
-  .strictObject({
-    ...periodMembers,
-    active_cameras: activeCameras,
-    active_camera_ids: z
-      .array(z.string())
-      .optional()
-      .describe('Those cameras, sorted; left out where that is asked for.'),
-    ...countMembers,
-  })
-  .meta({ id: 'Analytics' });
-
 /** Counts for an example: two frames of a day. */
 export const EXAMPLE_COUNTS = {
   total_events: 2,
@@ -97,23 +75,6 @@ export const EXAMPLE_COUNTS = {
   annotated_total_events: 1,
   annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
 } as const;
-
-/** What the endpoints about one period answer. */
-export const ACTIVITY_ANSWERS = {
-  200: {
-    description: 'What happened. Every configured category is present in all three maps, 0 where nothing happened.',
-    schema: activitySchema,
-    examples: {
-      day: {
-        ts_utc_start: '2026-11-21T00:00:00+00:00',
-        ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-        active_cameras: 2,
-        active_camera_ids: ['ridge-04', 'ridge-05'],
-        ...EXAMPLE_COUNTS,
-      },
-    },
-  },
-} as const satisfies Answers;
 
 /**
  * The problems of an analytics endpoint.
@@ -184,27 +145,3 @@ const COUNT_FACTS = [
   'reviewed_counts_per_category',
   'annotated_counts_per_category',
 ] as const;
-
-/**
- * What happened in a period, as the endpoints about one period answer it.
- *
- * @param always categories that are present with 0 where nothing happened
- * @param withIds whether the ids of the active cameras are answered
- */
-export const activityAnswer = (
-  period: Period,
-  { tally, activeCameras: ids }: Activity,
-  { always, withIds }: { readonly always: readonly string[]; readonly withIds: boolean },
-) => {
-  const { total_events, ...counts } = answeredCounts(tally, always);
-  return {
-    status: 200 as const,
-    jsonBody: {
-      ...answeredPeriod(period),
-      total_events,
-      active_cameras: ids.length,
-      ...(withIds && { active_camera_ids: ids }),
-      ...counts,
-    },
-  };
-};

@@ -16,6 +16,7 @@ import {
 } from './analytics-answer.ts';
 import { badRequest } from './problem.ts';
 import { wholeNumber } from './request-values.ts';
+import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const MAX_LIMIT = 1_000;
@@ -35,32 +36,21 @@ const orderOf = (text: string): CameraOrder => {
 const MAX_DAYS = 31;
 
 const query = z.object({
-  date: date.meta({
-    param: {
-      description: 'A UTC day that exists, the last one of `days`; today where none is given.',
-      example: '2026-11-21',
-    },
-  }),
-  days: wholeNumber(1, MAX_DAYS, 1).meta({
-    param: { description: `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, example: 7 },
-  }),
-  order_by: z
-    .string()
-    .regex(CATEGORY_FORM, 'must be total_events, reviewed_total_events, annotated_total_events or a category')
-    .default('total_events')
-    .meta({
-      param: {
-        description:
-          '`total_events`, `reviewed_total_events`, `annotated_total_events`, or a category: then by the times the AI flagged it.',
-        example: 'smoke',
-      },
-    }),
-  limit: wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT).meta({
-    param: {
-      description: `How many cameras at most, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if it is not given.`,
-      example: 10,
-    },
-  }),
+  date: parameter(date, 'A UTC day that exists, the last one of `days`; today where none is given.', '2026-11-21'),
+  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+  order_by: parameter(
+    z
+      .string()
+      .regex(CATEGORY_FORM, 'must be total_events, reviewed_total_events, annotated_total_events or a category')
+      .default('total_events'),
+    '`total_events`, `reviewed_total_events`, `annotated_total_events`, or a category: then by the times the AI flagged it.',
+    'smoke',
+  ),
+  limit: parameter(
+    wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT),
+    `How many cameras at most, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if it is not given.`,
+    10,
+  ),
 });
 
 const camerasSchema = z
@@ -134,7 +124,7 @@ const mustBeKnown = (order: CameraOrder, seen: readonly CameraActivity[], catego
   throw badRequest([{ field: 'order_by', detail: `names no total, and no category that was seen: they are ${names}` }]);
 };
 
-const cameraAnswer = ({ cameraId, tally }: CameraActivity, categories: readonly string[]) => {
-  const counts = answeredCounts(tally, categories);
-  return { camera_id: cameraId, ...counts };
-};
+const cameraAnswer = ({ cameraId, tally }: CameraActivity, categories: readonly string[]) => ({
+  camera_id: cameraId,
+  ...answeredCounts(tally, categories),
+});

@@ -16,6 +16,7 @@ import {
 } from './analytics-answer.ts';
 import { badRequest } from './problem.ts';
 import { periodOf, RANGE_RULES, rangeParameters } from './range-parameters.ts';
+import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** A day of minutes fits, and a year of days; an answer with more would be slow to make and to plot. */
@@ -23,15 +24,11 @@ const MAX_STEPS = 1_500;
 
 const query = z.object({
   ...rangeParameters,
-  step: z
-    .enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`)
-    .default('hour')
-    .meta({
-      param: {
-        description: 'How long each step is; steps start with the minute, the hour or the day, UTC.',
-        example: 'hour',
-      },
-    }),
+  step: parameter(
+    z.enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`).default('hour'),
+    'How long each step is; steps start with the minute, the hour or the day, UTC.',
+    'hour',
+  ),
   camera_id: cameraId,
 });
 

@@ -7,7 +7,6 @@ import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
-import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** The most a callback's body may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
@@ -79,11 +78,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
       tag: 'callbacks',
       summary: `What becomes of a call about ${alertType.name}`,
       description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
-      callbackToken: async (authorization, log) => {
-        const { verifyToken, refusals } = phoneOr503(phone);
-        if (verifyToken !== undefined)
-          await demandToken(verifyToken, authorization, (refusal) => refusals.note(refusal, log));
-      },
+      callbackToken: async (authorization, log) => demandToken(phoneOr503(phone), authorization, log),
       query: 'any',
       body: {
         maxBytes: MAX_CALLBACK_BYTES,
@@ -101,9 +96,7 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
         },
         401: {
           description: 'The token of Communication Services is missing or wrong. Only where `ACS_RESOURCE_ID` is set.',
-          headers: z.object({
-            'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }),
-          }),
+          headers: z.object({ 'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }) }),
           detail: NOT_AUTHORISED,
         },
         503: {
@@ -129,18 +122,19 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
   });
 
 const demandToken = async (
-  verifyToken: VerifyToken,
+  { verifyToken, refusals }: CallbackParts,
   authorization: string | null,
-  note: (refusal: Refusal) => void,
+  log: Log,
 ): Promise<void> => {
-  switch (await verifyToken(authorization)) {
+  switch (await verifyToken?.(authorization)) {
+    case undefined:
     case 'valid':
       return;
     case 'invalid':
-      note(authorization === null ? 'no token' : 'token not valid');
+      refusals.note(authorization === null ? 'no token' : 'token not valid', log);
       throw new Problem(401, { detail: NOT_AUTHORISED, headers: { 'www-authenticate': 'Bearer' } });
     case 'unknown':
-      note('keys unreachable');
+      refusals.note('keys unreachable', log);
       throw new Problem(503, { detail: NOT_AVAILABLE, headers: { 'retry-after': '2' } });
   }
 };
@@ -157,3 +151,27 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
   if (otherKinds > 0) log.info('callback events of other kinds', { alert_type: name, events: otherKinds });
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };
+
+/** Why a callback was refused. */
+type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
+
+// Anybody may post to the callback paths: one line for many refusals.
+const ONE_LINE_A_MS = 10_000;
+
+/**
+ * A log line for refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused, and nothing else would tell. Of each
+ * reason one line in ten seconds at most, with how many there were.
+ */
+export class RefusalLog {
+  readonly #unsaid = new Map<Refusal, { count: number; saidAt: number }>();
+
+  /** Takes down a refusal. */
+  note(reason: Refusal, log: Log): void {
+    const known = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
+    const now = performance.now();
+    const count = known.count + 1;
+    const isTime = now - known.saidAt >= ONE_LINE_A_MS;
+    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: known.saidAt });
+    if (isTime) log.warn('callback refused', { reason, refused: count });
+  }
+}

@@ -1,16 +1,20 @@
 import * as z from 'zod';
 
 import type { DashboardPage } from '../dashboard/page-file.ts';
+import { answerHeader } from './route/answers.ts';
 import { acceptsGzip, gzippedTag, isKnown } from './route/conditional.ts';
+import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const header = (id: string, description: string) => z.string().meta({ header: { id, description } });
-
 const PAGE_HEADERS = z.object({
-  'Content-Security-Policy': header('Content-Security-Policy', 'Allows the page’s own script and style, by hash.'),
+  'Content-Security-Policy': answerHeader(
+    'Content-Security-Policy',
+    z.string(),
+    'Allows the page’s own script and style, by hash.',
+  ),
   ETag: z.string().describe('Of the page in the encoding that was accepted.'),
   'Cache-Control': z.literal('no-cache').describe('Keep it, and ask each time whether it has changed.'),
-  Vary: header('Vary', 'The page is answered in the encoding that is accepted.'),
+  Vary: answerHeader('Vary', z.string(), 'The page is answered in the encoding that is accepted.'),
 });
 
 /**
@@ -32,14 +36,8 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
         'It shows what the other endpoints answer, and asks the person for a function key where they want one.',
       query: 'any',
       headers: z.object({
-        'Accept-Encoding': z
-          .string()
-          .optional()
-          .meta({ param: { description: 'With `gzip` the page is sent compressed.', example: 'gzip' } }),
-        'If-None-Match': z
-          .string()
-          .optional()
-          .meta({ param: { description: 'The ETag of the page that the caller has.', example: '"a-tag"' } }),
+        'Accept-Encoding': parameter(z.string().optional(), 'With `gzip` the page is sent compressed.', 'gzip'),
+        'If-None-Match': parameter(z.string().optional(), 'The ETag of the page that the caller has.', '"a-tag"'),
       }),
       answers: {
         200: {
@@ -59,14 +57,11 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
     }),
   });
 
-/** What of a request decides about the answer; undefined where it has no such header. */
-export interface PageRequest {
-  readonly acceptEncoding: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-}
-
 /** The answer with the page, compressed where the caller takes that, or with the news that the caller has it already. */
-export const pageAnswer = (page: DashboardPage, { acceptEncoding, ifNoneMatch }: PageRequest) => {
+export const pageAnswer = (
+  page: DashboardPage,
+  { acceptEncoding, ifNoneMatch }: Readonly<Record<'acceptEncoding' | 'ifNoneMatch', string | undefined>>,
+) => {
   const isZipped = acceptsGzip(acceptEncoding);
   const tag = isZipped ? gzippedTag(page.etag) : page.etag;
   const headers = {

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { answerHeader } from './route/answers.ts';
+import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /**
@@ -20,29 +22,28 @@ export const deliveryHandshake = (): Route =>
         'Event Grid asks before it delivers; anybody may ask. Whoever has a function key may deliver, at any rate.',
       query: 'any',
       headers: z.object({
-        'WebHook-Request-Origin': z
-          .string('is missing')
-          .min(1, 'is empty')
-          .meta({ param: { description: 'Who would deliver.', example: 'eventgrid.azure.net' } }),
-        'WebHook-Request-Rate': z
-          .string()
-          .optional()
-          .meta({ param: { description: 'How many requests a minute it would send.', example: '120' } }),
+        'WebHook-Request-Origin': parameter(
+          z.string('is missing').min(1, 'is empty'),
+          'Who would deliver.',
+          'eventgrid.azure.net',
+        ),
+        'WebHook-Request-Rate': parameter(z.string().optional(), 'How many requests a minute it would send.', '120'),
       }),
       answers: {
         200: {
           description: 'It may.',
           headers: z.object({
-            Allow: z.string().meta({ header: { id: 'Allow', description: 'What may be done here.' } }),
-            'WebHook-Allowed-Origin': z.string().meta({
-              header: { id: 'WebHook-Allowed-Origin', description: 'Who may deliver: the origin that asked.' },
-            }),
-            'WebHook-Allowed-Rate': z
-              .literal('*')
-              .optional()
-              .meta({
-                header: { id: 'WebHook-Allowed-Rate', description: 'At any rate; where a rate was asked for.' },
-              }),
+            Allow: answerHeader('Allow', z.string(), 'What may be done here.'),
+            'WebHook-Allowed-Origin': answerHeader(
+              'WebHook-Allowed-Origin',
+              z.string(),
+              'Who may deliver: the origin that asked.',
+            ),
+            'WebHook-Allowed-Rate': answerHeader(
+              'WebHook-Allowed-Rate',
+              z.literal('*').optional(),
+              'At any rate; where a rate was asked for.',
+            ),
           }),
         },
       },

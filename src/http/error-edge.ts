@@ -65,15 +65,10 @@ const localPort = (): string => {
   return port === undefined || port === '7071' ? '' : ` --port ${port}`;
 };
 
-/** Logs an error that nobody expected: a bug, with its place in the sources. */
-export const logUnexpected = (error: unknown, log: Log): void => {
-  log.error('unexpected error', unexpectedError(error));
-};
-
 const MAX_FRAMES = 8;
 
-/** The kind of an error and where it came from, without its message: an SDK's may hold keys or phone numbers. */
-const unexpectedError = (error: unknown): { readonly kind: string; readonly at: string | undefined } => {
-  if (!(error instanceof Error)) return { kind: typeof error, at: undefined };
-  return { kind: error.name, at: sourceFrames(error.stack ?? '', MAX_FRAMES).join(' < ') };
+/** Logs an error that nobody expected: its kind and its place in the sources, without its message: an SDK's may hold keys or phone numbers. */
+export const logUnexpected = (error: unknown, log: Log): void => {
+  const { name: kind, stack = '' } = error instanceof Error ? error : { name: typeof error };
+  log.error('unexpected error', { kind, at: sourceFrames(stack, MAX_FRAMES).join(' < ') || undefined });
 };

@@ -95,7 +95,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   const parsed = cameraEventSchema.safeParse(element);
   const faults = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap(faultsOf)),
-    ...rangeFaults(parsed.success ? parsed.data : readableParts(element), now),
+    ...rangeFaults(parsed.success ? parsed.data : readableSchema.parse(element), now),
     ...prototypeFaults(element),
   ];
   if (!parsed.success || faults.length > 0) return { faults: listed(faults), eventId: eventIdOf(element) };
@@ -124,40 +124,30 @@ const faultsOf = (issue: z.core.$ZodIssue): readonly EventFault[] => {
   return [{ field: path.join('.'), detail: issue.message }];
 };
 
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /** The id of the event that an element is about, if it is one. */
 const eventIdOf = (element: unknown): string | undefined =>
   identifier.safeParse(objectOf(objectOf(element)['data'])['event_id']).data;
 
-/** What {@link rangeFaults} looks at. */
-interface Ranged {
-  readonly time?: Instant | undefined;
-  readonly data: {
-    readonly ts_utc?: Instant | undefined;
-    readonly detections?: object | undefined;
-    readonly annotations?: object | undefined;
-  };
-}
+const anyCounts = z.record(z.string(), z.unknown()).catch({});
 
 /** As much of a wrong event as can be read: all that is wrong with it is told at once. */
-const readableParts = (element: unknown): Ranged => {
-  const event = objectOf(element);
-  const data = objectOf(event['data']);
-  return {
-    time: asOfTime.safeParse(event['time']).data,
-    data: {
-      ts_utc: frameTime.safeParse(data['ts_utc']).data,
-      detections: objectOf(data['detections']),
-      annotations: objectOf(data['annotations']),
-    },
-  };
-};
+const readableSchema = z
+  .object({
+    time: asOfTime.optional().catch(undefined),
+    data: z
+      .object({ ts_utc: frameTime.optional().catch(undefined), detections: anyCounts, annotations: anyCounts })
+      .partial()
+      .catch({}),
+  })
+  .partial()
+  .catch({});
 
-const rangeFaults = ({ time, data }: Ranged, now: Instant): readonly EventFault[] => {
+const rangeFaults = ({ time, data = {} }: z.output<typeof readableSchema>, now: Instant): readonly EventFault[] => {
   const { ts_utc: ts, detections = {}, annotations = {} } = data;
   const faults: EventFault[] = [];
   // A clock that is wrong must not freeze a facet for ever.

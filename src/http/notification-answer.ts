@@ -81,7 +81,7 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
 export const answerOf = (view: NotificationView): z.input<typeof notificationAnswer> => ({
   notification_id: view.id,
   alert_type: view.alertType,
-  ...(view.reference === undefined ? {} : { reference: view.reference }),
+  reference: view.reference,
   created_at: isoTime(view.createdAt),
   status: view.status,
   recipients: view.recipients.map(recipientOf),
@@ -90,19 +90,19 @@ export const answerOf = (view: NotificationView): z.input<typeof notificationAns
 const recipientOf = ({ recipient, status, wave, attempts, nextAttemptAt }: RecipientView) => ({
   recipient,
   status,
-  ...(wave === undefined ? {} : { wave }),
+  wave,
   attempts: attempts.map(attemptOf),
-  ...(nextAttemptAt === undefined ? {} : { next_attempt_at: isoTime(nextAttemptAt) }),
+  next_attempt_at: nextAttemptAt === undefined ? undefined : isoTime(nextAttemptAt),
 });
 
 const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: AttemptView) => ({
-  ...(callId === undefined ? {} : { call_connection_id: callId }),
-  ...(placedAt === undefined ? {} : { placed_at: isoTime(placedAt) }),
-  ...(endedAt === undefined ? {} : { ended_at: isoTime(endedAt) }),
-  ...(outcome === undefined ? {} : { outcome }),
-  ...(code === undefined ? {} : { code }),
-  ...(subCode === undefined ? {} : { sub_code: subCode }),
-  ...(reason === undefined ? {} : { reason }),
+  call_connection_id: callId,
+  placed_at: placedAt === undefined ? undefined : isoTime(placedAt),
+  ended_at: endedAt === undefined ? undefined : isoTime(endedAt),
+  outcome,
+  code,
+  sub_code: subCode,
+  reason,
 });
 
 const isoTime = (at: number): string => new Date(at).toISOString();

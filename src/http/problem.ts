@@ -23,11 +23,9 @@ const TITLES = {
   401: 'Unauthorized',
   404: 'Not Found',
   405: 'Method Not Allowed',
-  409: 'Conflict',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
-  429: 'Too Many Requests',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -37,7 +35,7 @@ const TITLES = {
 export type ProblemStatus = keyof typeof TITLES;
 
 /** All of them, ascending. */
-export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503];
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 413, 415, 422, 500, 502, 503];
 
 /** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {

@@ -1,21 +1,23 @@
+import type * as z from 'zod';
+
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { instantFrom, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
 import { badRequest } from './problem.ts';
 import { instant } from './request-values.ts';
+import { parameter } from './route/fields.ts';
 
 const MAX_DAYS = 366n;
 
 /** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
 const time = (which: string, example: string) =>
-  instant('a time such as 2026-11-21T08:00:00Z', (text) => parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')))
-    .optional()
-    .meta({
-      param: {
-        description: `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
-        example,
-      },
-    });
+  parameter(
+    instant('a time such as 2026-11-21T08:00:00Z', (text) =>
+      parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')),
+    ).optional(),
+    `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
+    example,
+  );
 
 /** The query parameters of a range. */
 export const rangeParameters = {
@@ -27,11 +29,6 @@ export const rangeParameters = {
 export const RANGE_RULES =
   'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window that ends now. At most 366 days.';
 
-interface AskedRange {
-  readonly ts_utc_start?: Instant | undefined;
-  readonly ts_utc_end?: Instant | undefined;
-}
-
 /**
  * The period that the parameters of a range ask about.
  *
@@ -39,7 +36,7 @@ interface AskedRange {
  * @throws {Problem} 400 where one end is missing, the start is after the end, or the range is too long
  */
 export const periodOf = (
-  { ts_utc_start: start, ts_utc_end: end }: AskedRange,
+  { ts_utc_start: start, ts_utc_end: end }: z.output<z.ZodObject<typeof rangeParameters>>,
   now: Instant,
   windowSeconds: number,
 ): Period => {

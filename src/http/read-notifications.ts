@@ -1,32 +1,37 @@
 import * as z from 'zod';
 
 import { isNotificationId } from '../calls/notification-id.ts';
-import type { Phone as CallsPhone } from '../calls/phone.ts';
+import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
 import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
-import { NO_QUERY } from './route/fields.ts';
+import { NO_QUERY, parameter } from './route/fields.ts';
 
 /** What reads one notification, or stops it. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop'>;
 
 const UNKNOWN = 'There is no notification of this id, or not any more.';
 
-const notificationId = z
-  .string()
-  .transform((text, context) => {
-    if (isNotificationId(text)) return text;
-    context.addIssue('is unknown');
-    return z.NEVER;
-  })
-  .meta({
-    param: {
-      description: 'The `notification_id` of the answer to the request.',
-      example: NOTIFICATION_EXAMPLE.notification_id,
-    },
-  });
+const path = z.object({
+  id: parameter(
+    z.string().transform((text, context) => {
+      if (isNotificationId(text)) return text;
+      context.addIssue('is unknown');
+      return z.NEVER;
+    }),
+    'The `notification_id` of the answer to the request.',
+    NOTIFICATION_EXAMPLE.notification_id,
+  ),
+});
+
+const problems = { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS };
+
+const oneAnswer = (found: NotificationView | undefined) => {
+  if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
+  return { status: 200 as const, jsonBody: answerOf(found) };
+};
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
 export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
@@ -39,9 +44,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
       tag: 'calls',
       summary: 'What became of a notification',
       description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
-      path: z.object({
-        id: notificationId,
-      }),
+      path,
       query: NO_QUERY,
       conditional: true,
       answers: {
@@ -51,12 +54,8 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { 'two recipients': NOTIFICATION_EXAMPLE },
         },
       },
-      problems: { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS },
-      handle: async ({ path: { id } }) => {
-        const found = await phoneOr503(phone).read(id);
-        if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
-        return { status: 200, jsonBody: answerOf(found) };
-      },
+      problems,
+      handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
     }),
   });
 
@@ -72,7 +71,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
       summary: 'Stop a notification',
       description:
         'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
-      path: z.object({ id: notificationId }),
+      path,
       query: NO_QUERY,
       answers: {
         200: {
@@ -81,12 +80,8 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
         },
       },
-      problems: { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS },
-      handle: async ({ path: { id }, log }) => {
-        const found = await phoneOr503(phone).stop(id, log);
-        if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
-        return { status: 200, jsonBody: answerOf(found) };
-      },
+      problems,
+      handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
     }),
   });
 
@@ -98,9 +93,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'newest'>>) =>
     summary: 'The newest notifications',
     description: 'The newest first.',
     query: z.object({
-      limit: wholeNumber(1, 100, 20).meta({
-        param: { description: 'How many at most, 1 to 100; 20 if it is not given.', example: 20 },
-      }),
+      limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
     }),
     conditional: true,
     answers: {

@@ -5,6 +5,7 @@ import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
 import { jsonBody } from './route/body.ts';
+import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /**
@@ -26,9 +27,7 @@ export const testCall = (
       tag: 'calls',
       summary: 'Place test calls (debug builds only)',
       query: z.object({
-        alert_type: alertTypeName
-          .default('Custom')
-          .meta({ param: { description: 'What is said.', example: 'BurnJob' } }),
+        alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
       }),
       body: jsonBody(recipientsSchema.meta({ id: 'PhoneNumbers' }), {
         maxBytes: MAX_RECIPIENTS_BYTES,

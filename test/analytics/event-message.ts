@@ -1,9 +1,9 @@
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import type { Categories, Message } from '../worlds/counting/counts.ts';
+import type { PlainMessage } from './oracle.ts';
 
 const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
-const counts = (categories: Categories): Counts => new Map(Object.entries(categories));
+const counts = (categories: Readonly<Record<string, number>>): Counts => new Map(Object.entries(categories));
 
 /** The message as the recorder takes it. */
 export const toEventMessage = ({
@@ -14,7 +14,7 @@ export const toEventMessage = ({
   detections,
   reviewed,
   annotations,
-}: Message): EventMessage => ({
+}: PlainMessage): EventMessage => ({
   eventId,
   cameraId,
   ts: instantFrom(ts),

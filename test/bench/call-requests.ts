@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle } from '../../infra/bundle.ts';
 import { startAcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { FaultProxy, NO_FAULT } from '../analytics/faults/fault-proxy.ts';
+import { Between } from '../harness/between.ts';
 import { report } from './measure.ts';
 import { serve } from './serve.ts';
 
@@ -20,7 +20,7 @@ const directory = await mkdtemp(join(tmpdir(), 'call-requests-'));
 const outfile = join(directory, 'main.cjs');
 await bundle({ outfile, debug: false });
 const azurite = await startAzurite();
-const proxy = await FaultProxy.start(azurite.connectionString);
+const proxy = await Between.start(azurite.connectionString);
 const acs = await startAcsSimulator({ pace: { ringMs: 200, eventMs: 50, speakMs: 500 } });
 const environment = {
   TABLES_CONNECTION_STRING: proxy.connectionString,
@@ -28,9 +28,9 @@ const environment = {
 };
 const app = await serve(outfile, environment, { runsSchedules: false });
 const askedAt: number[] = [];
-proxy.rule = () => {
+proxy.rule = (_, carryOut) => {
   askedAt.push(Date.now());
-  return NO_FAULT;
+  return carryOut();
 };
 
 /** Calls a number, and waits until nothing more is asked for. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { FaultProxy, NO_FAULT } from '../analytics/faults/fault-proxy.ts';
+import { Between } from '../harness/between.ts';
 import { rowBytes } from '../analytics/table-limits.ts';
 import { countersOn } from './counters.ts';
 import { report, type ResultRow } from './measure.ts';
@@ -65,11 +65,11 @@ const storedBytes = async (client: TableClient, { partitionKey, rowKey }: Writte
 export const commitBytesBench = async (): Promise<void> => {
   const hour = Number(process.env['BENCH_EVENTS'] ?? sized(90_000, 600));
   const azurite = await startAzurite();
-  const proxy = await FaultProxy.start(azurite.connectionString);
+  const proxy = await Between.start(azurite.connectionString);
   let transactions: string[] = [];
-  proxy.rule = ({ isTransaction, body }) => {
-    if (isTransaction) transactions.push(body);
-    return NO_FAULT;
+  proxy.rule = ({ path, body }, carryOut) => {
+    if (path.includes('$batch')) transactions.push(body);
+    return carryOut();
   };
   try {
     const { recorder } = countersOn(proxy.connectionString, 'bytes');

@@ -6,7 +6,7 @@ import { bundle } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { dayOf, MICROSECONDS, startOfDay } from '../../src/analytics/model/day.ts';
 import { formatInstant, instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
-import { FaultProxy, NO_FAULT } from '../analytics/faults/fault-proxy.ts';
+import { Between } from '../harness/between.ts';
 import { inTurn, percentile, report, rounded, type ResultRow } from './measure.ts';
 import { sized } from './size.ts';
 import { serve } from './serve.ts';
@@ -57,12 +57,11 @@ export const seriesBench = async (): Promise<void> => {
   const outfile = path.join(directory, 'main.cjs');
   await bundle({ outfile, debug: false });
   const azurite = await startAzurite();
-  const proxy = await FaultProxy.start(azurite.connectionString);
-  proxy.rule = () => NO_FAULT;
+  const proxy = await Between.start(azurite.connectionString);
   const app = await serve(outfile, { TABLES_CONNECTION_STRING: azurite.connectionString }, { runsSchedules: false });
   // Answers the same over a proxy that counts its requests to storage: a proxy takes time, so it is not timed.
   const counted = await serve(outfile, { TABLES_CONNECTION_STRING: proxy.connectionString }, { runsSchedules: false });
-  const storageRequests = (): number => [...proxy.forwarded.values()].reduce((sum, count) => sum + count, 0);
+  const storageRequests = (): number => proxy.carriedOut.length;
   try {
     const all = frames({ cameras: CAMERAS, frames: events, step: MICROSECONDS.day / BigInt(events), start: START });
     for (const part of requests(all, 2_000)) {

@@ -12,14 +12,10 @@ import {
   moveAttempt,
   UNCLEAR_MS,
 } from '../../src/calls/attempt.ts';
-import { type CallId, parseCallId } from '../../src/calls/call-id.ts';
+import { parseCallId } from '../../src/calls/call-id.ts';
 
-const idOf = (text: string): CallId => {
-  const id = parseCallId(text);
-  if (id === undefined) throw new Error('not a call id');
-  return id;
-};
-const callId = idOf('call-1');
+const callId = parseCallId('call-1');
+if (callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const TERMS: CallTerms = {
   confirm: false,
@@ -31,16 +27,23 @@ const TERMS: CallTerms = {
 };
 const NEW: Attempt = { id: 'a', state: 'claimed', claimedAt: START };
 
-/** Events with their times in seconds since the claim → the attempt after them, and what was asked for. */
-const play = (events: readonly (readonly [seconds: number, event: AttemptEvent])[], terms: Partial<CallTerms> = {}) => {
-  let attempt = NEW;
+/** Events in order; a number is the time of those after it, in seconds since the claim. */
+type History = readonly (number | AttemptEvent)[];
+
+/** The attempt after these events, and what was asked for. */
+const play = (history: History, terms: Partial<CallTerms> = {}) => {
+  let [attempt, seconds] = [NEW, 0];
   const asks: string[] = [];
-  for (const [seconds, event] of events) {
-    const { next, ask } = moveAttempt(attempt, event, { ...TERMS, ...terms }, START + seconds * 1_000);
+  for (const step of history) {
+    if (typeof step === 'number') {
+      seconds = step;
+      continue;
+    }
+    const { next, ask } = moveAttempt(attempt, step, { ...TERMS, ...terms }, START + seconds * 1_000);
     attempt = next;
     if (ask !== undefined) asks.push(ask);
   }
-  return { attempt, asks };
+  return { attempt, asks: asks.join(', ') };
 };
 
 const placed: AttemptEvent = { kind: 'placed', callId };
@@ -54,7 +57,7 @@ const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { cod
 const hungUp: AttemptEvent = { kind: 'hung up' };
 const tone: AttemptEvent = { kind: 'tone received', callId };
 const look: AttemptEvent = { kind: 'look' };
-const createFailed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up'): AttemptEvent => ({
+const created = (meaning: 'busy' | 'declined' | 'refused' | 'set_up'): AttemptEvent => ({
   kind: 'create failed',
   callId,
   result: { code: 486, meaning, reason: meaning },
@@ -64,386 +67,139 @@ const notPlaced = (why: 'no_line' | 'set_up' | 'refused' | 'unclear'): AttemptEv
   why,
   result: { reason: why },
 });
+const notSpoken = (why: 'gone' | 'failed' | 'unclear'): AttemptEvent => ({ kind: 'not spoken', why, result: {} });
 
-describe('a good call', () => {
-  it('is spoken to once, hung up once, and heard', () => {
-    const { attempt, asks } = play([
-      [0, placed],
-      [9, connected],
-      [9, connected],
-      [10, accepted],
-      [10, started],
-      [25, completed],
-      [25, completed],
-      [26, hungUp],
-      [26, disconnected],
-    ]);
-    expect(asks).toEqual(['speak', 'hang up']);
-    expect(attempt).toMatchObject({ state: 'over', outcome: 'heard', callId });
-  });
-
-  it('is the same if its first events come before the answer to the call request', () => {
-    const { attempt, asks } = play([
-      [1, connected],
-      [2, placed],
-      [2, started],
-      [20, completed],
-      [21, hungUp],
-    ]);
-    expect(asks).toEqual(['speak', 'hang up']);
-    expect(attempt).toMatchObject({ outcome: 'heard', placedAt: START + 2_000 });
-  });
-});
-
-describe('the outcome', () => {
-  it.each<[string, string, readonly (readonly [number, AttemptEvent])[]]>([
-    [
-      'nothing that was never spoken is heard',
-      'unknown',
-      [
-        [0, placed],
-        [5, started],
-        [6, completed],
-        [7, hungUp],
-      ],
-    ],
-    [
-      'a message whose start was not reported, however long it lasted',
-      'unknown',
-      [
-        [0, placed],
-        [5, connected],
-        [6, accepted],
-        [60, disconnected],
-      ],
-    ],
-    [
-      'a message that failed',
-      'unknown',
-      [
-        [0, placed],
-        [5, connected],
-        [6, started],
-        [9, failed],
-        [9, hungUp],
-      ],
-    ],
-    [
-      'one that was completed, reported after the end',
-      'heard',
-      [
-        [0, placed],
-        [5, connected],
-        [25, disconnected],
-        [30, completed],
-      ],
-    ],
-    [
-      'the callee has gone before the message',
-      'unknown',
-      [
-        [0, placed],
-        [5, connected],
-        [6, { kind: 'not spoken', why: 'gone', result: {} }],
-      ],
-    ],
-    [
-      'busy',
-      'busy',
-      [
-        [0, placed],
-        [5, createFailed('busy')],
-        [5, disconnected],
-      ],
-    ],
-    [
-      'busy, with the end first',
-      'busy',
-      [
-        [0, placed],
-        [5, disconnected],
-        [6, createFailed('busy')],
-      ],
-    ],
-    [
-      'busy, with the end long before',
-      'busy',
-      [
-        [0, placed],
-        [5, disconnected],
-        [12, look],
-        [14, createFailed('busy')],
-      ],
-    ],
-    [
-      'a wrong number stays one',
-      'refused',
-      [
-        [0, placed],
-        [5, createFailed('refused')],
-        [6, createFailed('busy')],
-        [7, disconnected],
-      ],
-    ],
-    [
-      'it has rung for long enough',
-      'no_answer',
-      [
-        [0, placed],
-        [60, look],
-        [61, hungUp],
-        [61, createFailed('declined')],
-      ],
-    ],
-    [
-      'it has rung for long enough, and the end comes first',
-      'no_answer',
-      [
-        [0, placed],
-        [60, look],
-        [60, createFailed('declined')],
-      ],
-    ],
-    [
-      'an end without a reason',
-      'unknown',
-      [
-        [0, placed],
-        [5, disconnected],
-        [11, look],
-      ],
-    ],
-    ['no line', 'no_line', [[0, notPlaced('no_line')]]],
-    [
-      'our set-up',
-      'set_up',
-      [
-        [0, placed],
-        [1, createFailed('set_up')],
-      ],
-    ],
-  ])('%s: %s', (_, outcome, events) => {
-    expect(play(events).attempt).toMatchObject({ state: 'over', outcome });
+describe('an attempt is over with its outcome', () => {
+  it.each<[what: string, outcome: string, History]>([
+    ['a good call', 'heard', [0, placed, 9, connected, 10, accepted, started, 25, completed, 26, hungUp]],
+    ['events before the answer to the call request', 'heard', [1, connected, 2, placed, started, 9, completed, hungUp]],
+    ['the whole message, reported after the end', 'heard', [0, placed, 5, connected, 25, disconnected, 30, completed]],
+    ['reports of a message that nobody asked for', 'unknown', [0, placed, 5, started, 6, completed, 7, look, hungUp]],
+    ['no report of its start', 'unknown', [0, placed, 5, connected, 6, accepted, 60, disconnected]],
+    ['a message that failed', 'unknown', [0, placed, 5, connected, 6, started, 9, failed, hungUp]],
+    ['a callee who has gone before it', 'unknown', [0, placed, 5, connected, 6, notSpoken('gone')]],
+    ['a message that the line refuses', 'unknown', [0, placed, 5, connected, 6, notSpoken('failed'), hungUp]],
+    ['busy', 'busy', [0, placed, 5, created('busy'), disconnected]],
+    ['busy, with the end first', 'busy', [0, placed, 5, disconnected, 6, created('busy')]],
+    ['busy, with the end long before', 'busy', [0, placed, 5, disconnected, 12, look, 14, created('busy')]],
+    ['the first reason stays', 'refused', [0, placed, 5, created('refused'), created('busy'), disconnected]],
+    ['it rang long enough', 'no_answer', [0, placed, 60, look, 61, hungUp, created('declined')]],
+    ['it rang long enough, and the end comes first', 'no_answer', [0, placed, 60, look, created('declined')]],
+    ['an end without a reason', 'unknown', [0, placed, 5, disconnected, 11, look]],
+    ['no line', 'no_line', [0, notPlaced('no_line')]],
+    ['our set-up', 'set_up', [0, placed, 1, created('set_up')]],
+  ])('%s: %s', (_, outcome, history) => {
+    expect(play(history).attempt).toMatchObject({ state: 'over', outcome });
   });
 
   it.each([
     [6, false],
     [7, true],
-  ])('is cut short after %i s: a whole unit was spoken: %s', (seconds, hasHeardUnit) => {
-    const { attempt } = play([
-      [0, placed],
-      [5, connected],
-      [10, started],
-      [10 + seconds, canceled],
-      [30, hungUp],
-    ]);
+  ])('cut short after %i s: a whole unit was spoken: %s', (seconds, hasHeardUnit) => {
+    const { attempt } = play([0, placed, 5, connected, 10, started, 10 + seconds, canceled, 30, hungUp]);
     expect(attempt).toMatchObject({ outcome: 'cut_short', hasHeardUnit });
   });
 
-  it.each<[string, string, readonly (readonly [number, AttemptEvent])[]]>([
-    [
-      'before the start of the message',
-      'confirmed',
-      [
-        [5, connected],
-        [5, tone],
-        [6, started],
-        [25, completed],
-        [25, hungUp],
-      ],
-    ],
-    [
-      'twice',
-      'confirmed',
-      [
-        [5, connected],
-        [6, started],
-        [7, tone],
-        [8, tone],
-        [25, completed],
-        [25, hungUp],
-      ],
-    ],
-    [
-      'after the end',
-      'confirmed',
-      [
-        [5, connected],
-        [6, started],
-        [25, completed],
-        [25, hungUp],
-        [26, tone],
-      ],
-    ],
-    [
-      'by somebody who was not spoken to',
-      'unknown',
-      [
-        [5, tone],
-        [6, disconnected],
-        [12, look],
-      ],
-    ],
-    [
-      'never',
-      'unconfirmed',
-      [
-        [5, connected],
-        [6, started],
-        [25, completed],
-        [25, hungUp],
-      ],
-    ],
-  ])('with a key pressed %s: %s', (_, outcome, events) => {
-    expect(play([[0, placed], ...events], { confirm: true }).attempt).toMatchObject({ outcome });
+  it.each<[string, string, History]>([
+    ['before the start of the message', 'confirmed', [5, connected, tone, 6, started, 25, completed, hungUp]],
+    ['after the end', 'confirmed', [5, connected, 6, started, 25, completed, hungUp, 26, tone]],
+    ['twice', 'confirmed', [5, connected, 6, started, 7, tone, 8, tone, 25, completed, hungUp]],
+    ['by somebody who was not spoken to', 'unknown', [5, tone, 6, disconnected, 12, look]],
+    ['never', 'unconfirmed', [5, connected, 6, started, 25, completed, hungUp]],
+  ])('with a key pressed %s: %s', (_, outcome, history) => {
+    expect(play([0, placed, ...history], { confirm: true }).attempt).toMatchObject({ outcome });
   });
 });
 
-describe('somebody who answers', () => {
-  it('is spoken to although the end was reported before', () => {
-    const { attempt, asks } = play([
-      [0, placed],
-      [4, createFailed('busy')],
-      [5, connected],
-    ]);
-    expect(asks).toEqual(['speak']);
-    expect(attempt).toMatchObject({ state: 'speaking', outcome: undefined });
+const lease = CLAIM_LEASE_MS / 1_000;
+const redial = DIAL_LEASE_MS / 1_000;
+const given = 2 * redial + UNCLEAR_MS / 1_000;
+
+describe('what must be done', () => {
+  it.each<[what: string, asks: string, History, Attempt['state']]>([
+    [
+      'it is repeated',
+      'speak, hang up',
+      [0, placed, 9, connected, connected, started, 25, completed, completed],
+      'hanging_up',
+    ],
+    ['somebody answers after the end', 'speak', [0, placed, 4, created('busy'), 5, connected], 'speaking'],
+    ['who was to speak has died, once', 'speak, speak', [5, connected, 4 + lease, look, 5 + lease, look], 'speaking'],
+    ['and twice', 'speak, speak, hang up', [5, connected, 5 + lease, look, 5 + 2 * lease, look], 'hanging_up'],
+    [
+      'the answer is lost, and it starts',
+      'speak',
+      [5, connected, 15, notSpoken('unclear'), 17, started, 20, look],
+      'speaking',
+    ],
+    ['and it does not', 'speak, hang up', [5, connected, 15, notSpoken('unclear'), 17, look, 20, look], 'hanging_up'],
+    ['its end is not reported', 'speak, hang up', [5, connected, 6, started, 46, look], 'hanging_up'],
+    ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look], 'claimed'],
+    ['and never will be', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look, given, look], 'over'],
+    [
+      'no line, though an earlier one is unclear',
+      'dial',
+      [1, notPlaced('unclear'), redial, look, notPlaced('no_line')],
+      'claimed',
+    ],
+    [
+      'a refusal after an unclear one',
+      'dial',
+      [1, notPlaced('unclear'), redial, look, notPlaced('refused')],
+      'claimed',
+    ],
+  ])('where %s: %s', (_, asks, history, state) => {
+    const { attempt, ...done } = play(history);
+    expect({ ...done, state: attempt.state }).toEqual({ asks, state });
   });
 
-  it('is spoken to by another one when whoever had claimed it has died, and only once', () => {
-    const lease = CLAIM_LEASE_MS / 1_000;
-    const { asks } = play([
-      [0, placed],
-      [5, connected],
-      [5 + lease - 1, look],
-      [5 + lease, look],
-      [5 + 2 * lease, look],
-    ]);
-    expect(asks).toEqual(['speak', 'speak', 'hang up']);
+  it.each<[what: string, asks: string, History, Partial<CallTerms>]>([
+    ['somebody answers', 'hang up', [0, placed, 5, connected], { isStopped: true }],
+    ['it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
+    ['nothing is heard of the call', '', [redial, look], { isStopped: true }],
+    ['the deadline is over', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
+  ])('after a stop where %s: %s', (_, asks, history, terms) => {
+    expect(play(history, terms).asks).toBe(asks);
   });
 
-  it('is hung up if the request to speak has no answer and no start is reported for some seconds', () => {
-    const unclear: AttemptEvent = { kind: 'not spoken', why: 'unclear', result: {} };
-    const heard = play([
-      [0, placed],
-      [5, connected],
-      [15, unclear],
-      [17, started],
-      [20, look],
-    ]);
-    expect(heard.asks).toEqual(['speak']);
-    const silent = play([
-      [0, placed],
-      [5, connected],
-      [15, unclear],
-      [17, look],
-      [20, look],
-    ]);
-    expect(silent.asks).toEqual(['speak', 'hang up']);
-  });
-
-  it('is hung up, and not spoken to, after a stop; who is spoken to is not', () => {
-    expect(
-      play(
-        [
-          [0, placed],
-          [5, connected],
-        ],
-        { isStopped: true },
-      ).asks,
-    ).toEqual(['hang up']);
-    expect(
-      play(
-        [
-          [0, placed],
-          [5, look],
-        ],
-        { isStopped: true },
-      ).attempt,
-    ).toMatchObject({ state: 'hanging_up' });
-    let speaking = play([
-      [0, placed],
-      [5, connected],
-      [6, started],
-    ]).attempt;
-    speaking = moveAttempt(speaking, look, { ...TERMS, isStopped: true }, START + 7_000).next;
-    expect(speaking.state).toBe('speaking');
-  });
-});
-
-describe('a call request without a clear answer', () => {
-  const lease = DIAL_LEASE_MS / 1_000;
-
-  it('is sent again, twice at most, and is given up only when nothing can be heard of it any more', () => {
-    const { asks, attempt } = play([
-      [lease, look],
-      [2 * lease, look],
-      [3 * lease, look],
-      [2 * lease + UNCLEAR_MS / 1_000, look],
-    ]);
-    expect(asks).toEqual(['dial', 'dial']);
-    expect(attempt).toMatchObject({ state: 'over', outcome: 'unknown' });
-  });
-
-  it('is not sent again after the deadline, nor after a stop', () => {
-    expect(play([[lease, look]], { deadlineAt: START + lease * 1_000 }).asks).toEqual([]);
-    expect(play([[lease, look]], { isStopped: true }).asks).toEqual([]);
-  });
-
-  it('may have been done, whatever a later one was answered', () => {
-    for (const why of ['no_line', 'set_up', 'refused'] as const) {
-      expect(
-        play([
-          [1, notPlaced('unclear')],
-          [lease, look],
-          [lease + 1, notPlaced(why)],
-        ]).attempt.state,
-      ).toBe('claimed');
-    }
+  it('is nothing after a stop where the message is spoken', () => {
+    const { attempt } = play([0, placed, 5, connected, 6, started]);
+    const { next, ask } = moveAttempt(attempt, look, { ...TERMS, isStopped: true }, START + 7_000);
+    expect([next.state, ask]).toEqual(['speaking', undefined]);
   });
 });
 
 describe('whatever happens in whatever order', () => {
   const event = fc.constantFrom<AttemptEvent>(
     placed, connected, accepted, started, completed, canceled, failed, disconnected, hungUp, tone, look,
-    createFailed('busy'), createFailed('declined'), notPlaced('no_line'), notPlaced('unclear'),
-    { kind: 'not spoken', why: 'failed', result: {} }, { kind: 'not spoken', why: 'unclear', result: {} },
+    created('busy'), created('declined'), notPlaced('no_line'), notPlaced('unclear'), notSpoken('failed'), notSpoken('unclear'),
   ); // prettier-ignore
-  const events = fc.array(fc.tuple(fc.nat({ max: 200 }), event), { maxLength: 14 });
+  const histories = fc
+    .array(fc.tuple(fc.nat({ max: 200 }), event), { maxLength: 14 })
+    .map((list) => list.toSorted(([one], [other]) => one - other).flat());
 
-  it('a live attempt has a time when it is looked at, and one that is over has an outcome', () => {
+  it('a live attempt has a time when it is looked at; one that is left alone comes to its end, with an outcome', () => {
     fc.assert(
-      fc.property(events, fc.boolean(), fc.boolean(), (list, confirm, isStopped) => {
-        const ordered = list.toSorted(([one], [other]) => one - other);
-        const { attempt } = play(ordered, { confirm, isStopped });
-        expect(isLive(attempt)).toBe(attempt.outcome === undefined);
-        expect(lookAtOf(attempt, TERMS) === undefined).toBe(!isLive(attempt));
+      fc.property(histories, fc.boolean(), fc.boolean(), (history, confirm, isStopped) => {
+        let { attempt } = play(history, { confirm, isStopped });
+        const terms = { ...TERMS, confirm, isStopped };
+        for (let looks = 0; looks < 60 && isLive(attempt); looks += 1) {
+          expect(attempt.outcome).toBeUndefined();
+          attempt = moveAttempt(attempt, look, terms, Math.max(lookAtOf(attempt, terms) ?? NaN, START)).next;
+        }
+        expect(attempt.state).toBe('over');
+        expect([lookAtOf(attempt, terms), attempt.outcome]).toEqual([undefined, expect.any(String)]);
       }),
     );
   });
 
   it('nothing is heard, cut short or confirmed without a claim to speak', () => {
     fc.assert(
-      fc.property(events, fc.boolean(), (list, confirm) => {
-        const { attempt, asks } = play(
-          list.filter(([, { kind }]) => kind !== 'connected'),
-          { confirm },
-        );
+      fc.property(histories, fc.boolean(), (history, confirm) => {
+        const without = history.filter((step) => step !== connected);
+        const { attempt, asks } = play(without, { confirm });
         expect(asks).not.toContain('speak');
         expect(['heard', 'cut_short', 'confirmed', 'unconfirmed']).not.toContain(attempt.outcome);
-      }),
-    );
-  });
-
-  it('an attempt that is left alone comes to its end', () => {
-    fc.assert(
-      fc.property(events, (list) => {
-        let { attempt } = play(list.toSorted(([one], [other]) => one - other));
-        for (let looks = 0; looks < 60 && isLive(attempt); looks += 1) {
-          const at = lookAtOf(attempt, TERMS) ?? 0;
-          attempt = moveAttempt(attempt, look, TERMS, Math.max(at, START)).next;
-        }
-        expect(attempt.state).toBe('over');
       }),
     );
   });

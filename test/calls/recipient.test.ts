@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AttemptEvent } from '../../src/calls/attempt.ts';
-import { type CallId, parseCallId } from '../../src/calls/call-id.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
+import { parseCallId } from '../../src/calls/call-id.ts';
+import { parsePhoneNumber } from '../../src/calls/phone-number.ts';
 import {
   afterEvent,
   dialled,
@@ -13,12 +13,8 @@ import {
   stopped,
 } from '../../src/calls/recipient.ts';
 
-const must = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw new Error('malformed');
-  return value;
-};
-const number: PhoneNumber = must(parsePhoneNumber('+12065550100'));
-const callId: CallId = must(parseCallId('call-1'));
+const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
+if (number === undefined || callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const TERMS: ReachTerms = {
   attempts: 3,
@@ -33,125 +29,87 @@ const WAITING: Recipient = { state: 'waiting', number, wave: 1, attempts: [], qu
 
 const at = (seconds: number): number => START + seconds * 1_000;
 
-/** The recipient after a call that came to these events, a second after another, beginning when it is due. */
-const called = (
-  recipient: Recipient,
-  events: readonly AttemptEvent[],
-  terms: Partial<ReachTerms> = {},
-  beside?: number,
-) => {
+type Events = readonly AttemptEvent[];
+
+/** The recipient after calls that came to these events, each when it is due, and its events a second after another. */
+const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, beside?: number): Recipient => {
   const rules = { ...TERMS, ...terms };
-  const id = `attempt ${recipient.attempts.length}`;
-  const from = recipient.dueAt ?? START;
-  let { next } = dialled(recipient, id, rules, from);
-  events.forEach((event, index) => {
-    ({ next } = afterEvent(next, id, event, rules, from + (index + 1) * 1_000, beside));
-  });
-  return next;
+  return calls.reduce((recipient, events) => {
+    const id = `attempt ${recipient.attempts.length}`;
+    const from = recipient.dueAt ?? START;
+    return events.reduce(
+      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, beside).next,
+      dialled(recipient, id, rules, from).next,
+    );
+  }, WAITING);
 };
 
-const failed = (
-  meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' | 'no_answer',
-): readonly AttemptEvent[] => [
-  { kind: 'placed', callId },
+const placed: AttemptEvent = { kind: 'placed', callId };
+const speaking: Events = [placed, { kind: 'connected', callId }, { kind: 'play started', callId }];
+const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
+const hungUp: AttemptEvent = { kind: 'hung up' };
+const heard: Events = [...speaking, completed, hungUp];
+const pressed: Events = [...speaking, { kind: 'tone received', callId }, completed, hungUp];
+const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' | 'no_answer'): Events => [
+  placed,
   { kind: 'create failed', callId, result: { meaning } },
 ];
-const heard: readonly AttemptEvent[] = [
-  { kind: 'placed', callId },
-  { kind: 'connected', callId },
-  { kind: 'play started', callId },
-  { kind: 'play completed', callId, result: {} },
-  { kind: 'hung up' },
-];
 
-describe('what follows an attempt', () => {
-  it('is nothing if it was heard', () => {
-    expect(called(WAITING, heard)).toMatchObject({ state: 'heard', dueAt: undefined });
+describe('what follows attempts', () => {
+  it.each<[what: string, calls: readonly Events[], terms: Partial<ReachTerms>, expected: Partial<Recipient>]>([
+    ['heard: nothing', [heard], {}, { state: 'heard', dueAt: undefined }],
+    ['busy: again after the pause', [failed('busy')], {}, { state: 'waiting', dueAt: at(62) }],
+    ['no answer: again after the pause', [failed('no_answer')], {}, { state: 'waiting', dueAt: at(62) }],
+    ['as often as the rules say', [failed('busy'), failed('busy'), failed('busy')], {}, { state: 'not_reached' }],
+    ['declined: once more', [failed('declined')], {}, { state: 'waiting' }],
+    ['declined twice: no more', [failed('declined'), failed('declined')], {}, { state: 'not_reached' }],
+    ['refused: no more', [failed('refused')], {}, { state: 'failed' }],
+    ['unconfirmed: again', [heard], { confirm: true }, { state: 'waiting' }],
+    ['confirmed: nothing', [pressed], { confirm: true }, { state: 'confirmed' }],
+    ['nothing after the deadline', [failed('busy')], { deadlineAt: at(62) }, { state: 'not_reached' }],
+    ['our set-up: later', [failed('set_up')], {}, { attempts: [], dueAt: at(2) + SET_UP_RETRY_MS }],
+    // It costs no attempt, and keeps its place behind nobody.
+    ['no line: when one is free', [failed('no_line')], {}, { attempts: [], isCounted: true, dueAt: START }],
+  ])('%s', (_, calls, terms, expected) => {
+    expect(called(calls, terms)).toMatchObject(expected);
   });
 
-  it.each(['busy', 'no_answer'] as const)('%s: again after the pause, as often as the rules say', (outcome) => {
-    const once = called(WAITING, failed(outcome));
-    expect(once).toMatchObject({ state: 'waiting', dueAt: at(62) });
-    expect(called(called(once, failed(outcome)), failed(outcome))).toMatchObject({ state: 'not_reached' });
+  it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
+    const again = called([failed('no_line')], {}, 2);
+    expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
   });
 
-  it('declined: once more, and no more after that', () => {
-    const once = called(WAITING, failed('declined'));
-    expect(once.state).toBe('waiting');
-    expect(called(once, failed('declined'))).toMatchObject({ state: 'not_reached' });
+  it('late good news counts', () => {
+    const waiting = called([[...speaking.slice(0, 2), { kind: 'disconnected', callId, result: {} }]]);
+    expect(waiting).toMatchObject({ state: 'waiting', attempts: [{ outcome: 'unknown' }] });
+    expect(afterEvent(waiting, 'attempt 0', completed, TERMS, at(20)).next).toMatchObject({ state: 'heard' });
   });
 
-  it('refused: nobody is called again', () => {
-    expect(called(WAITING, failed('refused'))).toMatchObject({ state: 'failed' });
-  });
-
-  it('unconfirmed: again; confirmed: nothing', () => {
-    expect(called(WAITING, heard, { confirm: true })).toMatchObject({ state: 'waiting' });
-    const pressed: readonly AttemptEvent[] = [
-      ...heard.slice(0, 3),
-      { kind: 'tone received', callId },
-      ...heard.slice(3),
-    ];
-    expect(called(WAITING, pressed, { confirm: true })).toMatchObject({ state: 'confirmed' });
-  });
-
-  it('nothing after the deadline', () => {
-    expect(called(WAITING, failed('busy'), { deadlineAt: at(62) })).toMatchObject({ state: 'not_reached' });
+  it('nobody is dialled after the deadline, and an attempt without a call says why', () => {
     const { next, asks } = dialled(WAITING, 'a', { ...TERMS, deadlineAt: START }, START);
     expect(next).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'unknown', reason: 'no time left' }] });
     expect(asks).toEqual([]);
   });
-
-  it('late good news counts, and late bad news changes the reason', () => {
-    const waiting = called(WAITING, [
-      { kind: 'placed', callId },
-      { kind: 'connected', callId },
-      { kind: 'disconnected', callId, result: {} },
-    ]);
-    expect(waiting).toMatchObject({ state: 'waiting', attempts: [{ outcome: 'unknown' }] });
-    const good = afterEvent(waiting, 'attempt 0', { kind: 'play completed', callId, result: {} }, TERMS, at(20)).next;
-    expect(good).toMatchObject({ state: 'heard' });
-  });
-});
-
-describe('a call without a line', () => {
-  it('costs no attempt, and keeps its place behind nobody', () => {
-    const again = called(WAITING, failed('no_line'));
-    expect(again).toMatchObject({ state: 'waiting', attempts: [], isCounted: true });
-    expect(again.dueAt).toBe(START);
-  });
-
-  it('that may have been declined is told beside how many others, and counts among the calls of the day', () => {
-    const again = called(WAITING, failed('no_line'), {}, 2);
-    expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
-  });
-
-  it('for our set-up is tried again later', () => {
-    expect(called(WAITING, failed('set_up')).dueAt).toBe(at(2) + SET_UP_RETRY_MS);
-  });
 });
 
 describe('a stop', () => {
-  it('ends who waits, keeps who is called to the end of the call, and dials nobody', () => {
+  it('ends who waits', () => {
     expect(stopped(WAITING)).toMatchObject({ state: 'stopped', dueAt: undefined });
-    const { next: calling } = dialled(WAITING, 'a', TERMS, START);
-    const ringing = stopped(afterEvent(calling, 'a', { kind: 'placed', callId }, TERMS, at(1)).next);
-    const { next, asks } = looked(ringing, TERMS, at(2));
-    expect(asks).toEqual([{ ask: 'hang up', attemptId: 'a' }]);
-    expect(afterEvent(next, 'a', { kind: 'hung up' }, TERMS, at(3)).next).toMatchObject({
+  });
+
+  it('hangs up who rings', () => {
+    const { next, asks } = looked(stopped(called([[placed]])), TERMS, at(2));
+    expect(asks).toEqual([{ ask: 'hang up', attemptId: 'attempt 0' }]);
+    expect(afterEvent(next, 'attempt 0', hungUp, TERMS, at(3)).next).toMatchObject({
       state: 'stopped',
       attempts: [{ outcome: 'no_answer' }],
     });
-    let speaking = called(WAITING, heard.slice(0, 3));
-    speaking = stopped(speaking);
-    expect(looked(speaking, TERMS, at(5)).asks).toEqual([]);
-    const completed = afterEvent(
-      speaking,
-      'attempt 0',
-      { kind: 'play completed', callId, result: {} },
-      TERMS,
-      at(9),
-    ).next;
-    expect(afterEvent(completed, 'attempt 0', { kind: 'hung up' }, TERMS, at(9)).next.state).toBe('heard');
+  });
+
+  it('keeps who is spoken to, to the end of the message', () => {
+    const spokenTo = stopped(called([speaking]));
+    expect(looked(spokenTo, TERMS, at(5)).asks).toEqual([]);
+    const over = afterEvent(spokenTo, 'attempt 0', completed, TERMS, at(9)).next;
+    expect(afterEvent(over, 'attempt 0', hungUp, TERMS, at(9)).next.state).toBe('heard');
   });
 });

@@ -40,6 +40,8 @@ export interface App {
   /** Without a slash at its end: `${app.url}/api/health`. */
   readonly url: string;
   readonly pid: number | undefined;
+  /** Whether it was neither stopped nor killed yet. */
+  readonly isAlive: boolean;
   /** Everything that the app has printed so far, in lines. */
   output(): string;
   /** Ends it gracefully and waits until it has ended. */
@@ -101,13 +103,23 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
       appendFileSync(log, `${text}\n`);
     },
   });
+  let isAlive = true;
   return {
     url,
     pid: service.pid,
+    get isAlive() {
+      return isAlive;
+    },
     exited: service.exited,
     output: () => lines.join('\n'),
-    stop: () => service.stop(),
-    kill: () => service.kill(),
+    stop: () => {
+      isAlive = false;
+      return service.stop();
+    },
+    kill: () => {
+      isAlive = false;
+      service.kill();
+    },
   };
 };
 

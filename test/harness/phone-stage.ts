@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 
-import { TableClient } from '@azure/data-tables';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import { z } from 'zod';
 
@@ -11,14 +10,13 @@ import {
 } from '../../infra/local/acs-simulator/simulator.ts';
 import type { Pace } from '../../infra/local/acs-simulator/simulated-call.ts';
 import type { CallStory } from '../../infra/local/acs-simulator/story.ts';
+import { randomFrom } from '../../infra/local/demo/random.ts';
 import { findAlertType } from '../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../src/calls/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
-import { type AppOptions, ownTablesPrefix, testEnvironment } from './app.ts';
+import { type App, startApp, testEnvironment } from './app.ts';
+import { Between, splitOver } from './between.ts';
 import { type CheckedFetch, checkedFetch } from './checked-fetch.ts';
-import { FrontDoor } from './front-door.ts';
-import { Instance } from './instances.ts';
-import { ask, callIdOf, createCall, repeatable } from '../local/acs-requests.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
@@ -28,16 +26,8 @@ export interface StageOptions {
    * callback goes to exactly one of them.
    */
   readonly instances?: number;
-  /** What the front door chooses at random is the same with the same seed and order of requests. */
-  readonly seed?: string;
-  /** The bundle of the app, `debug` where it is not given. */
-  readonly bundle?: NonNullable<AppOptions['bundle']>;
-  /** True where the instances' requests to the tables and to ACS are counted and may go wrong. */
+  /** True if the instances' requests to the tables may go wrong: `stage.tables` stands between. */
   readonly isProxied?: boolean;
-  /** False where timer functions run only when the test starts them; true where it is not given. */
-  readonly runsSchedules?: boolean;
-  /** False where callbacks need no token; true where it is not given. */
-  readonly verifiesCallbacks?: boolean;
   /** True if outcomes are published to the simulator's topic; false if it is not given. */
   readonly publishesOutcomes?: boolean;
   /** Further options of the simulator. */
@@ -46,8 +36,6 @@ export interface StageOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** How long ringing, speaking and so on take in the simulator. */
   readonly pace?: Partial<Pace>;
-  /** Where the tables are, if not in this run's Azurite. */
-  readonly tablesConnectionString?: string;
 }
 
 const SERVICE_NAME = 'Test Watch';
@@ -73,59 +61,48 @@ const alertAnswerSchema = z.looseObject({
     .optional(),
 });
 
+interface AlertOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly url?: string | undefined;
+  readonly [field: string]: unknown;
+}
+
 /** The app and the simulated telephone network of one test. */
 export class Stage {
   readonly acs: AcsSimulator;
-  readonly apps: readonly Instance[];
-  /** Undefined if there is one instance. */
-  readonly frontDoor: FrontDoor | undefined;
+  readonly apps: readonly App[];
+  /** Stands before the instances; not used if there is only one. */
+  readonly frontDoor: Between;
+  /** Stands between the instances and the tables, if they are proxied. */
+  readonly tables: Between;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
-  readonly #calls: TableClient;
 
-  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'fetch'>, calls: TableClient) {
+  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'tables' | 'fetch'>) {
     this.acs = parts.acs;
     this.apps = parts.apps;
     this.frontDoor = parts.frontDoor;
+    this.tables = parts.tables;
     this.fetch = parts.fetch;
-    this.#calls = calls;
   }
 
   /** The front door's URL, or the first instance's where there is none. */
   get url(): string {
-    return this.frontDoor?.url ?? this.apps[0]?.url ?? '';
-  }
-
-  /** Starts a timer function at once, in the first instance unless the URL of another one is given. */
-  async runTimer(name: string, url = this.apps[0]?.url): Promise<void> {
-    const response = await fetch(`${url}/admin/functions/${name}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-    });
-    assert.equal(response.status, 202, `the start of the timer function ${name}`);
-  }
-
-  /** Looks for calls that are due or overdue at once, as the timer does. */
-  async sweep(url?: string): Promise<void> {
-    await this.runTimer('Sweep', url);
+    return this.apps.length > 1 ? this.frontDoor.url : (this.apps[0]?.url ?? '');
   }
 
   /**
    * Sends a notification and returns the answer.
    *
    * @param recipients in a list of lists: in waves
-   * @param more further fields of the request
+   * @param more headers, the instance's URL if it is not the stage's, and further fields of the request
    */
   async alert(
     alertType: string,
     recipients: readonly string[] | readonly (readonly string[])[],
-    {
-      headers = {},
-      ...more
-    }: { readonly headers?: Readonly<Record<string, string>>; readonly [field: string]: unknown } = {},
+    { headers = {}, url = this.url, ...more }: AlertOptions = {},
   ) {
-    const response = await this.fetch(`${this.url}/api/notifications`, {
+    const response = await this.fetch(`${url}/api/notifications`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients, ...more }),
@@ -150,102 +127,52 @@ export class Stage {
     });
   }
 
-  /** Another system places a call with a callback path of the app. @returns the call's id */
-  async callOfAnotherSystem(number: string, path: string): Promise<string> {
-    const { status, body } = await ask(
-      this.acs,
-      '',
-      { ...createCall(number), callbackUri: `${this.url}/api/${path}`, operationContext: 'of another system' },
-      repeatable(),
-    );
-    assert.equal(status, 201);
-    return callIdOf(body);
-  }
-
   /** The calls to a number so far. */
   callsTo(number: string): readonly CallStory[] {
     return this.acs.log().calls.filter((call) => call.to === number);
   }
 
   /** The only call to a number, after it has ended and all its events were answered. */
-  async callEnds(number: string, withinMs?: number): Promise<CallStory> {
-    await until(
-      () => this.callsTo(number).some((call) => call.state === 'ended'),
-      `the call to ${number} ends`,
-      withinMs,
-    );
-    return this.settledCall(number);
-  }
-
-  /** The only call to a number, after all its events were answered. */
-  async settledCall(number: string): Promise<CallStory> {
-    await until(() => this.callsTo(number).some(hasAllEvents), `the events of the call to ${number} are answered`);
+  async callEnds(number: string): Promise<CallStory> {
+    await until(() => this.callsTo(number).some(isSettled), `the call to ${number} ends`);
     await this.acs.settled();
     const [call, ...more] = this.callsTo(number);
-    assert(
-      call !== undefined && more.length === 0,
-      `${more.length + (call === undefined ? 0 : 1)} calls to ${number}, expected 1`,
-    );
+    assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
     return call;
   }
 
-  /** What `GET /api/notifications/{id}` answers, by any instance. */
-  async notification(id = '', url = this.url): Promise<NotificationState> {
-    const response = await this.fetch(`${url}/api/notifications/${id}`);
+  /** What `GET /api/notifications/{id}` answers. */
+  async notification(id = ''): Promise<NotificationState> {
+    const response = await this.fetch(`${this.url}/api/notifications/${id}`);
     assert.equal(response.status, 200);
     return notificationAnswer.parse(await response.json());
   }
 
   /** A notification that nothing more will be done about. */
   async completed(id = '', withinMs?: number): Promise<NotificationState> {
-    await until(
-      async () => (await this.notification(id)).status !== 'in_progress',
-      'the notification is over',
-      withinMs,
-    );
+    const isOver = async () => (await this.notification(id)).status !== 'in_progress';
+    await until(isOver, 'the notification is over', withinMs);
     return this.notification(id);
-  }
-
-  /** Every row of the table, as text. */
-  async tableText(): Promise<string> {
-    const rows: unknown[] = [];
-    for await (const row of this.#calls.listEntities()) rows.push(row);
-    return JSON.stringify(rows);
   }
 
   /** The log lines of all instances about an event. */
   logged(event: string): readonly Record<string, unknown>[] {
-    return this.apps.flatMap((app) =>
-      app
-        .output()
-        .split('\n')
-        .flatMap((line) => {
-          const start = line.indexOf('{"event":');
-          return start < 0 ? [] : [z.record(z.string(), z.unknown()).parse(JSON.parse(line.slice(start)))];
-        })
-        .filter((fields) => fields['event'] === event),
-    );
-  }
-
-  /**
-   * Alerts one number, and waits for the end of the call: the message was spoken once, and the line was hung up once.
-   *
-   * @param words what the callee must hear; undefined where speaking must fail
-   */
-  async alertOnce(alertType: string, number: string, words?: string): Promise<CallStory> {
-    await this.alert(alertType, [number]);
-    const call = await this.callEnds(number);
-    assert.deepEqual(call.spoken, words === undefined ? [] : [words]);
-    assert.deepEqual(call.requests, ONE_CALL);
-    return call;
+    const lines = this.apps.flatMap((app) => app.output().split('\n'));
+    return lines.flatMap((line) => {
+      const start = line.indexOf(`{"event":${JSON.stringify(event)}`);
+      return start < 0 ? [] : [z.record(z.string(), z.unknown()).parse(JSON.parse(line.slice(start)))];
+    });
   }
 
   /** Must hold at the end of every test: ACS refused no request, and no line is open. */
   endsWell(): void {
     const { calls, refused } = this.acs.log();
     assert.deepEqual(refused, [], 'requests that ACS refuses');
-    const open = calls.filter((call) => call.state !== 'ended');
-    assert.deepEqual(open, [], 'open lines');
+    assert.deepEqual(
+      calls.filter((call) => call.state !== 'ended'),
+      [],
+      'open lines',
+    );
   }
 }
 
@@ -257,61 +184,52 @@ export class Stage {
 export const setStage = async (
   {
     instances = 1,
-    seed = 'front door',
     environment = {},
     pace = {},
     acs: acsOptions = {},
-    verifiesCallbacks = true,
     publishesOutcomes = false,
-    tablesConnectionString = inject('tablesConnectionString'),
-    ...instanceOptions
+    isProxied = false,
   }: StageOptions = {},
   whenOver: TestContext['onTestFinished'] = onTestFinished,
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
-  const frontDoor = instances > 1 ? await FrontDoor.start(seed) : undefined;
-  whenOver(() => frontDoor?.stop());
-  const prefix = ownTablesPrefix();
-  const {
-    TABLES_CONNECTION_STRING: _,
-    ACS_CONNECTION_STRING: __,
-    ...settings
-  } = testEnvironment({
+  const frontDoor = await Between.start();
+  whenOver(() => frontDoor.stop());
+  const tables = await Between.start(inject('tablesConnectionString'));
+  whenOver(() => tables.stop());
+  const settings = testEnvironment({
     SERVICE_NAME,
-    TABLES_PREFIX: prefix,
-    ...(verifiesCallbacks ? { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer } : {}),
-    ...(publishesOutcomes ? { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key } : {}),
+    ACS_CONNECTION_STRING: acs.connectionString,
+    ...(isProxied && { TABLES_CONNECTION_STRING: tables.connectionString }),
+    ACS_RESOURCE_ID: acs.resourceId,
+    ACS_TOKEN_ISSUER: acs.issuer,
+    ...(publishesOutcomes && { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key }),
   });
   const apps = await Promise.all(
     Array.from({ length: instances }, () =>
-      Instance.start({
-        ...instanceOptions,
-        tablesConnectionString,
-        acsConnectionString: acs.connectionString,
-        environment: (url) => ({ ...settings, CALLBACK_BASE_URL: frontDoor?.url ?? url, ...environment }),
+      startApp({
+        environment: (url) => ({
+          ...settings,
+          CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : url,
+          ...environment,
+        }),
       }),
     ),
   );
-  frontDoor?.backends.push(...apps);
+  frontDoor.rule = splitOver(apps, randomFrom('front door'));
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
-    // Holds for every test: no log line has a key or an unmasked phone number.
+    // Not even without its +, which the check of all logs looks for.
     const output = apps.map((app) => app.output()).join('\n');
-    const accessKey = /accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '';
-    assert(accessKey !== '' && !output.includes(accessKey), 'a key in the log');
-    assert.doesNotMatch(output, /AccountKey=|Bearer |eyJ/, 'a key or a token in the log');
-    assert.doesNotMatch(output, /\+[1-9]\d{6,14}/, 'a phone number in the log');
     for (const call of acs.log().calls) assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
-  const calls = TableClient.fromConnectionString(tablesConnectionString, `${prefix}calls`, {
-    allowInsecureConnection: true,
-  });
   const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
-  return new Stage({ acs, apps, frontDoor, fetch: fetchChecked }, calls);
+  return new Stage({ acs, apps, frontDoor, tables, fetch: fetchChecked });
 };
 
-const hasAllEvents = ({ story }: CallStory): boolean =>
+const isSettled = ({ state, story }: CallStory): boolean =>
+  state === 'ended' &&
   story.some((line) => line.text === 'CallDisconnected') &&
   story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { z } from 'zod';
 
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 
@@ -13,59 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const problemSchema = z.object({ detail: z.string() });
-const tooLargeSchema = z.object({
-  content: z.object({
-    'application/problem+json': z.object({ examples: z.object({ problem: z.object({ value: problemSchema }) }) }),
-  }),
-});
-const documentSchema = z.object({
-  paths: z.record(
-    z.string(),
-    z.object({ post: z.object({ responses: z.object({ 413: tooLargeSchema.optional() }) }).optional() }),
-  ),
-});
-
-/** A JSON array of so many bytes. */
-const textOf = (bytes: number): string => `["${'x'.repeat(bytes - 4)}"]`;
-
-it(
-  'refuses a body from exactly the size on that the description of the endpoint names',
-  { timeout: 60_000 },
-  async () => {
-    const { paths } = documentSchema.parse(await (await fetch(`${app.url}/api/openapi.json`)).json());
-    const limited = Object.entries(paths).flatMap(([path, { post }]) => {
-      const detail = post?.responses[413]?.content['application/problem+json'].examples.problem.value.detail;
-      const most = /(\d+) bytes/.exec(detail ?? '')?.[1];
-      // POST /api/events describes its limit of events in place of that of bytes.
-      return detail === undefined || most === undefined ? [] : [{ path, detail, most: Number(most) }];
-    });
-    expect(limited.map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['/api/AnomalyCallback', '/api/CustomCallback', '/api/notifications', '/api/test-call']),
-    );
-    for (const { path, detail, most } of limited) {
-      const post = async (bytes: number): Promise<Response> =>
-        fetch(`${app.url}${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: textOf(bytes),
-        });
-      expect((await post(most)).status, path).toBe(400);
-      const tooLarge = await post(most + 1);
-      expect(tooLarge.status, path).toBe(413);
-      expect(problemSchema.parse(await tooLarge.json()).detail, path).toBe(detail);
-    }
-  },
-);
-
 const MEBIBYTE = 1_048_576;
 
-/** Posts so many MiB without saying before how many, all of them, and answers with the status. */
+/** Posts so many MiB, all of them, and answers with the status. */
 const postChunks = async (url: string, mebibytes: number): Promise<unknown> => {
-  const outgoing = httpRequest(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'content-length': mebibytes * MEBIBYTE },
-  });
+  const outgoing = httpRequest(url, { method: 'POST', headers: { 'content-length': mebibytes * MEBIBYTE } });
   const answered = once(outgoing, 'response');
   const chunk = Buffer.alloc(MEBIBYTE, 'x');
   for (let sent = 0; sent < mebibytes; sent += 1) {
@@ -94,10 +45,8 @@ it.skipIf(process.platform !== 'linux')(
     forgetPeak(pid);
     const before = peakMebibytes(pid);
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => post(30)));
-    const more = peakMebibytes(pid) - before;
-
-    expect(statuses).toEqual(Array.from({ length: 10 }, () => 413));
-    expect(more).toBeLessThan(100);
+    expect(new Set(statuses)).toEqual(new Set([413]));
+    expect(peakMebibytes(pid) - before).toBeLessThan(100);
   },
 );
 
@@ -111,6 +60,5 @@ it('a client that leaves in the middle of its body wakes nobody', async () => {
   await expect.poll(async () => (await fetch(`${app.url}/api/health`)).status).toBe(200);
   await new Promise((closed) => void outgoing.once('close', closed).destroy());
   await (await fetch(`${app.url}/api/health`)).text();
-
   expect(app.output()).not.toMatch(/unexpected error|failed/);
 });

@@ -72,7 +72,7 @@ export class MemoryTable implements TableConnection {
   async get(partitionKey: string, rowKey: string, selection: Selection): Promise<StoredRow | undefined> {
     this.#demandTable();
     const row = this.#partitions.get(partitionKey)?.get(rowKey);
-    return row && selected({ partitionKey, rowKey, ...row }, selection);
+    return row && { partitionKey, rowKey, etag: row.etag, properties: selected(row.properties, selection) };
   }
 
   async page(
@@ -81,23 +81,19 @@ export class MemoryTable implements TableConnection {
     { where, most = MOST_ROWS, continuation, ...selection }: PageQuery,
   ): Promise<Page> {
     this.#demandTable();
-    const from = continuation ?? range.from;
+    const size = Math.min(most, MOST_ROWS);
     const rows = this.#partitions.get(partitionKey);
+    const keys = this.#keys(partitionKey);
     const found: StoredRow[] = [];
-    for (const rowKey of this.#keys(partitionKey)) {
-      if (rowKey < from) continue;
+    for (let index = firstFrom(keys, continuation ?? range.from); index < keys.length; index += 1) {
+      const rowKey = keys[index] ?? '';
       if (rowKey >= range.before) break;
       const row = rows?.get(rowKey);
-      const text = where && row?.properties[where.property];
-      const isWanted = where === undefined || (typeof text === 'string' && where.from <= text && text <= where.to);
-      if (row !== undefined && isWanted)
-        found.push({ partitionKey, rowKey, etag: row.etag, properties: row.properties });
+      if (row === undefined || !isWanted(row, where)) continue;
+      if (found.length === size) return { rows: found, continuation: rowKey };
+      found.push({ partitionKey, rowKey, etag: row.etag, properties: selected(row.properties, selection) });
     }
-    const size = Math.min(most, MOST_ROWS);
-    return {
-      rows: found.slice(0, size).map((row) => selected(row, selection)),
-      continuation: found[size]?.rowKey,
-    };
+    return { rows: found, continuation: undefined };
   }
 
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
@@ -146,11 +142,11 @@ const fits = (write: RowWrite, row: MemoryRow | undefined): boolean => {
 /** undefined: the row is deleted. */
 const propertiesAfter = (write: RowWrite, row: MemoryRow | undefined): MemoryRow['properties'] | undefined => {
   if (write.kind === 'delete') return undefined;
-  const own = Object.entries(write.properties).filter(([, value]) => value !== undefined);
-  return {
-    ...(write.kind === 'merge' && row?.properties),
-    ...Object.fromEntries(own.map(([name, value]) => [name, copied(value)])),
-  };
+  const properties: Record<string, unknown> = write.kind === 'merge' ? { ...row?.properties } : {};
+  for (const [name, value] of Object.entries(write.properties)) {
+    if (value !== undefined) properties[name] = copied(value);
+  }
+  return properties;
 };
 
 /** Bytes and dates are copied, as on their way to storage. */
@@ -159,12 +155,31 @@ const copied = (value: unknown): unknown => {
   return value instanceof Date ? new Date(value) : value;
 };
 
-const selected = (row: StoredRow, { select, exact }: Selection): StoredRow => {
-  const names = select && new Set(select.map((name) => (name === 'Timestamp' ? 'timestamp' : name)));
-  const own = Object.entries(row.properties).filter(
-    ([name]) => (names === undefined || names.has(name)) && !(exact === true && name === 'timestamp'),
-  );
-  return { ...row, properties: Object.fromEntries(own) };
+const isWanted = (row: MemoryRow, where: PageQuery['where']): boolean => {
+  if (where === undefined) return true;
+  const text = row.properties[where.property];
+  return typeof text === 'string' && where.from <= text && text <= where.to;
+};
+
+/** Where in sorted keys the first one is that is not before this one. */
+const firstFrom = (keys: readonly string[], from: string): number => {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? '') < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+const selected = (properties: MemoryRow['properties'], { select, exact }: Selection): MemoryRow['properties'] => {
+  const own: Record<string, unknown> = {};
+  for (const name of select ?? Object.keys(properties)) {
+    const stored = name === 'Timestamp' ? 'timestamp' : name;
+    const value = properties[stored];
+    if (value !== undefined && !(exact === true && stored === 'timestamp')) own[stored] = value;
+  }
+  return own;
 };
 
 const refuse = (): never => {
@@ -179,20 +194,27 @@ const demandLimits = (partitionKey: string, writes: readonly RowWrite[]): void =
   if (writes.length === 0 || writes.length > MOST_WRITES) refuse();
   if (new Set(writes.map(({ rowKey }) => rowKey)).size !== writes.length) refuse();
   if (!isKey(partitionKey) || !writes.every(({ rowKey }) => isKey(rowKey))) refuse();
-  const bytes = writes.map((write) => (write.kind === 'delete' ? 0 : bytesOf(write.properties)));
-  if (bytes.reduce((sum, one) => sum + one, 0) > MOST_TRANSACTION_BYTES) refuse();
+  let bytes = 0;
+  for (const write of writes) if (write.kind !== 'delete') bytes += bytesOf(write.properties);
+  if (bytes > MOST_TRANSACTION_BYTES) refuse();
 };
 
-const demandRowLimits = (properties: Readonly<Record<string, unknown>> | undefined): void => {
+const demandRowLimits = (properties: MemoryRow['properties'] | undefined): void => {
   if (properties === undefined) return;
-  const values = Object.entries(properties);
-  if (values.length > MOST_PROPERTIES) refuse();
-  if (values.some(([, value]) => valueBytes(value) > MOST_VALUE_BYTES)) refuse();
+  if (Object.keys(properties).length > MOST_PROPERTIES) refuse();
   if (bytesOf(properties) > MOST_ROW_BYTES) refuse();
 };
 
-const bytesOf = (properties: Readonly<Record<string, unknown>>): number =>
-  Object.entries(properties).reduce((sum, [name, value]) => sum + 2 * name.length + valueBytes(value), 0);
+/** How many bytes properties take. Refuses a value that is too large for a row. */
+const bytesOf = (properties: Readonly<Record<string, unknown>>): number => {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(properties)) {
+    const own = valueBytes(value);
+    if (own > MOST_VALUE_BYTES) refuse();
+    bytes += 2 * name.length + own;
+  }
+  return bytes;
+};
 
 const valueBytes = (value: unknown): number => {
   if (typeof value === 'string') return 2 * value.length;

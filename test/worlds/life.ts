@@ -1,26 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { runIn, type WorldProcess } from './virtual-time.ts';
 
 /** How a request to something outside the process travels. */
 export interface Travel {
   readonly thereMs: number;
   readonly backMs: number;
-  /** When the process ends: before the request is carried out, or before its answer arrives. Not at this request by default. */
-  readonly death?: 'before' | 'after' | undefined;
+  /** The process dies of this request, which is then carried out or not. It goes on by default. */
+  readonly death?: 'carried out' | 'not carried out' | undefined;
   /** What gets lost: it is not carried out, or nobody learns of it. Nothing by default. */
   readonly lost?: 'request' | 'answer' | undefined;
   /** What the process is told of something lost, and when; undefined: nothing, ever. */
   readonly told?: { readonly afterMs: number; readonly error: Error } | undefined;
 }
 
-/** The life of one process of the service. */
+/** The life of one process of the service. What a dead process awaits never comes. */
 export class Life implements WorldProcess {
+  readonly name: string;
   readonly clockAheadMs: number;
-  readonly #onEnd = new Set<() => void>();
+  readonly #ended = Promise.withResolvers<undefined>();
   #isOver = false;
 
-  constructor(clockAheadMs: number) {
+  constructor(name: string, clockAheadMs: number) {
+    this.name = name;
     this.clockAheadMs = clockAheadMs;
   }
 
@@ -28,60 +28,49 @@ export class Life implements WorldProcess {
     return this.#isOver;
   }
 
+  /** Settles when the process ends. */
+  get ended(): Promise<undefined> {
+    return this.#ended.promise;
+  }
+
   end(): void {
     this.#isOver = true;
-    const hooks = [...this.#onEnd];
-    this.#onEnd.clear();
-    for (const tell of hooks) runIn(undefined, tell);
+    this.#ended.resolve(undefined);
   }
 
-  /** Calls this once when the process ends. */
-  onEnd(tell: () => void): void {
-    this.#onEnd.add(tell);
+  /** Has the process do something. @returns undefined if it ends before that is done */
+  async do<Value>(doing: () => Promise<Value>): Promise<Value | undefined> {
+    if (this.#isOver) return undefined;
+    const value = await Promise.race([runIn(this, doing), this.ended]);
+    return this.#isOver ? undefined : value;
   }
 
-  /** Has the process do something. Calls `takeOver` if it ends before that is done. */
-  async do(doing: () => Promise<unknown>, takeOver: () => void): Promise<void> {
-    if (this.#isOver) {
-      takeOver();
-      return;
-    }
-    this.#onEnd.add(takeOver);
-    await runIn(this, doing);
-    this.#onEnd.delete(takeOver);
-  }
-
-  /** A request of this process. It is carried out also if the process ends meanwhile; then nobody is there for the answer. */
-  request<Answer>(travel: Travel, carryOut: () => Promise<Answer>): Promise<Answer> {
-    const { thereMs, backMs, death, lost, told } = travel;
+  /** A request of this process. What is under way is carried out also if the process ends meanwhile. */
+  request<Answer>({ thereMs, backMs, death, lost, told }: Travel, carryOut: () => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const exchange = async (): Promise<void> => {
-        await sleep(thereMs);
-        if (death === 'before') {
-          this.end();
-          return;
-        }
-        let settle: (() => void) | undefined;
-        if (lost !== 'request') {
-          try {
-            const answer = await carryOut();
-            settle = () => resolve(answer);
-          } catch (error) {
-            settle = () => reject(error instanceof Error ? error : new Error(String(error)));
-          }
-        }
-        if (death === 'after') {
-          this.end();
-          return;
-        }
-        if (lost !== undefined) {
-          if (told === undefined) return;
-          settle = () => reject(told.error);
-        }
-        await sleep(lost === undefined ? backMs : (told?.afterMs ?? 0));
-        if (!this.#isOver) settle?.();
+      if (this.#isOver) return;
+      const later = (ms: number, settle: () => void): void => {
+        setTimeout(() => {
+          if (!this.#isOver) settle();
+        }, ms);
       };
-      if (!this.#isOver) void runIn(undefined, exchange);
+      const arrive = (): void => {
+        const answered = carryOut();
+        if (lost === undefined) {
+          answered.then(
+            (answer) => later(backMs, () => resolve(answer)),
+            (error: unknown) => later(backMs, () => reject(error)),
+          );
+        } else {
+          answered.catch(() => undefined);
+          if (told !== undefined) later(told.afterMs, () => reject(told.error));
+        }
+      };
+      if (death !== undefined) this.end();
+      runIn(undefined, () => {
+        if (death !== 'not carried out' && lost !== 'request') setTimeout(arrive, thereMs);
+        else if (told !== undefined) later(thereMs + told.afterMs, () => reject(told.error));
+      });
     });
   }
 }

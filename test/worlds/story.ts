@@ -1,17 +1,22 @@
 /** What happened while a seed was played, a line each, with the virtual time in seconds. */
 export class Story {
   readonly #now: () => number;
+  readonly #isTold: boolean;
   readonly #startedAt: number;
   readonly #lines: string[] = [];
 
-  /** @param now in milliseconds since 1970 */
-  constructor(now: () => number) {
+  /**
+   * @param now in milliseconds since 1970, by a clock that is right
+   * @param isTold whether anybody wants to read it: few seeds are read
+   */
+  constructor(now: () => number, isTold: boolean) {
     this.#now = now;
     this.#startedAt = now();
+    this.#isTold = isTold;
   }
 
-  tell(line: string): void {
-    this.#lines.push(`${((this.#now() - this.#startedAt) / 1000).toFixed(2)} ${line}`);
+  tell(line: () => string): void {
+    if (this.#isTold) this.#lines.push(`${((this.#now() - this.#startedAt) / 1000).toFixed(3)} ${line()}`);
   }
 
   get text(): string {

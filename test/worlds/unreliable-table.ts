@@ -1,13 +1,53 @@
 import type { Page, PageQuery, Selection, TableConnection } from '../../src/storage/connection.ts';
-import { StorageTrouble } from '../../src/storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../src/storage/row.ts';
 import type { Chance } from './chance.ts';
 import type { Life, Travel } from './life.ts';
 
-/** How storage treats the requests of one process. */
+/** How storage behaves: probabilities, of a request where nothing else is said. */
+export interface Weather {
+  /** It never reaches storage, and the connection breaks. */
+  readonly lostRequest: number;
+  /** It is carried out, and the connection breaks. */
+  readonly lostAnswer: number;
+  /** 503, half of them with Retry-After. */
+  readonly refused: number;
+  /** No answer ever comes. Some are carried out, some of those after the client has given up. */
+  readonly hung: number;
+  /** That a page ends early, some before its first row. */
+  readonly shortPage: number;
+  /** That a conflict does not say which row it is about. */
+  readonly vagueConflict: number;
+  /** That a request takes much longer than others. */
+  readonly slow: number;
+}
+
+/** Nothing goes wrong. */
+export const FAIR: Weather = {
+  lostRequest: 0,
+  lostAnswer: 0,
+  refused: 0,
+  hung: 0,
+  shortPage: 0,
+  vagueConflict: 0,
+  slow: 0,
+};
+
+const faultsIn = ({ lostRequest, lostAnswer, refused, hung }: Weather) =>
+  [
+    [lostRequest, 'lost request'],
+    [lostAnswer, 'lost answer'],
+    [refused / 2, 'refused'],
+    [refused / 2, 'refused, with Retry-After'],
+    [hung / 3, 'hung'],
+    [hung / 3, 'hung, carried out'],
+    [hung / 3, 'hung, carried out late'],
+  ] as const;
+
+/** What storage is like now, for all processes. */
 export interface TableConditions {
-  /** That a request or its answer is lost, or is answered 503. */
-  readonly faults: number;
+  readonly weather: Weather;
+  /** Every request fails. */
   readonly isOutage: boolean;
 }
 
@@ -16,13 +56,21 @@ export interface UnreliableTableParts {
   /** Shared by all processes; it has no faults. */
   readonly table: TableConnection;
   readonly life: Life;
-  readonly chance: Chance;
   readonly conditions: () => TableConditions;
-  /** Told of each request; says whether the process ends at it. */
-  readonly onRequest: () => Travel['death'];
+  readonly chance: Chance;
+  /** How long a request, and its answer, is under way at most, in milliseconds. */
+  readonly latencyMs: number;
+  /** Told of each request in words; says whether the process dies of it. */
+  readonly onRequest: (request: () => string) => Travel['death'];
 }
 
-/** The shared table as one process reaches it: requests and answers take time and get lost, and storage has outages. */
+const SLOW_MS = 400;
+const LATER_PAGE_MS = 200;
+const RETRY_AFTER_MS = 1_500;
+// After the deadline of the service's requests.
+const LATE_MS = 7_000;
+
+/** The shared table as one process reaches it: requests and answers take time and get lost, storage refuses and has outages. */
 export class UnreliableTable implements TableConnection {
   readonly #parts: UnreliableTableParts;
 
@@ -31,47 +79,81 @@ export class UnreliableTable implements TableConnection {
   }
 
   get(partition: string, row: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined> {
-    return this.#ask((table) => table.get(partition, row, selection, signal));
+    const { table } = this.#parts;
+    return this.#ask(
+      () => `get ${partition} ${row}`,
+      () => table.get(partition, row, selection, signal),
+    );
   }
 
   page(partition: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page> {
-    return this.#ask((table) => table.page(partition, range, query, signal));
+    const { chance, conditions, table } = this.#parts;
+    const isShort = chance.happens(conditions().weather.shortPage);
+    const most = isShort ? chance.oneOf([0, 1, 1, 1, 1, 2]) : Infinity;
+    return this.#ask(
+      () => `${isShort ? 'short ' : ''}page ${partition} ${query.continuation ?? range.from}`,
+      async () => {
+        if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
+        const shorter = isShort ? { ...query, most: Math.min(most, query.most ?? most) } : query;
+        return table.page(partition, range, shorter, signal);
+      },
+      // Much may be written between two pages.
+      query.continuation === undefined ? undefined : LATER_PAGE_MS,
+    );
   }
 
   transact(partition: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {
-    return this.#ask((table) => table.transact(partition, writes, signal));
+    const { chance, conditions, table } = this.#parts;
+    const isVague = chance.happens(conditions().weather.vagueConflict);
+    return this.#ask(
+      () => `transact ${partition} ${writes.map(({ rowKey }) => rowKey).join(', ')}`,
+      async () => {
+        try {
+          return await table.transact(partition, writes, signal);
+        } catch (error) {
+          throw isVague && error instanceof WriteConflict ? new WriteConflict() : error;
+        }
+      },
+    );
   }
 
   create(signal: AbortSignal): Promise<void> {
-    return this.#ask((table) => table.create(signal));
+    return this.#ask(
+      () => 'create',
+      () => this.#parts.table.create(signal),
+    );
   }
 
-  #ask<Answer>(carryOut: (table: TableConnection) => Promise<Answer>): Promise<Answer> {
-    const { table, life, chance, conditions, onRequest } = this.#parts;
-    const isOutage = () => conditions().isOutage;
-    const { faults } = conditions();
-    const fault = chance.byProbability([
-      [faults / 3, 'request'],
-      [faults / 3, 'answer'],
-      [faults / 3, 'refused'],
-    ]);
-    const death = onRequest();
+  #ask<Answer>(
+    request: () => string,
+    carryOut: () => Promise<Answer>,
+    latencyMs = this.#parts.latencyMs,
+  ): Promise<Answer> {
+    const { life, chance, conditions, onRequest } = this.#parts;
+    if (life.isOver) return new Promise(() => undefined);
+    const { weather } = conditions();
+    const ms = (): number =>
+      chance.happens(weather.slow) ? chance.between(latencyMs, SLOW_MS) : chance.between(1, latencyMs);
+    const death = onRequest(request);
+    const fault = chance.byProbability(faultsIn(weather));
+    const isLost = fault === 'lost request' || fault === 'lost answer';
     const travel: Travel = {
-      thereMs: chance.between(1, 20),
-      backMs: chance.between(1, 20),
+      thereMs: fault === 'hung, carried out late' ? chance.between(ms(), LATE_MS) : ms(),
+      backMs: ms(),
       death,
-      lost: fault === 'refused' ? undefined : fault,
-      // A broken connection is noticed at once; of a lost packet the process is told nothing, and it has a deadline.
-      told: chance.happens(0.5)
-        ? { afterMs: 10, error: new StorageTrouble(0, { reason: 'connection lost' }) }
-        : undefined,
+      ...((isLost || fault?.startsWith('hung')) && {
+        lost: fault === 'lost request' || fault === 'hung' ? 'request' : 'answer',
+        told: isLost ? { afterMs: ms(), error: new StorageTrouble(0, { reason: 'lost' }) } : undefined,
+      }),
     };
-    const hangs = chance.happens(0.5);
     return life.request(travel, async () => {
-      if (isOutage() && hangs) return new Promise<never>(() => undefined);
-      if (isOutage() || fault === 'refused')
-        throw new StorageTrouble(chance.happens(0.3) ? 1_000 : 0, { reason: '503' });
-      return carryOut(table);
+      if (fault?.startsWith('refused')) {
+        const retryAfterMs = fault === 'refused' ? 0 : chance.between(0, RETRY_AFTER_MS);
+        throw new StorageTrouble(retryAfterMs, { reason: 'ServerBusy' });
+      }
+      if (!conditions().isOutage) return carryOut();
+      if (chance.happens(0.8)) throw new StorageTrouble(0, { reason: 'outage' });
+      return new Promise(() => undefined);
     });
   }
 }

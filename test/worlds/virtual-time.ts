@@ -15,6 +15,7 @@ export interface WorldProcess {
 /** What is replaced while virtual time is used. */
 const REAL = {
   Date: globalThis.Date,
+  dateNow: Date.now,
   setTimeout: globalThis.setTimeout,
   clearTimeout: globalThis.clearTimeout,
   setInterval: globalThis.setInterval,
@@ -36,22 +37,21 @@ const processes = new AsyncLocalStorage<WorldProcess | undefined>();
 export const runIn = <Result>(process: WorldProcess | undefined, run: () => Result): Result =>
   processes.run(process, run);
 
-interface Timer {
-  /** Of two timers that are due at one time the one that was set first comes first. */
-  readonly order: number;
-  dueAt: number;
-  isCancelled: boolean;
-  readonly everyMs: number | undefined;
-  readonly process: WorldProcess | undefined;
-  readonly run: () => void;
-}
-
 /** What `setTimeout` returns. */
 class VirtualTimer {
-  readonly timer: Timer;
+  /** Of two timers that are due at one time the one that was set first comes first. */
+  readonly order: number;
+  readonly everyMs: number | undefined;
+  readonly process = processes.getStore();
+  readonly run: () => void;
+  dueAt: number;
+  isCancelled = false;
 
-  constructor(timer: Timer) {
-    this.timer = timer;
+  constructor(order: number, dueAt: number, everyMs: number | undefined, run: () => void) {
+    this.order = order;
+    this.dueAt = dueAt;
+    this.everyMs = everyMs;
+    this.run = run;
   }
 
   ref(): this {
@@ -63,8 +63,8 @@ class VirtualTimer {
   }
 }
 
-const cancel = (handle: unknown): void => {
-  if (handle instanceof VirtualTimer) handle.timer.isCancelled = true;
+const cancel = (timer: unknown): void => {
+  if (timer instanceof VirtualTimer) timer.isCancelled = true;
 };
 
 const restore = (object: object, name: string, own: PropertyDescriptor | undefined): void => {
@@ -86,7 +86,7 @@ const restore = (object: object, name: string, own: PropertyDescriptor | undefin
  */
 export class VirtualTime {
   readonly #startedAt: number;
-  readonly #queue: Timer[] = [];
+  readonly #queue: VirtualTimer[] = [];
   #now: number;
   #timers = 0;
 
@@ -109,6 +109,7 @@ export class VirtualTime {
 
   uninstall(): void {
     globalThis.Date = REAL.Date;
+    REAL.Date.now = REAL.dateNow;
     globalThis.setTimeout = REAL.setTimeout;
     globalThis.clearTimeout = REAL.clearTimeout;
     globalThis.setInterval = REAL.setInterval;
@@ -127,10 +128,7 @@ export class VirtualTime {
 
   /** Lets time pass: every timer in its turn, and everything that follows from one before the next. */
   async pass(ms: number): Promise<void> {
-    const until = this.#now + ms;
-    await settled();
-    while (this.#goOff(until)) await settled();
-    this.#now = until;
+    await this.passUntil(new Promise(() => undefined), ms);
   }
 
   /**
@@ -138,15 +136,24 @@ export class VirtualTime {
    *
    * @returns whether it has settled
    */
-  async passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
+  passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
     const until = this.#now + mostMs;
-    const waiting = new Set([settling]);
-    const settle = (): void => waiting.clear();
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
     settling.then(settle, settle);
-    await settled();
-    while (waiting.size > 0 && this.#goOff(until)) await settled();
-    if (waiting.size > 0) this.#now = until;
-    return waiting.size === 0;
+    return new Promise((resolve) => {
+      const turn = (): void => {
+        if (!isSettled && this.#goOff(until)) {
+          afterAll(turn);
+          return;
+        }
+        if (!isSettled) this.#now = until;
+        resolve(isSettled);
+      };
+      afterAll(turn);
+    });
   }
 
   /** The next timer goes off. @returns whether there was one until then */
@@ -168,27 +175,21 @@ export class VirtualTime {
 
   #install(random: () => number): void {
     const nowHere = (): number => Math.floor(this.#now + (processes.getStore()?.clockAheadMs ?? 0));
+    REAL.Date.now = nowHere;
     globalThis.Date = new Proxy(REAL.Date, {
       construct: (target, args: unknown[]) => Reflect.construct(target, args.length === 0 ? [nowHere()] : args, target),
-      get: (target, name) => (name === 'now' ? nowHere : Reflect.get(target, name, target)),
     });
     performance.now = () => this.#now - this.#startedAt;
     const start = (run: () => void, ms: number, everyMs?: number, leastMs = 1): VirtualTimer => {
       this.#timers += 1;
-      const timer: Timer = {
-        order: this.#timers,
-        dueAt: this.#now + Math.max(leastMs, ms),
-        isCancelled: false,
-        everyMs,
-        process: processes.getStore(),
-        run,
-      };
+      const timer = new VirtualTimer(this.#timers, this.#now + Math.max(leastMs, ms), everyMs, run);
       this.#add(timer);
-      return new VirtualTimer(timer);
+      return timer;
     };
     const startNow = (run: () => void): VirtualTimer => start(run, 0, undefined, 0);
     const replaced: Record<string, unknown> = {
-      setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => start(() => run(...args), ms),
+      setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+        start(args.length === 0 ? run : () => run(...args), ms),
       setInterval: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => start(() => run(...args), ms, ms),
       clearTimeout: cancel,
       clearInterval: cancel,
@@ -229,7 +230,7 @@ export class VirtualTime {
   }
 
   // A heap: the timer that is due first comes first, of two at one time the one that was set first.
-  #add(timer: Timer): void {
+  #add(timer: VirtualTimer): void {
     const queue = this.#queue;
     let index = queue.push(timer) - 1;
     while (index > 0) {
@@ -260,11 +261,30 @@ export class VirtualTime {
   }
 }
 
-const isBefore = (one: Timer, other: Timer): boolean =>
+/**
+ * Plays something in virtual time.
+ *
+ * @param isTold whether errors have stacks: half of the time would go into those of errors that are expected
+ */
+export const inVirtualTime = async <Result>(
+  now: number,
+  random: () => number,
+  isTold: boolean,
+  play: (time: VirtualTime) => Promise<Result>,
+): Promise<Result> => {
+  const time = VirtualTime.install(now, random);
+  const { stackTraceLimit } = Error;
+  if (!isTold) Error.stackTraceLimit = 0;
+  try {
+    return await play(time);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    time.uninstall();
+  }
+};
+
+const isBefore = (one: VirtualTimer, other: VirtualTimer): boolean =>
   one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
 
-/** Everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
-const settled = (): Promise<void> =>
-  new Promise((resolve) => {
-    queueMicrotask(() => process.nextTick(resolve));
-  });
+/** Calls this when everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
+const afterAll = (next: () => void): void => queueMicrotask(() => process.nextTick(next));

@@ -1,6 +1,3 @@
-import { isValid } from 'date-fns/isValid';
-import { parseISO } from 'date-fns/parseISO';
-
 declare const instantBrand: unique symbol;
 
 /** Microseconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999. `Date` keeps only milliseconds. */
@@ -24,7 +21,7 @@ export const instantFromMilliseconds = (milliseconds: number): Instant =>
   instantFrom(BigInt(Math.trunc(milliseconds)) * 1_000n);
 
 const FORM =
-  /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/;
+  /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 
 /**
  * An ISO 8601 date and time → instant. Digits after the microsecond are ignored; a time without an offset is UTC.
@@ -33,11 +30,14 @@ const FORM =
  * @example parseInstant('2026-11-21T08:00:00.123456Z')
  */
 export const parseInstant = (text: string): Instant | undefined => {
-  const [, date, time, fraction = '', offset = 'Z'] = FORM.exec(text) ?? [];
+  const [, date, time, fraction = '', , hours, minutes = '00'] = FORM.exec(text) ?? [];
   if (date === undefined || time === undefined || time >= '24') return undefined;
-  const seconds = parseISO(`${date}T${time}${offset.toUpperCase()}`);
-  if (!isValid(seconds)) return undefined;
-  const microseconds = BigInt(seconds.getTime()) * 1_000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
+  // `Date` takes 30 February for a day in March.
+  const day = Number(date.slice(8));
+  if (day > 28 && new Date(`${date}T00:00:00Z`).getUTCDate() !== day) return undefined;
+  const milliseconds = Date.parse(`${date}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  const microseconds = BigInt(milliseconds) * 1_000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
   return isInstant(microseconds) ? microseconds : undefined;
 };
 

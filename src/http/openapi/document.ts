@@ -11,16 +11,48 @@ import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus }
 import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
 import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
-import { METHODS, type Operation, otherMethodDetail, type Route } from '../route/route.ts';
+import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
 
 /**
+ * `GET /api/openapi.json`: the description of the API, OpenAPI 3.1.
+ *
+ * @param routes all routes of this build
+ */
+export const apiDescription = (routes: () => readonly Route[]): Route => {
+  let document: string | undefined;
+  return route({
+    name: 'OpenApi',
+    path: 'openapi.json',
+    authLevel: 'anonymous',
+    GET: operation({
+      operationId: 'getDescription',
+      tag: 'service',
+      summary: 'This description',
+      query: 'any',
+      answers: {
+        200: {
+          description: 'OpenAPI 3.1.',
+          mediaType: 'application/json',
+          schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
+        },
+      },
+      handle: () => {
+        // Made when first asked for: most instances never are, and none should start later for it.
+        document ??= JSON.stringify(describeApi(routes()));
+        return { status: 200, body: document };
+      },
+    }),
+  });
+};
+
+/**
  * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some
  * milliseconds: call it once.
  */
-export const describeApi = (routes: readonly Route[]) =>
+const describeApi = (routes: readonly Route[]) =>
   createDocument(
     { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
     {
@@ -36,19 +68,18 @@ export const describeApi = (routes: readonly Route[]) =>
 /** Several routes may share a path, each with methods of its own. */
 const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const route of routes) {
-    const item = (paths[`/api/${route.path}`] ??= {});
+  for (const registered of routes) {
+    const item = (paths[`/api/${registered.path}`] ??= {});
     for (const method of METHODS) {
-      const operation = route[method];
-      if (operation !== undefined) item[method.toLowerCase()] = describeOperation(operation, route);
+      const own = registered[method];
+      if (own !== undefined) item[method.toLowerCase()] = describeOperation(own, registered);
     }
   }
   return paths;
 };
 
-const describeOperation = (operation: Operation, route: Route): ZodOpenApiOperationObject => {
-  const { authLevel } = route;
-  const { operationId, tag, summary, description, body, callbackToken } = operation;
+const describeOperation = (declared: Operation, { authLevel, ...registered }: Route): ZodOpenApiOperationObject => {
+  const { operationId, tag, summary, description, body, callbackToken } = declared;
   return {
     operationId,
     tags: [tag],
@@ -58,18 +89,18 @@ const describeOperation = (operation: Operation, route: Route): ZodOpenApiOperat
       ...(authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
       ...(callbackToken === undefined ? [] : [{ callbackToken: [] }]),
     ],
-    ...describeParameters(operation),
+    ...describeParameters(declared),
     ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
     responses: {
       ...(authLevel === 'function' && { 401: KEY_REFUSED }),
-      ...describeAnswers(operation),
-      ...describeProblems({ ...derivedProblems(operation, route), ...operation.problems }),
+      ...describeAnswers(declared),
+      ...describeProblems({ ...derivedProblems(declared, registered), ...declared.problems }),
     },
   };
 };
 
-const describeParameters = (operation: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
-  const { path, query, headers = operation.conditional === true ? CONDITIONAL.requestHeaders : undefined } = operation;
+const describeParameters = (declared: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
+  const { path, query, headers = declared.conditional === true ? CONDITIONAL.requestHeaders : undefined } = declared;
   const given = { ...(path && { path }), ...(query !== 'any' && { query }), ...(headers && { header: headers }) };
   const isEmpty = Object.values(given).every(({ shape }) => Object.keys(shape).length === 0);
   return isEmpty ? {} : { requestParams: given };
@@ -79,7 +110,10 @@ const describeParameters = (operation: Operation): Pick<ZodOpenApiOperationObjec
 const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };
 
 /** What follows from the rest of the declaration. */
-const derivedProblems = ({ body }: Operation, { methods, allowed }: Route): ProblemAnswers => ({
+const derivedProblems = (
+  { body }: Operation,
+  { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
+): ProblemAnswers => ({
   ...(methods.length > allowed.length && {
     405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
   }),

@@ -79,12 +79,17 @@ export const problemMembers = {
 /** A problem without members of its own. */
 export const problemSchema = z.strictObject(problemMembers).meta({ id: 'Problem' });
 
+/** A header of answers, described once under its name. */
+export const answerHeader = <Schema extends z.ZodType>(id: string, schema: Schema, description: string): Schema =>
+  schema.meta({ header: { id, description } });
+
 /** The header that says when to try again. */
 export const RETRY_AFTER = z.object({
-  'Retry-After': z
-    .string()
-    .regex(/^\d+$/)
-    .meta({ header: { id: 'Retry-After', description: 'Seconds to wait before sending the same again.' } }),
+  'Retry-After': answerHeader(
+    'Retry-After',
+    z.string().regex(/^\d+$/),
+    'Seconds to wait before sending the same again.',
+  ),
 });
 
 /** The header that says which methods a path takes. */

@@ -6,6 +6,8 @@ import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
 import { type CsvRows, csvText } from '../../csv.ts';
+import { answerHeader } from './answers.ts';
+import { parameter } from './fields.ts';
 
 /** The strong tag of a body. */
 export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
@@ -41,7 +43,7 @@ export const prefersCsv = (accept: string | null): boolean => {
   const weights = new Map(
     (accept ?? '').split(',').map((range) => {
       const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      const weight = parameters.find((one) => one.startsWith('q='));
       return [type, weight === undefined ? 1 : Number(weight.slice(2))] as const;
     }),
   );
@@ -86,27 +88,20 @@ export const conditionalAnswer = async (
 /** What the description says about conditional operations. */
 export const CONDITIONAL = {
   requestHeaders: z.object({
-    'If-None-Match': z
-      .string()
-      .optional()
-      .meta({
-        param: {
-          description: 'The ETag of the answer that the caller has, several of them, or `*`.',
-          example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
-        },
-      }),
+    'If-None-Match': parameter(
+      z.string().optional(),
+      'The ETag of the answer that the caller has, several of them, or `*`.',
+      '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+    ),
   }),
   answerHeaders: z.object({
-    ETag: z
-      .string()
-      .regex(/^"[\w-]+"$/)
-      .meta({ header: { id: 'ETag', description: 'Changes with the body, and only with it.' } }),
-    'Cache-Control': z
-      .literal(REVALIDATED)
-      .meta({ header: { id: 'Cache-Control', description: 'Keep it, and ask each time whether it has changed.' } }),
-    Vary: z.string().meta({
-      header: { id: 'VaryOfAnswer', description: 'Answered in the form and the encoding that are accepted.' },
-    }),
+    ETag: answerHeader('ETag', z.string().regex(/^"[\w-]+"$/), 'Changes with the body, and only with it.'),
+    'Cache-Control': answerHeader(
+      'Cache-Control',
+      z.literal(REVALIDATED),
+      'Keep it, and ask each time whether it has changed.',
+    ),
+    Vary: answerHeader('VaryOfAnswer', z.string(), 'Answered in the form and the encoding that are accepted.'),
   }),
   notModified: 'The caller has this answer already: what happened has not changed.',
 } as const;

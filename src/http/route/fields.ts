@@ -6,6 +6,10 @@ import { badRequest, Problem, quotable, type ProblemError } from '../problem.ts'
 /** Query parameters that belong to the Functions host: the key and its name. No endpoint refuses them. */
 const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
 
+/** A query parameter, a header or a part of the path, as it is described. */
+export const parameter = <Schema extends z.ZodType>(schema: Schema, description: string, example: unknown): Schema =>
+  schema.meta({ param: { description, example } });
+
 /** An endpoint without query parameters. */
 export const NO_QUERY = z.object({});
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TableClient } from '@azure/data-tables';
 
 import { type Azurite, startAzurite } from '../../../infra/local/azurite.ts';
-import { FaultProxy, NO_FAULT } from '../../analytics/faults/fault-proxy.ts';
+import { Between } from '../../harness/between.ts';
 import { percentile, timed } from '../measure.ts';
 import { serve, type Served } from '../serve.ts';
 
@@ -21,10 +21,10 @@ export interface FleetOptions {
 /** Instances of the app in processes of their own that share one Azurite, each behind a proxy that delays its requests. */
 export class Fleet {
   readonly #azurite: Azurite;
-  readonly #proxies: readonly FaultProxy[];
+  readonly #proxies: readonly Between[];
   readonly #apps: readonly Served[];
 
-  private constructor(azurite: Azurite, proxies: readonly FaultProxy[], apps: readonly Served[]) {
+  private constructor(azurite: Azurite, proxies: readonly Between[], apps: readonly Served[]) {
     this.#azurite = azurite;
     this.#proxies = proxies;
     this.#apps = apps;
@@ -33,7 +33,7 @@ export class Fleet {
   /** @throws {Error} with the output of an instance that does not start */
   static async start({ bundle, instances, delayMs }: FleetOptions): Promise<Fleet> {
     const azurite = await startAzurite();
-    const proxies: FaultProxy[] = [];
+    const proxies: Between[] = [];
     while (proxies.length < instances) proxies.push(await delayProxy(azurite.connectionString, delayMs));
     const starts = await Promise.allSettled(
       proxies.map(async ({ connectionString }) =>
@@ -55,7 +55,7 @@ export class Fleet {
 
   /** How many requests of all instances have reached the tables so far. */
   get storageRequests(): number {
-    return this.#proxies.flatMap(({ forwarded }) => [...forwarded.values()]).reduce((sum, count) => sum + count, 0);
+    return this.#proxies.reduce((sum, { carriedOut }) => sum + carriedOut.length, 0);
   }
 
   /** What one point read through a proxy takes, p50 in milliseconds: nothing that an instance does can take less. */
@@ -82,13 +82,15 @@ export class Fleet {
 }
 
 /** Delays each request by half of the round trip on its way there, and by half on its way back. */
-const delayProxy = async (connectionString: string, delayMs: number): Promise<FaultProxy> => {
-  const proxy = await FaultProxy.start(connectionString);
+const delayProxy = async (connectionString: string, delayMs: number): Promise<Between> => {
+  const proxy = await Between.start(connectionString);
   if (delayMs > 0) {
-    proxy.rule = async () => {
+    proxy.rule = async (_, carryOut) => {
       await sleep(delayMs / 2);
-      return { kind: 'late answer', ms: delayMs / 2 };
+      const answer = await carryOut();
+      await sleep(delayMs / 2);
+      return answer;
     };
-  } else proxy.rule = () => NO_FAULT;
+  }
   return proxy;
 };

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { bodyOf } from '../../harness/forward.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { sendOpenLoop } from './open-loop.ts';
 
@@ -27,7 +27,7 @@ describe('an open-loop sender', () => {
     // Answers the first request only when the last one has arrived: a sender that waits for answers never ends.
     const waiting: (() => void)[] = [];
     const url = await serve((incoming, answer) => {
-      void bodyOf(incoming).then((body) => {
+      void buffer(incoming).then((body) => {
         if (body.toString() === 'first') waiting.push(() => answer.end(ALL));
         else answer.end(ALL);
         if (body.toString() === 'last') for (const end of waiting) end();
@@ -40,7 +40,7 @@ describe('an open-loop sender', () => {
 
   it('gives up on what is not answered in time, and says which was refused', async () => {
     const url = await serve((incoming, answer) => {
-      void bodyOf(incoming).then((body) => {
+      void buffer(incoming).then((body) => {
         if (body.toString() === 'refused') answer.writeHead(503).end();
       });
     });

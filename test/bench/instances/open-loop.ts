@@ -1,9 +1,8 @@
 import { Agent, type ClientRequest, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { z } from 'zod';
-
-import { bodyOf } from '../../harness/forward.ts';
 
 /** A request to send at a certain time. */
 export interface PlannedRequest {
@@ -100,7 +99,7 @@ const post = (
     };
     outgoing.once('error', () => end());
     outgoing.once('response', (response) => {
-      bodyOf(response).then(
+      buffer(response).then(
         (text) => end({ status: response.statusCode ?? 0, text: text.toString() }),
         () => end(),
       );

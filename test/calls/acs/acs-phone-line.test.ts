@@ -6,13 +6,16 @@ import { LoopbackServer } from '../../harness/loopback-server.ts';
 
 const credential = { getToken: () => Promise.resolve(null) };
 
-/** What comes of speaking into a call, if the requests are answered 400 with these codes. */
-const spoken = async (codes: readonly string[]): Promise<unknown> => {
-  const left = [...codes];
+/** A refusal by ACS. */
+type Refusal = readonly [status: number, code?: string];
+
+/** What comes of a request about a call, if it is refused so at first. */
+const asked = async (what: 'speak' | 'hangUp', refusals: readonly Refusal[]): Promise<unknown> => {
+  const left = [...refusals];
   const server = await LoopbackServer.start((request, response) => {
-    const code = left.shift();
+    const [status, code] = left.shift() ?? [what === 'speak' ? 202 : 204];
     request.resume();
-    response.writeHead(code === undefined ? 202 : 400, { 'content-type': 'application/json' });
+    response.writeHead(status, { 'content-type': 'application/json' });
     response.end(code === undefined ? '' : JSON.stringify({ error: { code, message: 'a message' } }));
   });
   onTestFinished(() => server.stop());
@@ -22,16 +25,35 @@ const spoken = async (codes: readonly string[]): Promise<unknown> => {
   const line = new AcsPhoneLine(() => client, { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: '' });
   const callId = parseCallId('a-call');
   if (callId === undefined) throw new Error('malformed');
-  return line.speak(callId, 'a text').then(
-    () => 'spoken',
+  return line[what](callId, 'a text').then(
+    () => ({ isDone: true, left }),
     (error: unknown) => error,
   );
 };
 
-it('a call that was not in the right state is spoken to half a second later', async () => {
-  expect(await spoken(['8585'])).toBe('spoken');
-});
+const DONE = { isDone: true, left: [] };
 
-it.each([[['8528']], [['8585', '8528']]])('a callee who has gone is no failed request to speak: %j', async (codes) => {
-  expect(await spoken(codes)).toMatchObject({ failure: 'gone', subCode: 8_528 });
+it.each<['speak' | 'hangUp', Refusal[], object]>([
+  // Not in the right state: half a second later it is.
+  ['speak', [[400, '8585']], DONE],
+  ['speak', [[400, '8528']], { failure: 'gone', subCode: 8_528 }],
+  [
+    'speak',
+    [
+      [400, '8585'],
+      [400, '8528'],
+    ],
+    { failure: 'gone', subCode: 8_528 },
+  ],
+  ['speak', [[429], [400, '8565']], { failure: 'refused', reason: 'speech refused' }],
+  // It may be spoken already: never twice.
+  ['speak', [[500]], { failure: 'unanswered', reason: 'answered 500' }],
+  ['hangUp', [[404, '8522']], DONE],
+  ['hangUp', [[400, '8501']], DONE],
+  ['hangUp', [[400, '8585']], DONE],
+  ['hangUp', [[410]], DONE],
+  ['hangUp', [[500], [500]], DONE],
+  ['hangUp', [[400]], { failure: 'refused' }],
+])('a request to %s that is refused with %j: %o', async (what, refusals, expected) => {
+  expect(await asked(what, refusals)).toMatchObject(expected);
 });

@@ -20,8 +20,8 @@ const { methods, handler } = route({
       await Promise.resolve();
       if (authorization !== 'Bearer good') throw new Problem(401, { detail: 'Not authorised.' });
     },
-    query: z.object({ step: z.enum(['hour', 'day']).default('hour') }),
-    headers: z.object({ 'X-Count': z.string().transform(Number) }),
+    query: z.object({ step: z.enum(['hour', 'day'], 'must be an hour or a day').default('hour') }),
+    headers: z.object({ 'X-Count': z.string('is missing').transform(Number) }),
     body: jsonBody(z.strictObject({ names: z.array(z.string('must be a string')) }), {
       maxBytes: 100,
       examples: {},
@@ -72,12 +72,6 @@ describe('a declared route', () => {
     expect([status, headers.get('content-type'), body]).toEqual([200, 'text/html', undefined]);
   });
 
-  it('says to another method which ones it takes', async () => {
-    const answer = await ask(handler, '/api/example', { method: 'PATCH' });
-    expect(problemOf(answer)).toMatchObject({ status: 405, detail: 'This path takes GET, HEAD, POST.' });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
-  });
-
   it('hands its handler what came in, parsed', async () => {
     const { status, headers, body } = await ask(handler, '/api/example?code=k', good);
     expect([status, body]).toEqual([200, { step: 'hour', count: 5, names: ['a'] }]);
@@ -89,23 +83,25 @@ describe('a declared route', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html']);
   });
 
-  it.each<[string, string, object, number, readonly string[]]>([
-    ['the query', '?step=week', {}, 400, ['step']],
-    ['a header', '', { headers: { authorization: 'Bearer good' } }, 400, ['X-Count']],
-    ['the body', '', { body: '{"nam":1,"names":[]}' }, 400, ['nam']],
-    ['an element of the body', '', { body: '{"names":["a",1]}' }, 400, []],
-    ['the size of the body', '', { body: `"${'x'.repeat(100)}"` }, 413, []],
-    ['the token, before it looks at anything else', '?step=week', { headers: {}, body: '' }, 401, []],
-    ['the method', '', { method: 'DELETE' }, 405, []],
-  ])('refuses %s before its handler sees it', async (_what, query, other, status, fields) => {
+  it.each<[string, string, object, number, string]>([
+    ['the query', '?step=week', {}, 400, 'step must be an hour or a day'],
+    ['a header', '', { headers: { authorization: 'Bearer good' } }, 400, 'X-Count is missing'],
+    ['the body', '', { body: '{"nam":1,"names":[]}' }, 400, 'nam is unknown'],
+    [
+      'an element of the body, by what the array holds',
+      '',
+      { body: '{"names":["a",1]}' },
+      400,
+      'name 1 must be a string',
+    ],
+    ['the size of the body', '', { body: `"${'x'.repeat(100)}"` }, 413, 'The body is larger than 100 bytes.'],
+    ['the token, before it looks at anything else', '?step=week', { headers: {}, body: '' }, 401, 'Not authorised.'],
+    ['the method', '', { method: 'DELETE' }, 405, 'This path takes GET, HEAD, POST.'],
+  ])('refuses %s before its handler sees it', async (_what, query, other, status, detail) => {
     asked.length = 0;
-    const problem = problemOf(await ask(handler, `/api/example${query}`, { ...good, ...other }));
-    expect(problem).toMatchObject({ status, fields });
+    const answer = await ask(handler, `/api/example${query}`, { ...good, ...other });
+    expect(problemOf(answer)).toMatchObject({ status, detail });
+    expect(answer.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, POST' : null);
     expect(asked).toEqual([]);
-  });
-
-  it('says what an array holds', async () => {
-    const answer = await ask(handler, '/api/example', { ...good, body: '{"names":["a",1]}' });
-    expect(problemOf(answer)).toMatchObject({ detail: 'name 1 must be a string', indices: [1] });
   });
 });

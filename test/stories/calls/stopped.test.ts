@@ -19,10 +19,8 @@ it('stops: who waits or rings is not called any more, who is spoken to hears it 
     status: 'stopped',
     recipients: [{ status: 'heard' }, { status: 'stopped' }, { status: 'stopped', attempts: [] }],
   });
-  expect(await stage.callEnds(speaking)).toMatchObject({
-    spoken: [messageOf('ReportOfFire')],
-    speeches: [{ isComplete: true }],
-  });
+  const spokenTo = await stage.callEnds(speaking);
+  expect(spokenTo).toMatchObject({ spoken: [messageOf('ReportOfFire')], speeches: [{ isComplete: true }] });
   const rang = await stage.callEnds(ringing);
   expect(rang).toMatchObject({ endedBy: 'app', spoken: [] });
   expect(rang.answeredAt).toBeUndefined();
@@ -31,15 +29,4 @@ it('stops: who waits or rings is not called any more, who is spoken to hears it 
   // It wakes nobody.
   expect(stage.logged('recipient not reached')).toEqual([]);
   stage.endsWell();
-});
-
-it('stopping what is over, or unknown, or as a stranger', async () => {
-  const stage = await setStage();
-  const { notification_id } = await stage.alert('Custom', ['+12065550100']);
-  const over = await stage.completed(notification_id);
-  expect(await stage.stop(notification_id)).toEqual(over);
-  const unknown = await stage.fetch(`${stage.url}/api/notifications/fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/stop`, {
-    method: 'POST',
-  });
-  expect(unknown.status).toBe(404);
 });

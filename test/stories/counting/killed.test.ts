@@ -1,96 +1,108 @@
-import { expect, inject, it } from 'vitest';
-
-import { randomBytes } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 
 import { TableClient } from '@azure/data-tables';
+import { expect, inject, it, onTestFinished } from 'vitest';
 
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CountingProcess } from '../../analytics/counting.ts';
 import { Oracle } from '../../analytics/oracle.ts';
-import { Between } from './between.ts';
-import { DAY, MESSAGES, QUESTIONS } from './day.ts';
-import type { Job } from './job.ts';
+import { ownTablesPrefix } from '../../harness/app.ts';
+import { Between, CARRIED_OUT, killedAtWrite } from '../../harness/between.ts';
+import { DATES, dayOfDate, season } from '../../harness/season.ts';
+import { startWatch } from '../../harness/watch.ts';
+import { NO_SETTINGS } from '../../local/npm-start.ts';
 
-const FIVE_MINUTES_MS = 300_000;
+const BATCH = 20;
+const DEATHS = ['before the request', 'before its answer'] as const;
 
+const { messages, questions } = season('killed', 60);
 const oracle = new Oracle();
-for (const message of MESSAGES) oracle.tell(message);
-const EXPECTED = QUESTIONS.map((question) => oracle.answer(question));
+for (const message of messages) oracle.tell(message);
+const batches = Array.from({ length: Math.ceil(messages.length / BATCH) }, (_, index) =>
+  messages.slice(index * BATCH, (index + 1) * BATCH),
+);
 
-/** A table of its own, and jobs on it. */
-const startDay = () => {
-  const table = `t${randomBytes(8).toString('hex')}analytics`;
-  const connectionString = inject('tablesConnectionString');
-  const client = TableClient.fromConnectionString(connectionString, table, { allowInsecureConnection: true });
-  const job = (task: Job['task'], clockAheadMs = 0): Job => ({ connectionString, table, task, clockAheadMs });
-  /** What a process with empty memory answers. */
+/** Tables of their own, and how a process with empty memory counts on them. */
+const ownTables = () => {
+  const prefix = ownTablesPrefix();
+  const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
+    allowInsecureConnection: true,
+  });
+  const process = () => new CountingProcess(client, 1);
+  const differences = async () =>
+    (await Promise.all(DATES.map(async (date) => process().differences(dayFrom(date))))).flat();
+  /** Every answer is right, and every counter. */
   const expectRight = async (): Promise<void> => {
-    const process = new CountingProcess(client, 1);
-    expect(await Promise.all(QUESTIONS.map(async (question) => process.answer(question)))).toEqual(EXPECTED);
-    expect(await process.differences(DAY)).toEqual([]);
+    for (const question of [...questions.slice(0, 10), ...DATES.map(dayOfDate)]) {
+      expect(await process().answer(question)).toEqual(oracle.answer(question));
+    }
+    expect(await differences()).toEqual([]);
   };
-  return { client, job, expectRight };
+  return { prefix, client, process, differences, expectRight };
 };
 
-it.each([true, false])(
-  'a process that is killed as it records loses nothing that it acknowledged, and all is counted once when it is sent again (last write carried out: %s)',
-  async (isCarriedOut) => {
-    const { client, job, expectRight } = startDay();
-    const { how, output } = await Between.run(job('record'), { write: 6, isCarriedOut });
-    expect(how).toBe('killed');
-    const acknowledged = output.split('\n').filter((line) => line === 'recorded').length;
-    expect(acknowledged).toBeGreaterThan(0);
-    expect(acknowledged).toBeLessThan(MESSAGES.length);
-    expect(await new CountingProcess(client, 1).differences(DAY)).toEqual([]);
+const dayFrom = (date: (typeof DATES)[number]) => dayOf(instantFrom(dayOfDate(date).start));
 
-    const again = await Between.run(job('record'));
-    expect(again.how).toBe('done');
-    const lines = again.output.split('\n');
-    expect(lines.slice(0, acknowledged).every((line) => line === 'unchanged')).toBe(true);
+it.each(DEATHS)(
+  'an instance that is killed as it records, %s of a write, loses nothing that it acknowledged, and all is counted once when it is sent again',
+  async (death) => {
+    const { prefix, differences, expectRight } = ownTables();
+    const between = await Between.start(inject('tablesConnectionString'));
+    onTestFinished(async () => between.stop());
+    const watch = await startWatch({ TABLES_PREFIX: prefix, TABLES_CONNECTION_STRING: between.connectionString });
+    // After the rows of three new days.
+    between.rule = killedAtWrite(14, death, () => watch.app.kill());
+    let acknowledged = 0;
+    while (watch.app.isAlive)
+      acknowledged += await watch.record(batches[acknowledged] ?? []).then(
+        () => 1,
+        () => 0,
+      );
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(acknowledged).toBeLessThan(batches.length);
+    expect(await differences(), 'what is there is counted').toEqual([]);
+
+    const next = await startWatch({ TABLES_PREFIX: prefix });
+    for (const [index, batch] of batches.entries()) {
+      const { unchanged } = await next.record(batch);
+      expect(unchanged).toBeGreaterThanOrEqual(index < acknowledged ? batch.length : 0);
+    }
     await expectRight();
   },
   60_000,
 );
 
-it('a process that is killed as it closes a day leaves it closed for who records, and the next one goes on', async () => {
-  const { client, job, expectRight } = startDay();
-  expect((await Between.run(job('record'))).how).toBe('done');
-  // Its clock is behind, so that the moment which it announces is over.
-  expect((await Between.run(job('close', -FIVE_MINUTES_MS))).how).toBe('done');
-  const eventRows = async (): Promise<number> => {
-    const filter = `PartitionKey eq '${DAY}_00' and RowKey ge 'event|' and RowKey lt 'event}'`;
-    let rows = 0;
-    for await (const _ of client.listEntities({ queryOptions: { filter, select: ['RowKey'] } })) rows += 1;
-    return rows;
-  };
-  const [closing, recording] = await Promise.all([
-    Between.run(job('close'), { write: 2, isCarriedOut: true }),
-    Between.run(job('record')),
-  ]);
-  expect(closing.how).toBe('killed');
-  expect(recording.output.split('\n').filter((line) => line !== '')).toEqual(MESSAGES.map(() => 'refused'));
-  expect(await eventRows()).toBeGreaterThan(0);
-  await expectRight();
-
-  expect((await Between.run(job('close'))).how).toBe('done');
-  expect(await eventRows()).toBe(0);
-  await expectRight();
-}, 60_000);
-
-it.each([true, false])(
-  'a process that is killed as it repairs leaves the rest to the next one, and nothing is added twice (last write carried out: %s)',
-  async (isCarriedOut) => {
-    const { client, job, expectRight } = startDay();
-    expect((await Between.run(job('record'))).how).toBe('done');
-    const partitionKey = `${DAY}_00`;
-    await client.deleteEntity(partitionKey, 'hour|08');
-    await client.updateEntity({ partitionKey, rowKey: 'camera|ridge-2', day: '{' }, 'Merge', { etag: '*' });
-    await client.updateEntity({ partitionKey, rowKey: 'minute|0800|00', s00: Uint8Array.of(255) }, 'Merge', {
-      etag: '*',
-    });
-
-    expect((await Between.run(job('repair'), { write: 2, isCarriedOut })).how).toBe('killed');
-    expect(await new CountingProcess(client, 1).differences(DAY)).not.toEqual([]);
-    expect((await Between.run(job('repair'))).how).toBe('done');
+it.each(DEATHS)(
+  'a repair that is killed %s of a write leaves the rest to the next one, and nothing is added twice',
+  async (death) => {
+    const { prefix, client, process: counting, differences, expectRight } = ownTables();
+    await counting().record(messages);
+    const partitionKey = `${DATES[1]}_00`;
+    for await (const { rowKey = '' } of client.listEntities({
+      queryOptions: { filter: `PartitionKey eq '${partitionKey}'` },
+    })) {
+      if (rowKey === 'hours') await client.deleteEntity(partitionKey, rowKey);
+      const properties = { partitionKey, rowKey, ...(rowKey.startsWith('camera|') && { day: '{' }) };
+      if ('day' in properties) await client.updateEntity(properties, 'Merge', { etag: '*' });
+    }
+    const between = await Between.start(inject('tablesConnectionString'));
+    onTestFinished(async () => between.stop());
+    const repair = async (isKilled: boolean): Promise<string | number | null> => {
+      const child = spawn(
+        process.execPath,
+        [inject('commands').audit, '--settings', NO_SETTINGS, '--date', DATES[1], '--repair', '--yes'],
+        { env: { TABLES_CONNECTION_STRING: between.connectionString, TABLES_PREFIX: prefix }, stdio: 'ignore' },
+      );
+      if (isKilled) between.rule = killedAtWrite(2, death, () => void child.kill('SIGKILL'));
+      await once(child, 'exit');
+      return child.signalCode ?? child.exitCode;
+    };
+    expect(await repair(true)).toBe('SIGKILL');
+    expect(await differences()).not.toEqual([]);
+    between.rule = CARRIED_OUT;
+    expect(await repair(false)).toBe(0);
     await expectRight();
   },
   60_000,

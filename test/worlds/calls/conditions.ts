@@ -1,5 +1,6 @@
 import type { Chance } from '../chance.ts';
-import type { Mode } from './modes.ts';
+import { FAIR, type TableConditions, type Weather } from '../unreliable-table.ts';
+import { CALM, type Mode } from './modes.ts';
 
 const BEGIN_WITHIN_MS = 300_000;
 const OUTAGE_MS = [500, 40_000] as const;
@@ -10,20 +11,13 @@ interface Span {
   readonly until: number;
 }
 
-type Faults = Pick<
-  Mode,
-  'tableFaults' | 'lineFaults' | 'eventLoss' | 'eventRepeat' | 'eventDelay' | 'deathsAtRequests' | 'topicFaults'
->;
-
-const NO_FAULTS: Faults = {
-  tableFaults: 0,
-  lineFaults: 0,
-  eventLoss: 0,
-  eventRepeat: 0,
-  eventDelay: 0,
-  deathsAtRequests: 0,
-  topicFaults: 0,
-};
+const weatherOf = ({ tableFaults }: Mode): Weather => ({
+  ...FAIR,
+  lostRequest: tableFaults / 6,
+  lostAnswer: tableFaults / 6,
+  hung: tableFaults / 3,
+  refused: tableFaults / 3,
+});
 
 /** The faults of the moment: those of the mode at first, none once it is calm. */
 export class Conditions {
@@ -31,13 +25,15 @@ export class Conditions {
   /** When our credential is wrong. */
   readonly setUpFaults: Span[];
   readonly #outages: Span[];
-  #faults: Faults;
+  #faults: Mode;
+  #weather: Weather;
   #isCalm = false;
 
   /** @param now in milliseconds since 1970 */
   constructor(mode: Mode, chance: Chance, now: () => number) {
     this.#now = now;
     this.#faults = mode;
+    this.#weather = weatherOf(mode);
     const spans = (count: number, lengthMs: readonly [number, number]): Span[] =>
       Array.from({ length: count }, () => {
         const from = now() + chance.between(0, BEGIN_WITHIN_MS);
@@ -47,8 +43,12 @@ export class Conditions {
     this.setUpFaults = spans(mode.setUpFaults, SET_UP_FAULT_MS);
   }
 
-  get faults(): Faults {
+  get faults(): Mode {
     return this.#faults;
+  }
+
+  get table(): TableConditions {
+    return { weather: this.#weather, isOutage: this.isOutage };
   }
 
   /** Whether storage cannot be used now. */
@@ -73,7 +73,8 @@ export class Conditions {
   /** Ends all faults. */
   calmDown(): void {
     this.#isCalm = true;
-    this.#faults = NO_FAULTS;
+    this.#faults = { ...this.#faults, ...CALM };
+    this.#weather = FAIR;
   }
 
   #isIn(spans: readonly Span[]): boolean {

@@ -27,12 +27,16 @@ export const deliverTo = (
       again();
       return;
     }
-    const { number, life, phone, log } = instance;
+    const { life, phone, log } = instance;
     call.isKnown = true;
     if (event.kind === 'play started') call.startKnownAt ??= now();
     if (event.kind === 'create failed') call.reasonKnownAt ??= now();
-    story.tell(`#${number} gets ${event.kind} of ${event.callId}`);
-    void life.do(() => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log), again);
+    story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
+    const handle = async (): Promise<true> => {
+      await phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
+      return true;
+    };
+    void life.do(handle).then((isDone) => isDone ?? again());
   };
   return (call, event, how = 'usual') => {
     if (how === 'at once') {
@@ -41,7 +45,7 @@ export const deliverTo = (
     }
     const { eventLoss, eventRepeat, eventDelay } = conditions.faults;
     const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));
-    if (chance.happens(eventLoss)) story.tell(`${event.kind} of ${event.callId} gets lost`);
+    if (chance.happens(eventLoss)) story.tell(() => `${event.kind} of ${event.callId} gets lost`);
     else setTimeout(() => deliver(call, event), delayMs());
     if (chance.happens(eventRepeat)) setTimeout(() => deliver(call, event), delayMs() + chance.between(0, 3_000));
   };

@@ -16,8 +16,6 @@ export interface LogLine {
 
 /** A process of the service. */
 export interface Instance {
-  /** From 1, in the order in which they started. */
-  readonly number: number;
   readonly life: Life;
   readonly phone: Phone;
   readonly log: Log;
@@ -78,14 +76,13 @@ export class Instances {
   #spawn(): void {
     if (this.#isEnded) return;
     const { chance, story, rules, serviceName, connect } = this.#parts;
-    const life = new Life(chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
-    const number = this.#all.length + 1;
-    const log = this.#logOf(number, life);
+    const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
+    const log = this.#logOf(life);
     const phone = runIn(life, () => createPhone({ ...connect(life), serviceName, log, rules }));
-    this.#all.push({ number, life, phone, log });
-    story.tell(`#${number} starts`);
-    life.onEnd(() => {
-      story.tell(`#${number} dies`);
+    this.#all.push({ life, phone, log });
+    story.tell(() => `${life.name} starts`);
+    void life.ended.then(() => {
+      story.tell(() => `${life.name} dies`);
       setTimeout(() => this.#spawn(), chance.between(10, 5_000));
     });
   }
@@ -98,14 +95,14 @@ export class Instances {
     }
   }
 
-  #logOf(number: number, life: Life): Log {
+  #logOf(life: Life): Log {
     const { story, now } = this.#parts;
     const at =
       (level: LogLine['level']): Log['info'] =>
       (event, fields = {}) => {
         if (life.isOver) return;
         this.logs.push({ level, event, fields, at: now() });
-        story.tell(`#${number} ${level} ${event} ${JSON.stringify(fields)}`);
+        story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
     return { info: at('info'), warn: at('warn'), error: at('error') };
   }

@@ -198,7 +198,7 @@ export class TelephoneNetwork {
       cutBy: undefined,
     };
     call.speeches.push(speech);
-    story.tell(`${callId} is asked to speak`);
+    story.tell(() => `${callId} is asked to speak`);
     const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
     if (call.fate === 'speech fails') {
       this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', { code: 400, subCode: 8_565 }, ref));
@@ -212,7 +212,7 @@ export class TelephoneNetwork {
     if (call.fate === 'presses at the start') this.#whileUp(call, silentMs / 2, () => this.#press(call));
     this.#whileUp(call, beginsAt, () => {
       speech.startedAt = now();
-      story.tell(`${callId} hears the message from now on`);
+      story.tell(() => `${callId} hears the message from now on`);
       this.#post(call, 'play started', { code: 200, subCode: 0 }, ref);
       if (call.fate === 'presses in the middle' || call.fate === 'presses twice') {
         this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
@@ -222,7 +222,7 @@ export class TelephoneNetwork {
       this.#whileUp(call, lastsMs, () => {
         speech.isWhole = true;
         speech.endedAt = now();
-        story.tell(`${callId} has heard the whole message`);
+        story.tell(() => `${callId} has heard the whole message`);
         this.#post(call, 'play completed', { code: 200, subCode: 0 }, ref);
         if (call.fate === 'presses at the end') this.#press(call);
       });
@@ -273,7 +273,7 @@ export class TelephoneNetwork {
       isForged: false,
     };
     this.#calls.set(id, call);
-    this.#options.story.tell(`${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
+    this.#options.story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
     return call;
   }
 
@@ -302,7 +302,7 @@ export class TelephoneNetwork {
     const { chance, now, story } = this.#options;
     call.state = 'up';
     call.answeredAt = now();
-    story.tell(`${call.id} is answered`);
+    story.tell(() => `${call.id} is answered`);
     this.#post(call, 'connected', { code: 200, subCode: 0 });
     const stays: Partial<Record<NetworkCall['fate'], readonly [number, number]>> = {
       'hangs up early': [50, 1_500],
@@ -315,7 +315,7 @@ export class TelephoneNetwork {
 
   #press(call: NetworkCall): void {
     const { now, story } = this.#options;
-    story.tell(`${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
+    story.tell(() => `${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
     if (call.listening === undefined) return;
     call.keysAt.push(now());
     this.#post(call, 'tone received', { code: 200, subCode: 0 }, call.listening.ref);
@@ -332,7 +332,7 @@ export class TelephoneNetwork {
     call.state = 'ended';
     call.endedAt = this.#options.now();
     call.endedBy = by;
-    this.#options.story.tell(`${call.id} is not established: ${codes.code}/${codes.subCode}`);
+    this.#options.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
     this.#tellNotEstablished(call, codes);
   }
 
@@ -353,7 +353,7 @@ export class TelephoneNetwork {
       return;
     }
     const { now, story } = this.#options;
-    story.tell(`${call.id} is ended by the ${by}`);
+    story.tell(() => `${call.id} is ended by the ${by}`);
     call.state = 'ended';
     call.endedAt = now();
     call.endedBy = by;

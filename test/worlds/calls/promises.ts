@@ -320,7 +320,7 @@ const brokenInDialling = (world: World): readonly string[] => {
       broken.push(`${number} of wave ${wave + 1} was dialled too early`);
     }
   }
-  if (broken.length > 0) story.tell(broken.join('\n'));
+  if (broken.length > 0) story.tell(() => broken.join('\n'));
   return broken;
 };
 

@@ -85,7 +85,7 @@ export class Sampler {
   }
 
   #say(what: string): void {
-    this.#world.story.tell(`NOT AS PROMISED: ${what}`);
+    this.#world.story.tell(() => `NOT AS PROMISED: ${what}`);
     if (this.broken.length < 10) this.broken.push(what);
   }
 }

@@ -335,8 +335,8 @@ describe('an instance dies', () => {
       return world.requests.length;
     });
 
-  it.each(['before', 'after'] as const)(
-    '%s any of its requests to storage or to the line: both hear it, and once',
+  it.each(['carried out', 'not carried out'] as const)(
+    'of any of its requests, which is %s, to storage or to the line: both hear it, and once',
     async (when) => {
       const most = Math.min(await requestsWithoutDeath(), 60);
       expect(most).toBeGreaterThan(15);

@@ -17,8 +17,8 @@ const CALM_MS = 50 * 60_000;
  * Plays one seed: several instances of the service, a telephone network, senders, and the faults of the mode; then a calm time without
  * faults, after which everything must have come to its end.
  */
-export const playSeed = (seed: number, mode: Mode): Promise<Played> =>
-  inWorld(String(seed), mode, {}, async (world) => {
+export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Played> =>
+  inWorld(String(seed), mode, { isTold }, async (world) => {
     const { senders, network, chance } = world;
     const sampler = new Sampler(world);
     sampler.start();
@@ -31,7 +31,7 @@ export const playSeed = (seed: number, mode: Mode): Promise<Played> =>
     }
     await world.pass(WITH_FAULTS_MS);
     world.conditions.calmDown();
-    world.story.tell('calm');
+    world.story.tell(() => 'calm');
     await world.pass(CALM_MS);
     return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
   });

@@ -4,8 +4,7 @@ import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { Chance } from '../chance.ts';
 import type { Story } from '../story.ts';
-import { runIn } from '../virtual-time.ts';
-import type { Commit, WatchedTable } from './history.ts';
+import type { Commit, WatchedTable } from './watched-table.ts';
 import type { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 
@@ -77,7 +76,7 @@ export class Senders {
     if (id === undefined) return;
     const stop: SentRequest['stop'] = { answered: undefined };
     sent.stop ??= stop;
-    this.#parts.story.tell(`${sent.key} is to be stopped`);
+    this.#parts.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
       stop.answered ??= this.#parts.table.last;
@@ -116,9 +115,9 @@ export class Senders {
 
   #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
     const { story, now } = this.#parts;
-    this.#withAny(`send ${sent.key}`, async ({ number, phone, log }) => {
+    this.#withAny(`send ${sent.key}`, async ({ life, phone, log }) => {
       const answer = await phone.send(request, sent.key, log);
-      story.tell(`#${number} answers ${sent.key}: ${JSON.stringify(answer)}`);
+      story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
       answers.push(answer);
       sent.answeredAt ??= now();
     });
@@ -127,22 +126,26 @@ export class Senders {
   /** Asks any instance, and another one while there is no answer. */
   #withAny(what: string, ask: (instance: NonNullable<ReturnType<Instances['any']>>) => Promise<void>, tries = 1): void {
     const { instances, story } = this.#parts;
-    // Not a timer of the instance that was asked: that may end meanwhile.
     const again = () => {
-      if (tries >= MOST_TRIES) return;
-      runIn(undefined, () => setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS));
+      if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
     };
     const instance = instances.any();
     if (instance === undefined) {
       again();
       return;
     }
-    const asking = () =>
-      ask(instance).catch((error: unknown) => {
-        story.tell(`#${instance.number} answers ${what}: ${String(error)}`);
-        again();
-      });
-    void instance.life.do(asking, again);
+    const asking = async (): Promise<boolean> => {
+      try {
+        await ask(instance);
+        return true;
+      } catch (error) {
+        story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
+        return false;
+      }
+    };
+    void instance.life.do(asking).then((isDone) => {
+      if (isDone !== true) again();
+    });
   }
 }
 

@@ -16,7 +16,9 @@ const count = whole('WORLD_SEEDS', process.env['WORLD_SEED'] === undefined ? FEW
 describe('everybody is called as promised', () => {
   it.each(MODES)('$name', { timeout: 3_600_000 }, async (mode) => {
     for (let seed = first; seed < first + count; seed += 1) {
-      const { broken, story } = await playSeed(seed, mode);
+      const { broken } = await playSeed(seed, mode);
+      if (broken.length === 0) continue;
+      const { story } = await playSeed(seed, mode, true);
       const replay = `WORLD_SEED=${seed} npx vitest run test/worlds/calls -t '${mode.name}'`;
       expect(broken, `${story}\nseed ${seed} is not as promised; again: ${replay}`).toEqual([]);
     }
@@ -24,7 +26,7 @@ describe('everybody is called as promised', () => {
 });
 
 it.each(MODES.filter(({ name }) => name === 'every fault'))('plays a seed the same way again: $name', async (mode) => {
-  const { story } = await playSeed(first, mode);
+  const { story } = await playSeed(first, mode, true);
   expect(story.split('\n').length).toBeGreaterThan(20);
-  expect((await playSeed(first, mode)).story).toBe(story);
+  expect((await playSeed(first, mode, true)).story).toBe(story);
 });

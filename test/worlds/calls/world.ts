@@ -1,3 +1,4 @@
+import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
 import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
@@ -7,21 +8,20 @@ import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { MemoryTable } from '../../storage/memory-table.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
-import { VirtualTime } from '../virtual-time.ts';
+import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Conditions } from './conditions.ts';
 import { deliverTo } from './deliveries.ts';
-import { type Commit, WatchedTable } from './history.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type Fate, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
 import { type Published, unreliableTopic } from './topic.ts';
 import { UnreliableLine } from './unreliable-line.ts';
+import { type Commit, WatchedTable } from './watched-table.ts';
 
 /** Spoken in every message. */
 export const SERVICE_NAME = 'Test Watch';
@@ -55,8 +55,10 @@ export interface DialRequest {
 export interface WorldOptions {
   /** What the callee does this time; by the mode's probabilities if it is not given. */
   readonly fateOf?: (number: PhoneNumber | undefined, earlier: number) => Fate;
-  /** The instance ends at this request of all. */
+  /** The instance that makes this request of all dies of it. */
   readonly death?: { readonly at: number; readonly when: NonNullable<Travel['death']> };
+  /** Whether anybody wants to read the story. */
+  readonly isTold?: boolean;
 }
 
 /**
@@ -83,21 +85,19 @@ export class World {
   readonly closings = new Map<NotificationId, Commit>();
   readonly chance: Chance;
   readonly #time: VirtualTime;
-  readonly #rows: MemoryTable;
   readonly #observer: Phone;
   readonly #death: WorldOptions['death'];
 
-  constructor(seed: string, mode: Mode, { fateOf, death }: WorldOptions, time: VirtualTime) {
+  constructor(seed: string, mode: Mode, { fateOf, death, isTold = false }: WorldOptions, time: VirtualTime) {
     const now = () => time.now;
     const chance = new Chance(`the world, ${seed}`);
     this.mode = mode;
     this.chance = chance;
     this.#time = time;
     this.#death = death;
-    this.story = new Story(now);
+    this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, chance, now);
-    this.#rows = new MemoryTable(now);
-    this.table = new WatchedTable(this.#rows, now);
+    this.table = new WatchedTable(now);
     const rules = {
       attempts: mode.attempts,
       retryMs: mode.retryMs,
@@ -138,7 +138,7 @@ export class World {
     });
     this.#observer = createPhone({
       line: NO_LINE,
-      table: new Table(this.#rows, { format: CALLS_FORMAT }),
+      table: this.faultlessTable,
       serviceName: SERVICE_NAME,
       rules,
       log: SILENT,
@@ -153,7 +153,7 @@ export class World {
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
-    return this.#rows.partitions().flatMap((partition) => this.#rows.rows(partition));
+    return this.table.partitions().flatMap((partition) => this.table.rows(partition));
   }
 
   /** The table as a process reaches it that has no faults. */
@@ -183,7 +183,8 @@ export class World {
       table,
       life,
       chance,
-      conditions: () => ({ faults: conditions.faults.tableFaults, isOutage: conditions.isOutage }),
+      conditions: () => conditions.table,
+      latencyMs: 20,
       onRequest: () => this.#onRequest('table'),
     });
     return new Table(unreliable, { format: CALLS_FORMAT });
@@ -201,7 +202,7 @@ export class World {
           const { number, attempt } = about;
           this.dialled.push({ ...attempt, number, at: this.now });
         }
-        this.story.tell(`asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
+        this.story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
         return this.#onRequest('line');
       },
     });
@@ -223,7 +224,11 @@ export class World {
     this.requests.push({ number, to, at: this.now });
     if (this.#death?.at === number) return this.#death.when;
     const { deathsAtRequests } = this.conditions.faults;
-    return this.chance.happens(deathsAtRequests) ? (this.chance.happens(0.5) ? 'before' : 'after') : undefined;
+    return this.chance.happens(deathsAtRequests)
+      ? this.chance.happens(0.5)
+        ? 'carried out'
+        : 'not carried out'
+      : undefined;
   }
 
   /** Only those that may be closed are looked at: it takes time. */
@@ -242,18 +247,14 @@ export class World {
 }
 
 /** Plays in a world that begins two hours before a UTC day ends. */
-export const inWorld = async <Result>(
+export const inWorld = <Result>(
   seed: string,
   mode: Mode,
   options: WorldOptions,
   play: (world: World) => Promise<Result>,
-): Promise<Result> => {
-  const time = VirtualTime.install(BEGINNING, new Chance(`the service, ${seed}`).next);
-  try {
+): Promise<Result> =>
+  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), options.isTold === true, (time) => {
     const world = new World(seed, mode, options, time);
     world.instances.start(mode.instances);
-    return await play(world);
-  } finally {
-    time.uninstall();
-  }
-};
+    return play(world);
+  });

@@ -1,5 +1,5 @@
 import type { Chance } from '../chance.ts';
-import type { Message } from './counts.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
 import type { Question } from './truth.ts';
 
 const SECOND = 1_000_000n;
@@ -22,9 +22,9 @@ interface Frame {
 /** What is sent, and what is asked. */
 export interface Activity {
   /** What is sent next: news of a frame, something older about it, or a message that was sent before. */
-  readonly draw: () => Message;
+  readonly draw: () => PlainMessage;
   /** All that was drawn, each message once. */
-  readonly sent: readonly Message[];
+  readonly sent: readonly PlainMessage[];
   readonly ask: (chance: Chance) => Question;
   readonly cameras: readonly string[];
 }
@@ -42,7 +42,7 @@ export interface ActivityForm {
 
 const CATEGORIES = ['smoke', 'fire', 'fog', 'constructor'] as const;
 
-const facets = (chance: Chance, isTelling: boolean): Pick<Message, 'detections' | 'reviewed' | 'annotations'> => {
+const facets = (chance: Chance, isTelling: boolean): Pick<PlainMessage, 'detections' | 'reviewed' | 'annotations'> => {
   const some = (most: number, least = 0): Record<string, number> => {
     const categories: Record<string, number> = {};
     for (let left = chance.wholeBetween(least, 2); left > 0; left -= 1) {
@@ -74,8 +74,8 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
     };
   });
   let messages = 0;
-  const sent: Message[] = [];
-  const draw = (): Message => {
+  const sent: PlainMessage[] = [];
+  const draw = (): PlainMessage => {
     const again = chance.happens(form.repeats) ? chance.anyOf(sent) : undefined;
     if (again !== undefined) return again;
     // What is said first is not always the newest.

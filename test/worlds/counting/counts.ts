@@ -3,18 +3,6 @@
 /** Category to how many. */
 export type Categories = Readonly<Record<string, number>>;
 
-/** A message about an event, in plain values. Times are in microseconds since 1970, UTC. */
-export interface Message {
-  readonly eventId: string;
-  readonly cameraId: string;
-  readonly ts: bigint;
-  /** When its facets were true. Two messages with the same time say the same. */
-  readonly time: bigint;
-  readonly detections?: Categories;
-  readonly reviewed?: boolean;
-  readonly annotations?: Categories;
-}
-
 /** A facet and when it was true. */
 export interface Known<Value> {
   readonly value: Value;
@@ -39,9 +27,6 @@ export interface Answer {
   readonly counts: ReadonlyMap<string, number>;
   readonly cameras: ReadonlySet<string> | number;
 }
-
-/** Nothing is counted. */
-export const NOTHING: Counted = { counts: new Map(), cameras: new Set() };
 
 /** What an event counts. */
 export const countsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {

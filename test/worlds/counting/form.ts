@@ -1,6 +1,6 @@
 import type { Chance } from '../chance.ts';
 import type { ActivityForm } from './activity.ts';
-import { FAIR, type Weather } from './unreliable-table.ts';
+import { FAIR, type Weather } from '../unreliable-table.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

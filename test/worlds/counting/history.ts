@@ -3,17 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
-import { VirtualTime } from '../virtual-time.ts';
+import { Life } from '../life.ts';
+import { Story } from '../story.ts';
+import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
+import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
-import { type Answer, type Message, told } from './counts.ts';
+import { type Answer, told } from './counts.ts';
+
 import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
 import { Instance, isDamage, isUnavailable } from './instance.ts';
-import { type Death, Life } from './life.ts';
-import { Story } from './story.ts';
 import { type Question, Truth } from './truth.ts';
-import { type Conditions, FAIR, UnreliableTable } from './unreliable-table.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */
@@ -24,18 +26,27 @@ export interface Played {
   readonly seen: Seen;
 }
 
+const SEEN = [
+  'requests',
+  'answers',
+  // Answers during which an event of theirs changed, and those of which it cannot be said whether they are right.
+  'contended',
+  'undecided',
+  'deaths',
+  'stripes',
+  'closedDays',
+  'repairs',
+] as const;
+
 /** What was played, so that nobody believes in a world in which nothing happens. */
-export interface Seen {
-  requests: number;
-  answers: number;
-  /** Answers during which an event of theirs changed. */
-  contended: number;
-  undecided: number;
-  deaths: number;
-  stripes: number;
-  closedDays: number;
-  repairs: number;
-}
+export type Seen = Record<(typeof SEEN)[number], number>;
+
+/** What was played in several seeds. */
+export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
+  const sum = { requests: 0, answers: 0, contended: 0, undecided: 0, deaths: 0, stripes: 0, closedDays: 0, repairs: 0 };
+  for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
+  return sum;
+};
 
 const DAY_US = 86_400_000_000n;
 const MINUTE_US = 60_000_000n;
@@ -57,21 +68,13 @@ export interface PlayOptions {
 export const isDamaged = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).damages;
 
 /** Plays one seed. */
-export const play = async (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> => {
-  const time = VirtualTime.install(BEGINNING, randomFrom(`the service, ${seed}`));
-  const { stackTraceLimit } = Error;
-  // Half of the time of a history would go into the stacks of errors that storage is expected to throw.
-  if (!isTold) Error.stackTraceLimit = 0;
-  try {
+export const play = (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> =>
+  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
     const story = new Story(() => time.now, isTold);
-    return await new History(chance, time, story, { ...form, damages: form.damages && damages }).play();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-    time.uninstall();
-  }
-};
+    return new History(chance, time, story, { ...form, damages: form.damages && damages }).play();
+  });
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
@@ -85,7 +88,8 @@ class History {
   readonly #days: readonly bigint[];
   readonly #truth = new Truth();
   readonly #table: WatchedTable;
-  readonly #conditions: Conditions;
+  /** How storage behaves now. */
+  readonly #conditions: { weather: Weather; isOutage: boolean };
   readonly #broken: string[] = [];
   /** Reads without any delay, so that nothing happens between its question and the answer. */
   readonly #witness: Instance;
@@ -100,16 +104,7 @@ class History {
   /** How many are still sending messages. */
   #sending = 0;
   #isCalm = false;
-  readonly #seen: Seen = {
-    requests: 0,
-    answers: 0,
-    contended: 0,
-    undecided: 0,
-    deaths: 0,
-    stripes: 0,
-    closedDays: 0,
-    repairs: 0,
-  };
+  readonly #seen = sumOfSeen([]);
 
   constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
     this.#chance = chance;
@@ -170,24 +165,27 @@ class History {
   #spawn(among: Instance[], latencyMs: number): Instance {
     this.#processes += 1;
     const chance = this.#chance;
-    const death: Death | undefined =
-      !this.#isCalm && chance.happens(this.#form.mortality)
-        ? { request: Math.ceil(80 * chance.next() ** 2), isCarriedOut: chance.happens(0.5) }
-        : undefined;
-    const life = new Life(`#${this.#processes}`, chance.between(-1_000, 1_000), death);
+    // The request to storage that it dies of.
+    const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(80 * chance.next() ** 2) : Infinity;
+    const life = new Life(`#${this.#processes}`, chance.between(-1_000, 1_000));
+    let requests = 0;
     const connection = new UnreliableTable({
       table: this.#table,
       life,
-      conditions: this.#conditions,
+      conditions: () => this.#conditions,
       chance,
       latencyMs,
       onRequest: (request) => {
         this.#seen.requests += 1;
-        this.#story.tell(() => `${life.name}   ${request}`);
+        requests += 1;
+        this.#story.tell(() => `${life.name}   ${request()}`);
+        if (requests !== fatal) return undefined;
+        return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const tell = (line: string): void => this.#story.tell(() => `${life.name} ${line}`);
-    const instance = new Instance(life, connection, this.#form.shards, tell);
+    const instance = new Instance(life, connection, this.#form.shards, (line) =>
+      this.#story.tell(() => `${life.name} ${line()}`),
+    );
     among.push(instance);
     this.#story.tell(() => `${life.name} starts`);
     void life.ended.then(async () => {
@@ -207,11 +205,15 @@ class History {
   }
 
   /** What an instance answers; undefined if it dies, or cannot answer for a reason that is no fault of its own. */
-  async #of<Value>({ life }: Instance, doing: Promise<Value>, what: string): Promise<Value | undefined> {
+  async #of<Value>(
+    instance: Instance,
+    ask: (instance: Instance) => Promise<Value>,
+    what: string,
+  ): Promise<Value | undefined> {
+    const { life } = instance;
     const damages = this.#damages;
     try {
-      const value = await Promise.race([doing, life.ended.then(() => undefined)]);
-      return life.isOver ? undefined : value;
+      return await life.do(async () => ask(instance));
     } catch (error) {
       if (isUnavailable(error) && !this.#isCalm) {
         this.#story.tell(() => `${life.name} ${what}: ${textOf(error)}`);
@@ -243,13 +245,13 @@ class History {
   }
 
   /** @returns whether the messages are acknowledged */
-  async #record(instance: Instance, messages: readonly Message[]): Promise<boolean> {
+  async #record(instance: Instance, messages: readonly PlainMessage[]): Promise<boolean> {
     for (const message of messages) this.#truth.send(message);
     const { name } = instance.life;
     this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
     const closed = new Set(this.#closed);
     const damages = this.#damages;
-    const outcomes = await this.#of(instance, instance.record(messages), 'does not record');
+    const outcomes = await this.#of(instance, (one) => one.record(messages), 'does not record');
     if (outcomes === undefined) return false;
     this.#story.tell(() => `${name} answers ${outcomes.join(', ')}`);
     for (const [index, message] of messages.entries()) {
@@ -295,7 +297,7 @@ class History {
 
   async #askRange(instance: Instance, question: Question): Promise<void> {
     const check = this.#checking(instance);
-    const answer = await this.#of(instance, instance.range(question), 'does not answer');
+    const answer = await this.#of(instance, (one) => one.range(question), 'does not answer');
     if (answer !== undefined) check(question, answer);
   }
 
@@ -303,14 +305,14 @@ class History {
     const length = question.end - question.start;
     const step = length > 40n * 3_600_000_000n ? 'day' : length > 120n * MINUTE_US ? 'hour' : 'minute';
     const check = this.#checking(instance);
-    const steps = await this.#of(instance, instance.series(question, step), 'does not answer');
+    const steps = await this.#of(instance, (one) => one.series(question, step), 'does not answer');
     for (const { question: ofStep, counts, cameras } of steps ?? []) check(ofStep, { counts, cameras });
   }
 
   async #askCameras(instance: Instance, day: Day): Promise<void> {
     const start = BigInt(Date.parse(day)) * 1_000n;
     const check = this.#checking(instance);
-    const activities = await this.#of(instance, instance.cameras(day), 'does not answer');
+    const activities = await this.#of(instance, (one) => one.cameras(day), 'does not answer');
     if (activities === undefined) return;
     for (const cameraId of new Set([...this.#activity.cameras, ...activities.keys()])) {
       const counts = activities.get(cameraId) ?? new Map<string, number>();
@@ -339,7 +341,7 @@ class History {
 
   async #audit(instance: Instance, day: Day): Promise<void> {
     const damages = this.#damages;
-    const differences = await this.#of(instance, instance.audit(day), 'does not audit');
+    const differences = await this.#of(instance, (one) => one.audit(day), 'does not audit');
     if (differences === undefined || this.#isDamagedSince(damages)) return;
     this.#seen.answers += 1;
     for (const difference of differences) this.#break(() => `${instance.life.name} audits ${day}: ${difference}`);
@@ -355,7 +357,7 @@ class History {
       await Promise.all(
         instances.map(async (instance) => {
           this.#story.tell(() => `${instance.life.name} closes days`);
-          await this.#of(instance, instance.closeDays(), 'does not close');
+          await this.#of(instance, (one) => one.closeDays(), 'does not close');
           if (this.#table.isForgotten(dayFrom(OLD_DAY))) this.#closed.add(dayFrom(OLD_DAY));
         }),
       );
@@ -388,7 +390,7 @@ class History {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const operator = this.#spawn([], this.#form.writersLatencyMs);
       this.#story.tell(() => `${operator.life.name} repairs ${day}`);
-      if ((await this.#of(operator, operator.repair(day), 'does not repair')) === true) {
+      if ((await this.#of(operator, (one) => one.repair(day), 'does not repair')) === true) {
         this.#story.tell(() => `${operator.life.name} has repaired ${day}`);
         return;
       }
@@ -445,7 +447,7 @@ const textOf = (error: unknown): string =>
 const timeText = (microseconds: bigint): string =>
   `${new Date(Number(microseconds / 1_000n)).toISOString().slice(0, -1)}${String(microseconds % 1_000n).padStart(3, '0')}`;
 
-const messageText = ({ cameraId, eventId, ts, time, ...facets }: Message): string =>
+const messageText = ({ cameraId, eventId, ts, time, ...facets }: PlainMessage): string =>
   `${eventId} of ${cameraId} at ${timeText(ts)} (${time - ts}) ${JSON.stringify(facets)}`;
 
 const questionText = ({ start, end, cameraId }: Question): string =>

@@ -17,10 +17,10 @@ import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import { runIn } from '../virtual-time.ts';
-import type { Counted, Message } from './counts.ts';
+import type { Counted } from './counts.ts';
 import { toEventMessage } from '../../analytics/event-message.ts';
-import type { Life } from './life.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
+import type { Life } from '../life.ts';
 import type { Question } from './truth.ts';
 
 // The one file here that knows how the service is put together.
@@ -42,34 +42,34 @@ export interface StepAnswer {
   readonly cameras: number;
 }
 
-/** A process of the service: memory and a clock of its own. Whatever it is asked never comes if it dies. */
+/** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
 export class Instance {
   readonly life: Life;
   readonly #table: Table;
-  readonly #shards: DayShards;
-  readonly #tell: (line: string) => void;
+  readonly #tell: (line: () => string) => void;
   readonly #log: Log;
+  readonly #shardsOfNewDays: number;
   // Made when they are needed: few processes do everything, and a history takes a few milliseconds.
+  #dayShards: DayShards | undefined;
   #recorder: Recorder | undefined;
   #reader: Reader | undefined;
 
-  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: string) => void) {
+  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
     this.life = life;
     this.#tell = tell;
     this.#table = new Table(connection, { format: FORMAT });
-    this.#shards = new DayShards(this.#table, shardsOfNewDays);
+    this.#shardsOfNewDays = shardsOfNewDays;
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
-        tell(`${level} ${event} ${JSON.stringify(fields)}`);
+        tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     this.#log = { info: at('info'), warn: at('warn'), error: at('error') };
   }
 
   /** As `POST /api/events`. */
-  async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
+  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
     this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
-    const recorder = this.#recorder;
-    const outcomes = await this.#run(async () => recorder.record(messages.map(toEventMessage)));
+    const outcomes = await this.#recorder.record(messages.map(toEventMessage));
     return outcomes.map((outcome): Outcome => {
       if (typeof outcome === 'string') return outcome;
       return outcome.refused === CLOSED_DAY ? 'refused: its day is closed' : `refused: ${outcome.refused}`;
@@ -78,17 +78,16 @@ export class Instance {
 
   /** As `GET /api/analytics`, and `…/day` for a whole day. */
   async range({ start, end, cameraId }: Question): Promise<Counted> {
-    const { tally, activeCameras } = await this.#run(async () =>
-      this.#readers().activity({ start: instantFrom(start), end: instantFrom(end) }, cameraId),
+    const { tally, activeCameras } = await this.#readers().activity(
+      { start: instantFrom(start), end: instantFrom(end) },
+      cameraId,
     );
     return { counts: countsIn(tally), cameras: new Set(activeCameras) };
   }
 
   /** As `GET /api/analytics/series`. */
   async series({ start, end, cameraId }: Question, step: Step): Promise<readonly StepAnswer[]> {
-    const steps = await this.#run(async () =>
-      this.#readers().series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId),
-    );
+    const steps = await this.#readers().series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
     return steps.map(({ period, tally, activeCameras }) => ({
       question: { start: period.start, end: period.end, cameraId },
       counts: countsIn(tally),
@@ -98,21 +97,19 @@ export class Instance {
 
   /** As `GET /api/analytics/cameras`: what each camera counts on a day. */
   async cameras(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-    const activities = await this.#run(async () => new CamerasReader(this.#table, this.#shards).ofDays(day, 1));
+    const activities = await new CamerasReader(this.#table, this.#shards).ofDays(day, 1);
     return new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
   }
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    await this.#run(async () =>
-      closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log),
-    );
+    await closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log);
   }
 
   /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
   async audit(day: Day): Promise<readonly string[] | undefined> {
     try {
-      const report = await this.#run(async () => auditDay(this.#table, day));
+      const report = await auditDay(this.#table, day);
       return report.differences.map(
         ({ shard, counter, expected, stored }) => `shard ${shard}: ${counter} is ${stored} instead of ${expected}`,
       );
@@ -125,9 +122,9 @@ export class Instance {
   /** As `npm run audit -- --repair`. @returns whether all is right now; false: it must be started again */
   async repair(day: Day): Promise<boolean> {
     try {
-      const report = await this.#run(async () =>
-        repairDay(this.#table, await auditDay(this.#table, day), { say: this.#tell }),
-      );
+      const report = await repairDay(this.#table, await auditDay(this.#table, day), {
+        say: (line) => this.#tell(() => line),
+      });
       return report.differences.length === 0;
     } catch (error) {
       if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return false;
@@ -140,8 +137,9 @@ export class Instance {
     return this.#reader;
   }
 
-  async #run<Answer>(run: () => Promise<Answer>): Promise<Answer> {
-    return runIn(this.life, run);
+  get #shards(): DayShards {
+    this.#dayShards ??= new DayShards(this.#table, this.#shardsOfNewDays);
+    return this.#dayShards;
   }
 }
 

@@ -9,16 +9,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { isDamaged, play, type Seen } from './history.ts';
+import { isDamaged, play, type Seen, sumOfSeen } from './history.ts';
 
 /** What one process played. */
 interface Share {
   readonly played: number;
   readonly broken: readonly (readonly [seed: number, line: string])[];
-  readonly seen: Readonly<Record<string, number>>;
+  readonly seen: Seen;
 }
 
 const { values } = parseArgs({
@@ -27,8 +26,8 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     seconds: { type: 'string', default: '60' },
     processes: { type: 'string', default: String(availableParallelism()) },
-    /** Each so many seeds only: the others are for other processes. */
-    every: { type: 'string', default: '1' },
+    /** Which of the processes this is, from 0; not given: it starts them. */
+    share: { type: 'string' },
     /** Only seeds in which rows are damaged and repaired, or no damage in any. */
     damaged: { type: 'boolean', default: false },
     undamaged: { type: 'boolean', default: false },
@@ -39,61 +38,43 @@ const { values } = parseArgs({
 const options = { damages: !values.undamaged };
 const first = Number(values.seed ?? 1);
 const seeds = Number(values.seeds ?? (values.seed === undefined ? 10_000 : 1));
-const every = Number(values.every);
+const processes = Number(values.processes);
 
-const playShare = async (): Promise<Share> => {
+const playShare = async (share: number): Promise<Share> => {
   const until = performance.now() + Number(values.seconds) * 1_000;
   const broken: [number, string][] = [];
-  const sums: Record<string, number> = {};
+  let seen = sumOfSeen([]);
   let played = 0;
-  for (let seed = first; seed < first + seeds && performance.now() < until; seed += every) {
+  for (let seed = first + share; seed < first + seeds && performance.now() < until; seed += processes) {
     if (values.damaged && !isDamaged(seed)) continue;
-    const { broken: lines, seen } = await play(seed, options);
+    const { broken: lines, seen: ofSeed } = await play(seed, options);
     played += 1;
-    addTo(sums, seen);
+    seen = sumOfSeen([seen, ofSeed]);
     const [line] = lines;
     if (line !== undefined) broken.push([seed, line]);
     if (line !== undefined && values.first) break;
   }
-  return { played, broken, seen: sums };
+  return { played, broken, seen };
 };
 
-const addTo = (sums: Record<string, number>, more: Readonly<Record<string, number>> | Seen): void => {
-  for (const [name, count] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + count;
-};
-
-const shareOf = async (process: number, processes: number): Promise<Share> => {
-  const child = fork(
-    fileURLToPath(import.meta.url),
-    [
-      '--seed',
-      `${first + process}`,
-      '--seeds',
-      `${seeds - process}`,
-      '--seconds',
-      values.seconds,
-      '--every',
-      `${processes}`,
-      '--processes',
-      '1',
-      ...(values.damaged ? ['--damaged'] : []),
-      ...(values.undamaged ? ['--undamaged'] : []),
-      ...(values.first ? ['--first'] : []),
-    ],
-    { execArgv: ['--import', import.meta.resolve('tsx')] },
-  );
-  const told = once(child, 'message');
+const shareOf = async (share: number): Promise<Share> => {
+  // A history makes much garbage that lives for a moment. And tsx names each closure again whenever it is made.
+  const execArgv = [
+    '--max-semi-space-size=64',
+    ...(process.features.typescript === false ? ['--import', import.meta.resolve('tsx')] : []),
+  ];
+  const child = fork(import.meta.filename, [...process.argv.slice(2), '--share', String(share)], { execArgv });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`a process of the world ended with ${String(code)}`);
   });
-  const [share] = await Promise.race([told, ended]);
+  const [told] = await Promise.race([once(child, 'message'), ended]);
   ended.catch(() => undefined);
   // oxlint-disable-next-line no-unsafe-type-assertion -- it is what the same file sends
-  return share as Share;
+  return told as Share;
 };
 
-if (process.send !== undefined) {
-  process.send(await playShare());
+if (values.share !== undefined) {
+  process.send?.(await playShare(Number(values.share)));
 } else if (seeds === 1) {
   const { broken, story } = await play(first, { ...options, isTold: true });
   console.log(story);
@@ -101,23 +82,16 @@ if (process.send !== undefined) {
   process.exitCode = broken.length === 0 ? 0 : 1;
 } else {
   const started = performance.now();
-  const processes = Number(values.processes);
-  const shares = await Promise.all(Array.from({ length: processes }, async (_, index) => shareOf(index, processes)));
+  const shares = await Promise.all(Array.from({ length: processes }, async (_, share) => shareOf(share)));
   const broken = shares.flatMap((share) => share.broken).sort(([one], [other]) => one - other);
   for (const [seed, line] of broken) {
-    console.log(
-      `seed ${seed}: ${line.split('\n')[0]}\n  node --import tsx test/worlds/counting/soak.ts --seed ${seed}${values.undamaged ? ' --undamaged' : ''}`,
-    );
+    const again = `node --import tsx test/worlds/counting/soak.ts --seed ${seed}${values.undamaged ? ' --undamaged' : ''}`;
+    console.log(`seed ${seed}: ${line.split('\n')[0]}\n  ${again}`);
   }
-  const seen: Record<string, number> = {};
-  for (const share of shares) addTo(seen, share.seen);
+  const seen = sumOfSeen(shares.map((share) => share.seen));
   const played = shares.reduce((sum, share) => sum + share.played, 0);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   console.log(`${played} histories of counting in ${seconds} s, ${broken.length} broken`);
-  console.log(
-    Object.entries(seen)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', '),
-  );
+  console.log(Array.from(Object.entries(seen), ([name, count]) => `${name} ${count}`).join(', '));
   process.exitCode = broken.length === 0 ? 0 : 1;
 }

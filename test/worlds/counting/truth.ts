@@ -1,14 +1,5 @@
-import {
-  type Answer,
-  countsOf,
-  type Counted,
-  type EventState,
-  isSame,
-  type Known,
-  type Message,
-  NOTHING,
-  sumOf,
-} from './counts.ts';
+import type { PlainMessage } from '../../analytics/oracle.ts';
+import { type Answer, countsOf, type Counted, type EventState, isSame, type Known, sumOf } from './counts.ts';
 
 /** A period, both ends included, in microseconds since 1970, of all cameras or one. */
 export interface Question {
@@ -21,6 +12,7 @@ export interface Question {
 interface Version {
   readonly moment: number;
   readonly state: EventState;
+  readonly counted: Counted;
 }
 
 interface KnownEvent {
@@ -46,7 +38,7 @@ const DAY = 24n * HOUR;
 // More ways to see the commits of one question than that are not tried.
 const MOST_WAYS = 5_000;
 
-const nameOf = ({ cameraId, eventId, ts }: Pick<Message, 'cameraId' | 'eventId' | 'ts'>): string =>
+const nameOf = ({ cameraId, eventId, ts }: Pick<PlainMessage, 'cameraId' | 'eventId' | 'ts'>): string =>
   JSON.stringify([cameraId, eventId, String(ts)]);
 
 /** A value of a facet as a text; a category with 0 is as good as none. */
@@ -71,7 +63,7 @@ const FACETS = ['detections', 'reviewed', 'annotations'] as const;
  * A range is answered from disjoint pieces, each read at a moment of its own; all of one piece, and so all of one event, at the same.
  */
 export class Truth {
-  readonly #sent = new Map<string, Message[]>();
+  readonly #sent = new Map<string, PlainMessage[]>();
   readonly #events = new Map<string, KnownEvent>();
   /** What should not have been committed. */
   readonly broken: string[] = [];
@@ -89,7 +81,7 @@ export class Truth {
   }
 
   /** A message is sent; from now on it may be recorded. */
-  send(message: Message): void {
+  send(message: PlainMessage): void {
     const name = nameOf(message);
     const sent = this.#sent.get(name);
     if (sent === undefined) this.#sent.set(name, [message]);
@@ -105,13 +97,17 @@ export class Truth {
       this.#events.set(name, event);
       if (event.partition !== partition) this.broken.push(`${name} is counted in ${event.partition} and ${partition}`);
       this.#check(name, event.versions.at(-1)?.state, state);
-      event.versions.push({ moment: this.#moment, state });
+      event.versions.push({
+        moment: this.#moment,
+        state,
+        counted: { counts: countsOf(state), cameras: new Set([cameraId]) },
+      });
     }
     this.onCommit();
   }
 
   /** Whether an event has everything that a message says, or something newer. */
-  has(message: Message): boolean {
+  has(message: PlainMessage): boolean {
     const state = this.#events.get(nameOf(message))?.versions.at(-1)?.state;
     return (
       state !== undefined &&
@@ -120,14 +116,14 @@ export class Truth {
   }
 
   /** The events whose newest facets are not those of all messages that were sent about them. */
-  unlike(messages: readonly Message[]): readonly string[] {
+  unlike(messages: readonly PlainMessage[]): readonly string[] {
     return [...new Set(messages.map(nameOf))].filter((name) => {
       const state = this.#events.get(name)?.versions.at(-1)?.state;
       const sent = this.#sent.get(name) ?? [];
       return FACETS.some((facet) => {
         const newest = sent
           .filter((message) => message[facet] !== undefined)
-          .reduce<Message | undefined>(
+          .reduce<PlainMessage | undefined>(
             (best, one) => (best === undefined || one.time > best.time ? one : best),
             undefined,
           );
@@ -215,12 +211,7 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
 
 /** What events counted at a moment. */
 const at = (events: readonly KnownEvent[], moment: number): Counted =>
-  sumOf(
-    events.map(({ cameraId, versions }) => {
-      const version = versions.findLast((one) => one.moment <= moment);
-      return version === undefined ? NOTHING : { counts: countsOf(version.state), cameras: new Set([cameraId]) };
-    }),
-  );
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
 
 const isReachable = (sum: Counted, changing: readonly (readonly Counted[])[], answer: Answer): boolean => {
   const [next, ...rest] = changing;

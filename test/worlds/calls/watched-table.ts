@@ -1,6 +1,5 @@
-import type { Page, PageQuery, Selection, TableConnection } from '../../../src/storage/connection.ts';
-import type { KeyRange, RowWrite, StoredRow } from '../../../src/storage/row.ts';
-import type { MemoryTable } from '../../storage/memory-table.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 
 /** When something was committed. */
 export interface Commit {
@@ -13,16 +12,15 @@ export interface Commit {
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** The table that all processes share. It remembers which commit brought which attempt, and lets a watcher look after each commit. */
-export class WatchedTable implements TableConnection {
-  readonly #table: MemoryTable;
+export class WatchedTable extends MemoryTable {
   readonly #now: () => number;
   readonly #attempts = new Map<string, Commit>();
   #commits = 0;
   /** Called after each commit, before anything else happens. */
   watch: (commit: Commit, rowKeys: readonly string[]) => Promise<void> = async () => undefined;
 
-  constructor(table: MemoryTable, now: () => number) {
-    this.#table = table;
+  constructor(now: () => number) {
+    super(now);
     this.#now = now;
   }
 
@@ -36,20 +34,8 @@ export class WatchedTable implements TableConnection {
     return this.#attempts.get(attemptId);
   }
 
-  get(partition: string, row: string, selection: Selection): Promise<StoredRow | undefined> {
-    return this.#table.get(partition, row, selection);
-  }
-
-  page(partition: string, range: KeyRange, query: PageQuery): Promise<Page> {
-    return this.#table.page(partition, range, query);
-  }
-
-  create(): Promise<void> {
-    return this.#table.create();
-  }
-
-  async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const etags = await this.#table.transact(partition, writes);
+  override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
+    const etags = await super.transact(partition, writes);
     this.#commits += 1;
     const commit = this.last;
     for (const write of writes) {

@@ -3,27 +3,24 @@ import assert from 'node:assert/strict';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { PlainAnswer, PlainMessage, Question } from '../../analytics/oracle.ts';
-import { type App, type AppOptions, ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
-import { Contract, debugDescription } from '../../harness/contract.ts';
-import { cloudEventOf } from '../../http/cloud-event.ts';
+import { formatInstant, instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
+import type { PlainAnswer, PlainMessage, Question } from '../analytics/oracle.ts';
+import { type App, type AppOptions, ownTablesPrefix, startApp, testEnvironment } from './app.ts';
+import { Contract, debugDescription } from './contract.ts';
+import { cloudEventOf } from '../http/cloud-event.ts';
+import { COUNTS } from '../http/counts.ts';
 
 const contract = new Contract(debugDescription());
 
-const counts = z.record(z.string(), z.number());
-const answerSchema = z.strictObject({
+/** What is the same in a step of a series. */
+const stepSchema = z.strictObject({
   ts_utc_start: z.string(),
   ts_utc_end: z.string(),
-  total_events: z.number(),
   active_cameras: z.number(),
-  active_camera_ids: z.array(z.string()),
-  counts_per_category: counts,
-  reviewed_total_events: z.number(),
-  reviewed_counts_per_category: counts,
-  annotated_total_events: z.number(),
-  annotated_counts_per_category: counts,
+  ...COUNTS,
 });
+const answerSchema = stepSchema.extend({ active_camera_ids: z.array(z.string()) });
+const seriesSchema = z.looseObject({ steps: z.array(stepSchema) });
 const recordedSchema = z.object({
   recorded: z.number(),
   unchanged: z.number(),
@@ -40,8 +37,34 @@ export interface Given {
   readonly body: string;
 }
 
-const withoutZeros = (all: Readonly<Record<string, number>>): Record<string, number> =>
-  Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
+const FACTS = ['counts_per_category', 'reviewed_counts_per_category', 'annotated_counts_per_category'] as const;
+
+/** Without the categories of which there is nothing; those that are known must be there, also with 0. */
+const withoutZeros = <Counted extends Readonly<Record<(typeof FACTS)[number], Readonly<Record<string, number>>>>>(
+  counted: Counted,
+): Counted => {
+  for (const fact of FACTS) {
+    for (const known of ['fire', 'smoke', 'structure']) {
+      assert.ok(Object.hasOwn(counted[fact], known), `${known} is missing`);
+    }
+  }
+  const nonZero = FACTS.map((fact) => [
+    fact,
+    Object.fromEntries(Object.entries(counted[fact]).filter(([, count]) => count !== 0)),
+  ]);
+  return { ...counted, ...Object.fromEntries(nonZero) };
+};
+
+const endsOf = ({ start, end }: Question) => ({
+  ts_utc_start: formatInstant(instantFrom(start)),
+  ts_utc_end: formatInstant(instantFrom(end)),
+});
+
+const microseconds = (text: string): bigint => {
+  const instant = parseInstant(text);
+  assert.ok(instant !== undefined, text);
+  return instant;
+};
 
 /** A running app over HTTP. Every answer is checked against the OpenAPI description. */
 export class Watch {
@@ -84,11 +107,22 @@ export class Watch {
   }
 
   /** `GET /api/analytics`, in the form of the oracle. */
-  async range({ start, end, cameraId }: Question): Promise<PlainAnswer> {
-    const ends = { ts_utc_start: formatInstant(instantFrom(start)), ts_utc_end: formatInstant(instantFrom(end)) };
-    const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics', ends, cameraId);
+  async range(question: Question): Promise<PlainAnswer> {
+    const ends = endsOf(question);
+    const { ts_utc_start, ts_utc_end, ...answer } = await this.#answer('/api/analytics', ends, question.cameraId);
     assert.deepEqual({ ts_utc_start, ts_utc_end }, ends);
     return answer;
+  }
+
+  /** `GET /api/analytics/series` by the hour, in the form of the oracle. */
+  async hours(period: Question) {
+    const query = new URLSearchParams({ ...endsOf(period), step: 'hour' });
+    const { status, body } = await this.request(`/api/analytics/series?${query.toString()}`);
+    assert.equal(status, 200, body);
+    return seriesSchema.parse(JSON.parse(body)).steps.map(({ ts_utc_start, ts_utc_end, ...counted }) => ({
+      question: { start: microseconds(ts_utc_start), end: microseconds(ts_utc_end) },
+      answered: withoutZeros(counted),
+    }));
   }
 
   /** `GET /api/analytics/day`, in the form of the oracle. */
@@ -107,24 +141,9 @@ export class Watch {
     if (cameraId !== undefined) parameters.set('camera_id', cameraId);
     const { status, body } = await this.request(`${path}?${parameters.toString()}`);
     assert.equal(status, 200, body);
-    const {
-      active_cameras,
-      counts_per_category,
-      reviewed_counts_per_category,
-      annotated_counts_per_category,
-      ...answer
-    } = answerSchema.parse(JSON.parse(body));
+    const { active_cameras, ...answer } = answerSchema.parse(JSON.parse(body));
     assert.equal(active_cameras, answer.active_camera_ids.length);
-    for (const present of [counts_per_category, reviewed_counts_per_category, annotated_counts_per_category]) {
-      for (const always of ['fire', 'smoke', 'structure'])
-        assert.ok(Object.hasOwn(present, always), `${always} is missing`);
-    }
-    return {
-      ...answer,
-      counts_per_category: withoutZeros(counts_per_category),
-      reviewed_counts_per_category: withoutZeros(reviewed_counts_per_category),
-      annotated_counts_per_category: withoutZeros(annotated_counts_per_category),
-    };
+    return withoutZeros(answer);
   }
 }
 

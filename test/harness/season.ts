@@ -1,5 +1,5 @@
-import { randomFrom } from '../../../infra/local/demo/random.ts';
-import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { randomFrom } from '../../infra/local/demo/random.ts';
+import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
 
 /** 2024-02-28, and the leap day and the day after it. */
 export const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;

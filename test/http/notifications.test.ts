@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { parseCallId } from '../../src/calls/call-id.ts';
+import { newNotificationId } from '../../src/calls/notification-id.ts';
+import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
+import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
+import { readNotification, stopNotification } from '../../src/http/read-notifications.ts';
+import { notifications } from '../../src/http/send-notification.ts';
+import { testCall } from '../../src/http/test-call.ts';
+import { ask, problemOf } from './asking.ts';
+
+const must = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error('malformed');
+  return value;
+};
+const number = (text: string): PhoneNumber => must(parsePhoneNumber(text));
+
+let answer: Sent = { kind: 'waves too late' };
+let sent: (NotificationRequest & { readonly key: string | undefined })[] = [];
+beforeEach(() => {
+  sent = [];
+});
+
+const send = async (request: NotificationRequest, key: string | undefined) => {
+  sent.push({ ...request, key });
+  return Promise.resolve(answer);
+};
+const unknown = { read: async () => Promise.resolve(undefined), stop: async () => Promise.resolve(undefined) };
+const handlers = {
+  notifications: notifications({ send, newest: async () => Promise.resolve([]) }).handler,
+  'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
+};
+
+const post = async (path: keyof typeof handlers, body: unknown, query = '', headers = {}) =>
+  ask(handlers[path], `/api/${path}${query}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers,
+  });
+
+const FIRST = '+12065550100';
+const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: [FIRST] };
+const TYPES = 'must be one of Anomaly, PointOfInterest, ReportOfFire, ConfirmedFire, BurnJob, Custom';
+const A_LIST = 'must be an array of phone numbers, or of lists of them';
+const SOMEBODY = 'must name at least one phone number';
+const A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
+const TIME = 'must be a whole number from 30 to 3600';
+const NOT_VISIBLE = ['reference', 'must be 1 to 100 visible characters'] as const;
+const OBJECT = 'must be an object with channel, alert_type and recipients';
+
+type Fault = readonly [where: string | number, detail: string];
+const errorsOf = (faults: readonly Fault[]) =>
+  faults.map(([where, detail]) => (typeof where === 'number' ? { index: where, detail } : { field: where, detail }));
+
+describe('POST /api/notifications refuses, naming all that is wrong, and phones nobody:', () => {
+  it.each<[unknown, ...Fault[]]>([
+    [{ ...good, channel: 'sms' }, ['channel', 'must be "phone"']],
+    [{ ...good, alert_type: 'confirmedfire' }, ['alert_type', TYPES]],
+    [{ ...good, alert_type: ['Custom'] }, ['alert_type', TYPES]],
+    [{ ...good, recipients: FIRST }, ['recipients', A_LIST]],
+    [{ recipients: [] }, ['channel', 'must be "phone"'], ['alert_type', TYPES], ['recipients', SOMEBODY]],
+    [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
+    [{ ...good, confirm: true, recipients: [[FIRST], FIRST] }, [1, 'must be a list of phone numbers, as others are']],
+    [{ ...good, confirm: true, recipients: [[FIRST], []] }, [1, SOMEBODY]],
+    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [1, A_NUMBER]],
+    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 7]] }, [1, `has one that ${A_NUMBER}`]],
+    [{ ...good, recipients: [[FIRST]] }, ['confirm', 'must be true for recipients in waves']],
+    [{ ...good, confirm: 'true' }, ['confirm', 'must be true or false']],
+    [{ ...good, confirm: true, wave_seconds: 60 }, ['wave_seconds', 'is only for recipients in waves']],
+    [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
+    [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
+    ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
+    [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['unknown field', 'is unknown']],
+    [[good], ['body', OBJECT]],
+    ['null', ['body', OBJECT]],
+  ])('%j', async (body, ...faults) => {
+    expect(problemOf(await post('notifications', body))).toMatchObject({ status: 400, errors: errorsOf(faults) });
+    expect(sent).toEqual([]);
+  });
+
+  it('more than 50 recipients; repeated ones count once', async () => {
+    const numbers = Array.from({ length: 51 }, (_, index) => `+1206555${String(1_000 + index)}`);
+    expect(problemOf(await post('notifications', { ...good, recipients: numbers }))).toMatchObject({
+      status: 400,
+      detail: 'recipients must name at most 50 phone numbers',
+    });
+    const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
+    await post('notifications', { ...good, recipients: repeated });
+    expect(sent).toMatchObject([{ waves: [numbers.slice(0, 3)] }]);
+  });
+
+  it('a query parameter, a body that is too large, and malformed keys', async () => {
+    const wrongQuery = problemOf(await post('notifications', good, '?alert_type=Custom'));
+    expect(wrongQuery.detail).toBe('alert_type is unknown: there are no parameters here');
+    const tooLarge = await post('notifications', `"${'x'.repeat(65_536)}"`);
+    expect(problemOf(tooLarge)).toEqual({ status: 413, detail: 'The body is larger than 65536 bytes.' });
+    const detail = 'must be 1 to 255 visible ASCII characters';
+    for (const key of ['two words', 'x'.repeat(256), 'clé']) {
+      const told = problemOf(await post('notifications', good, '', { 'idempotency-key': key }));
+      expect(told).toMatchObject({ status: 400, errors: [{ field: 'Idempotency-Key', detail }] });
+    }
+    expect(sent).toEqual([]);
+  });
+
+  it('without ever repeating a phone number', async () => {
+    const body = { ...good, recipients: ['+12065550100x', { [FIRST]: 1 }], [FIRST]: 1 };
+    const answered = await post('notifications', body);
+    expect(answered.status).toBe(400);
+    expect(JSON.stringify(answered.body).replaceAll(A_NUMBER, '')).not.toContain('206555');
+  });
+});
+
+describe('POST /api/notifications hands on', () => {
+  it('waves, each number once, with two minutes between them unless the request says otherwise', async () => {
+    const recipients = [[FIRST], [' +12065550101 ', FIRST], [FIRST]];
+    await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': 'a-key' });
+    await post('notifications', { ...good, recipients, confirm: true, wave_seconds: 30 });
+    const waves = [[FIRST], ['+12065550101']];
+    expect(sent).toMatchObject([
+      { key: 'a-key', alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
+      { key: undefined, waves, waveMs: 30_000 },
+    ]);
+  });
+});
+
+const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
+const USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
+
+describe('POST /api/notifications answers', () => {
+  const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
+  const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
+  const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
+  const [one, two] = [[failed], [failed, failed]];
+
+  it.each<[Sent, status: number, detail: string, more: object]>([
+    [{ kind: 'key of another request' }, 422, USED, {}],
+    [{ kind: 'waves too late' }, 422, LATE, {}],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: one }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: one }],
+    [
+      { kind: 'sent', id, calls: two },
+      502,
+      'None of the 2 calls could be placed.',
+      { notification_id: id, calls: two },
+    ],
+  ])('%j with a %i', async (what, status, detail, more) => {
+    answer = what;
+    expect(problemOf(await post('notifications', good))).toEqual({ status, detail, ...more });
+  });
+
+  it('202 as soon as somebody is called, or will be: one outcome for each, in the order of the request', async () => {
+    answer = { kind: 'sent', id, calls: [failed, placed] };
+    const { recipient, status, callId } = placed;
+    expect(await post('notifications', good)).toMatchObject({
+      status: 202,
+      body: { notification_id: id, calls: [failed, { recipient, status, call_connection_id: callId }] },
+    });
+  });
+});
+
+it.each([
+  ['GET', readNotification(unknown).handler],
+  ['POST', stopNotification(unknown).handler],
+])('%s of a notification of no possible id, or of an unknown one, is a 404', async (method, handler) => {
+  const about = async (id: string) =>
+    problemOf(await ask(handler, `/api/notifications/${id}`, { method, params: { id } }));
+  expect(await about('x')).toEqual({ status: 404, detail: 'There is nothing of this name.' });
+  const gone = 'There is no notification of this id, or not any more.';
+  expect(await about('fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de')).toEqual({ status: 404, detail: gone });
+});
+
+describe('POST /api/test-call', () => {
+  it.each<[unknown, string, Fault]>([
+    [[FIRST, 'x'], '', [1, A_NUMBER]],
+    [{ recipients: [FIRST] }, '', ['body', 'must be an array of phone numbers']],
+    [[], '', ['body', SOMEBODY]],
+    [[FIRST], '?alert_type=Fire', ['alert_type', TYPES]],
+    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type']],
+  ])('refuses %j%s', async (body, query, fault) => {
+    expect(problemOf(await post('test-call', body, query))).toMatchObject({ status: 400, errors: errorsOf([fault]) });
+    expect(sent).toEqual([]);
+  });
+
+  it('asks for a call about Custom if no type is given, whose events go to the address for test calls', async () => {
+    await post('test-call', [FIRST]);
+    await post('test-call', [FIRST], '?alert_type=BurnJob');
+    const callbackBaseUrl = 'https://tunnel.example.org';
+    expect(sent).toMatchObject([
+      { alertType: { name: 'Custom' }, waves: [[FIRST]], callbackBaseUrl },
+      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], callbackBaseUrl },
+    ]);
+  });
+});

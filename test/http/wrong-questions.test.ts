@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+
+import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
+import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
+import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
+import { analyticsSeries } from '../../src/http/analytics-series.ts';
+import { MemoryStorage } from '../analytics/counting.ts';
+import { ask, problemOf } from './asking.ts';
+
+const { reader, cameras } = new MemoryStorage().process();
+const now = () => instantFrom(parseInstant('2026-11-21T08:00:00Z') ?? 0n);
+const dependencies = { reader, now, categories: ['fire', 'smoke', 'structure'] };
+
+const ENDPOINTS = {
+  '': analyticsRange(dependencies, 86_400).handler,
+  '/day': analyticsDay(dependencies).handler,
+  '/series': analyticsSeries(dependencies, 86_400).handler,
+  '/cameras': analyticsCameras({ ...dependencies, cameras }).handler,
+};
+type Endpoint = keyof typeof ENDPOINTS;
+type Fault = readonly [field: string, said: string];
+
+const asked = async (endpoint: Endpoint, query: string) =>
+  problemOf(await ask(ENDPOINTS[endpoint], `/api/analytics${endpoint}?${query}`));
+
+/** The problem that names exactly these faults. */
+const naming = (...faults: readonly Fault[]) => ({
+  status: 400,
+  detail: faults.map(([field, said]) => `${field} ${said}`).join('; '),
+  errors: faults.map(([field, detail]) => ({ field, detail })),
+});
+
+const [START, END] = ['ts_utc_start=2026-11-21T00:00:00Z', 'ts_utc_end=2026-11-21T01:00:00Z'];
+const OF_RANGE = 'is unknown: the parameters are ts_utc_start, ts_utc_end, camera_id, active_camera_ids';
+const OF_DAY = 'is unknown: the parameters are date, camera_id, active_camera_ids';
+const OF_SERIES = 'is unknown: the parameters are ts_utc_start, ts_utc_end, step, camera_id';
+const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, limit';
+const TWICE = 'is given more than once';
+const BOTH = 'is missing: give both ends or neither';
+const A_TIME = 'must be a time such as 2026-11-21T08:00:00Z';
+const A_DAY = 'must be a day that exists, such as 2026-11-21';
+const ORDER = 'must be total_events, reviewed_total_events, annotated_total_events or a category';
+const TOO_MANY = 'at most 1500 are answered: ask for a longer step or a shorter range';
+
+describe('a wrong question is refused with all that is wrong about it', () => {
+  it.each<[Endpoint, string, ...Fault[]]>([
+    ['', 'camera=ridge-04', ['camera', OF_RANGE]],
+    ['', `${START}&${END}&Camera_Id=`, ['Camera_Id', OF_RANGE]],
+    ['', '__proto__=1&constructor=2', ['__proto__', OF_RANGE], ['constructor', OF_RANGE]],
+    ['', 'camera_id%20=a&=5', ['camera_id ', OF_RANGE], ['(no name)', OF_RANGE]],
+    ['', 'active_camera_ids=no', ['active_camera_ids', 'must be true or false']],
+    ['', `ts_utc_start&ts_utc_end=`, ['ts_utc_start', 'is empty'], ['ts_utc_end', 'is empty']],
+    ['', `${START}&${END}&camera_id=`, ['camera_id', 'is empty']],
+    ['', 'camera_id=ridge-04&camera_id=ridge-04', ['camera_id', TWICE]],
+    ['', `${START}&${START}&${END}`, ['ts_utc_start', TWICE]],
+    ['', START, ['ts_utc_end', BOTH]],
+    ['', `${END}&camera_id=a`, ['ts_utc_start', BOTH]],
+    ['', 'ts_utc_start=x&ts_utc_end=y', ['ts_utc_start', A_TIME], ['ts_utc_end', A_TIME]],
+    ['', `ts_utc_start=2026-11-21T01:00:00.000001Z&${END}`, ['ts_utc_start', 'is after ts_utc_end']],
+    ['', `ts_utc_start=2026-11-21T00:30:00-01:00&${END}`, ['ts_utc_start', 'is after ts_utc_end']],
+    ['', `camera_id=${'x'.repeat(129)}`, ['camera_id', 'is longer than 128 characters']],
+    ['/day', 'day=2026-11-21', ['day', OF_DAY]],
+    ['/day', `${START}&tz=PST`, ['ts_utc_start', OF_DAY], ['tz', OF_DAY]],
+    ['/day', 'date=2026-11-21&date=2026-11-22', ['date', TWICE]],
+    ['/day', 'date&camera_id=', ['date', 'is empty'], ['camera_id', 'is empty']],
+    ['/day', 'date=x&camera_id=%00', ['date', A_DAY], ['camera_id', 'has a control character']],
+    ['/series', `${START}&${END}&step=Hour`, ['step', 'must be minute, hour or day']],
+    ['/series', `${START}&${END}&step=hour&step=hour`, ['step', TWICE]],
+    ['/series', 'date=2026-11-21', ['date', OF_SERIES]],
+    [
+      '/series',
+      `ts_utc_start=2026-11-19T23:59:59Z&${END}&step=minute`,
+      ['step', `gives 1502 steps in this range; ${TOO_MANY}`],
+    ],
+    [
+      '/series',
+      'ts_utc_start=2026-01-01T00:00:00Z&ts_utc_end=2026-03-04T12:00:00Z',
+      ['step', `gives 1501 steps in this range; ${TOO_MANY}`],
+    ],
+    ['/cameras', 'camera_id=ridge-04&offset=1', ['camera_id', OF_CAMERAS], ['offset', OF_CAMERAS]],
+    ['/cameras', 'order_by=smoke&order_by=fire', ['order_by', TWICE]],
+    [
+      '/cameras',
+      'date=x&order_by=%00&limit=0',
+      ['date', A_DAY],
+      ['order_by', ORDER],
+      ['limit', 'must be a whole number from 1 to 1000'],
+    ],
+  ])('GET /api/analytics%s?%s', async (endpoint, query, ...faults) => {
+    expect(await asked(endpoint, query)).toEqual(naming(...faults));
+  });
+
+  // What a time and a day are is the model's; here, that a URL adds nothing to it.
+  it.each(['2026-11-21', '2026-11-21T08:00Z', '1795248000', '2026-11-21%2008:00:00Z', '2026-11-21T08:00:00+Z', '%FF'])(
+    'an end that is no time: %s',
+    async (text) => {
+      for (const endpoint of ['', '/series'] as const) {
+        expect(await asked(endpoint, `ts_utc_start=${text}&${END}`)).toEqual(naming(['ts_utc_start', A_TIME]));
+        expect(await asked(endpoint, `${START}&ts_utc_end=${text}`)).toEqual(naming(['ts_utc_end', A_TIME]));
+      }
+    },
+  );
+
+  it.each(['2026-02-29', '2026-11-21%20', '+2026-11-21', '2026-11-21%0A', '%FF'])('no day: %s', async (text) => {
+    expect(await asked('/day', `date=${text}`)).toEqual(naming(['date', A_DAY]));
+    expect(await asked('/cameras', `date=${text}`)).toEqual(naming(['date', A_DAY]));
+  });
+
+  it('no number of cameras or days, and no order', async () => {
+    for (const limit of ['-1', '1001', '1000000', '1.5', '1e2', '%205', '05', '0x10', 'all', '１']) {
+      expect(await asked('/cameras', `limit=${limit}`)).toEqual(
+        naming(['limit', 'must be a whole number from 1 to 1000']),
+      );
+    }
+    for (const days of ['0', '32', '1.5', '07']) {
+      expect(await asked('/cameras', `days=${days}`)).toEqual(naming(['days', 'must be a whole number from 1 to 31']));
+    }
+    for (const order of ['3smoke', 'smoke,fire', 'smoke%20desc', 'a'.repeat(65)]) {
+      expect(await asked('/cameras', `order_by=${order}`)).toEqual(naming(['order_by', ORDER]));
+    }
+  });
+});
+
+it('takes 366 days and not a microsecond more, leap day or not', async () => {
+  const start = 'ts_utc_start=2023-11-21T00:00:00.000001Z';
+  const longest = `/api/analytics?${start}&ts_utc_end=2024-11-21T00:00:00.000001Z`;
+  expect((await ask(ENDPOINTS[''], longest)).status).toBe(200);
+  expect(await asked('', `${start}&ts_utc_end=2024-11-21T00:00:00.000002Z`)).toEqual(
+    naming(['ts_utc_end', 'is more than 366 days after ts_utc_start']),
+  );
+});

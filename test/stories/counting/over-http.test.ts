@@ -1,0 +1,66 @@
+import { gzipSync } from 'node:zlib';
+
+import { expect, it } from 'vitest';
+
+import { season } from '../../harness/season.ts';
+import { startWatch } from '../../harness/watch.ts';
+import { cloudEvent } from '../../http/cloud-event.ts';
+
+it('analytics and events require the function key, in the query or in a header; health and the handshake of webhooks do not', async () => {
+  const watch = await startWatch({}, { functionKey: 'k3y', bundle: 'release' });
+  const post = { method: 'POST', body: JSON.stringify(cloudEvent()) };
+  const handshake = { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net' } };
+  for (const [status, path, init] of [
+    [401, '/api/analytics'],
+    [401, '/api/analytics/day'],
+    [200, '/api/analytics?code=k3y'],
+    [200, '/api/analytics/day?code=k3y&clientId=default'],
+    [200, '/api/analytics', { headers: { 'x-functions-key': 'k3y' } }],
+    [401, '/api/events', post],
+    [200, '/api/events?code=k3y', post],
+    [200, '/api/events', handshake],
+    [200, '/api/health'],
+  ] as const) {
+    expect([path, (await fetch(`${watch.app.url}${path}`, init)).status]).toEqual([path, status]);
+  }
+});
+
+it('events are recorded also if their size is not announced, and compressed ones', async () => {
+  const watch = await startWatch();
+  const batch = JSON.stringify([cloudEvent()]);
+  const streamed = { method: 'POST', body: new Blob([batch]).stream(), duplex: 'half' as const };
+  expect(JSON.parse((await watch.request('/api/events', streamed)).body)).toEqual({ recorded: 1, unchanged: 0 });
+  const zipped = { method: 'POST', body: gzipSync(batch), headers: { 'content-encoding': 'gzip' } };
+  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 0, unchanged: 1 });
+  const { status, body } = await watch.request('/api/analytics/day?date=2024-02-29&camera_id=a&camera_id=b');
+  expect([status, JSON.parse(body)], 'the host joins what is given twice').toMatchObject([
+    400,
+    { errors: [{ field: 'camera_id', detail: 'is given more than once' }] },
+  ]);
+});
+
+it('all four analytics endpoints answer 304 to whoever has the answer, until something happens', async () => {
+  const watch = await startWatch();
+  const [first, second] = season('conditional', 20).messages;
+  if (first === undefined || second === undefined) throw new Error('no messages');
+  await watch.record([first]);
+  const date = new Date(Number(second.ts / 1_000n)).toISOString().slice(0, 10);
+  const ends = `ts_utc_start=${date}T00:00:00Z&ts_utc_end=${date}T23:59:59.999999Z`;
+  for (const path of [
+    `/api/analytics?${ends}`,
+    `/api/analytics/day?date=${date}`,
+    `/api/analytics/series?${ends}&step=hour`,
+    `/api/analytics/cameras?date=${date}`,
+  ]) {
+    const { status, headers } = await watch.request(path);
+    const tag = headers.get('etag') ?? '';
+    expect([path, status, headers.get('cache-control')]).toEqual([path, 200, 'private, no-cache']);
+    const known = await watch.request(path, { headers: { 'if-none-match': `"another", W/${tag}` } });
+    expect([known.status, known.body, known.headers.get('etag')]).toEqual([304, '', tag]);
+
+    await watch.record([{ ...second, eventId: `later-${path.length}` }]);
+    const after = await watch.request(path, { headers: { 'if-none-match': tag } });
+    expect([path, after.status]).toEqual([path, 200]);
+    expect(after.headers.get('etag')).not.toBe(tag);
+  }
+});
