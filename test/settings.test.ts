@@ -16,6 +16,9 @@ const REQUIRED = {
   CALLBACK_BASE_URL: 'https://watch.example.org/',
 };
 
+const GUID = '6b9e0d0c-0000-4000-8000-000000000000';
+const TOPIC = 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events';
+const DAY_MS = 86_400_000;
 const ACCOUNT = `AccountName=a;AccountKey=${KEY}`;
 const LOCAL_TABLES = `DefaultEndpointsProtocol=http;${ACCOUNT};TableEndpoint=http://127.0.0.1:10002/a`;
 const SIGNED_TABLES = 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024';
@@ -56,71 +59,65 @@ describe('settings', () => {
         allowedPrefixes: undefined,
         callsPerDay: 1_000,
         sweepSchedule: '*/30 * * * * *',
-        retentionMs: 90 * 86_400_000,
+        retentionMs: 90 * DAY_MS,
         ringMs: 60_000,
         topic: undefined,
       },
-      sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * 86_400_000 },
+      sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * DAY_MS },
     });
   });
 
-  it('are taken as they are given', () => {
-    const { tables, phone, sweep, ...others } = withSettings({
-      SERVICE_NAME: '  Ridge & Valley  ',
-      CACHE_TS_UTC_WINDOW_SECONDS: '3600',
-      DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2',
-      COUNTER_SHARDS: '64',
-      EVENT_RETENTION_DAYS: '30',
-      TABLES_CONNECTION_STRING: '',
-      TABLES_ENDPOINT: 'https://cameras.table.core.windows.net',
-      TABLES_PREFIX: 'Stage1',
-      ACS_CONNECTION_STRING: undefined,
-      ACS_ENDPOINT: 'https://calls.communication.azure.com',
-      ACS_RESOURCE_ID: '6b9e0d0c-0000-4000-8000-000000000000',
-      ACS_TOKEN_ISSUER: 'http://127.0.0.1:8080/',
-      CALLBACK_BASE_URL: 'http://localhost:7071//',
-      TEST_CALLBACK_BASE_URL: 'https://tunnel.example.org/x/',
-      ACS_SOURCE_PHONE_NUMBER: '',
-      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '11111111-2222-3333-4444-555555555555',
-      CALL_ATTEMPTS: '5',
-      CALL_RETRY_SECONDS: '5',
-      NOTIFICATION_DEADLINE_MINUTES: '1440',
-      CALL_RING_SECONDS: '15',
-      EVENT_TOPIC_ENDPOINT: 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events',
-      EVENT_TOPIC_KEY: 'a-key',
-      PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1',
-      CALLS_PER_DAY: '12',
-      SWEEP_SCHEDULE: '0 */5 * * * 1-5',
-      CALL_RETENTION_DAYS: '7',
-      PATH: '/usr/bin',
-    });
-    expect(others).toEqual({
-      serviceName: 'Ridge & Valley',
-      windowSeconds: 3_600,
-      detectionCategories: ['smoke', 'fog', 'Fire_2'],
-      counterShards: 64,
-      eventRetentionDays: 30,
-    });
-    expect(sweep).toEqual({ sweepSchedule: '0 */5 * * * 1-5', retentionMs: 7 * 86_400_000 });
-    expect(tables).toEqual({ connection: { endpoint: 'https://cameras.table.core.windows.net' }, prefix: 'Stage1' });
-    expect(phone).toMatchObject({
-      connection: { endpoint: 'https://calls.communication.azure.com' },
-      caller: { teamsResourceAccountId: '11111111-2222-3333-4444-555555555555' },
-      callbackBaseUrl: 'http://localhost:7071',
-      testCallbackBaseUrl: 'https://tunnel.example.org/x',
-      attempts: 5,
-      retryMs: 5_000,
-      deadlineMs: 86_400_000,
-      ringMs: 15_000,
-      topic: { endpoint: 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events', key: 'a-key' },
-      allowedPrefixes: ['+1', '+64'],
-      callsPerDay: 12,
-      sweepSchedule: '0 */5 * * * 1-5',
-      retentionMs: 7 * 86_400_000,
-      resourceId: '6b9e0d0c-0000-4000-8000-000000000000',
-      tokenIssuer: 'http://127.0.0.1:8080/',
-      tokenKeysUrl: 'http://127.0.0.1:8080/calling/keys',
-    });
+  it.each<[given: Record<string, string>, settings: object]>([
+    [{ SERVICE_NAME: '  Ridge & Valley  ', PATH: '/usr/bin' }, { serviceName: 'Ridge & Valley' }],
+    [{ CACHE_TS_UTC_WINDOW_SECONDS: '3600' }, { windowSeconds: 3_600 }],
+    [{ DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2' }, { detectionCategories: ['smoke', 'fog', 'Fire_2'] }],
+    [
+      { COUNTER_SHARDS: '64', EVENT_RETENTION_DAYS: '30' },
+      { counterShards: 64, eventRetentionDays: 30 },
+    ],
+    [
+      { TABLES_CONNECTION_STRING: '', TABLES_ENDPOINT: 'https://a.table.core.windows.net', TABLES_PREFIX: 'Stage1' },
+      { tables: { connection: { endpoint: 'https://a.table.core.windows.net' }, prefix: 'Stage1' } },
+    ],
+    [
+      { ACS_CONNECTION_STRING: '', ACS_ENDPOINT: 'https://calls.communication.azure.com' },
+      { phone: { connection: { endpoint: 'https://calls.communication.azure.com' } } },
+    ],
+    [
+      { ACS_SOURCE_PHONE_NUMBER: '', ACS_TEAMS_RESOURCE_ACCOUNT_ID: GUID },
+      { phone: { caller: { teamsResourceAccountId: GUID } } },
+    ],
+    [
+      { ACS_RESOURCE_ID: GUID, ACS_TOKEN_ISSUER: 'http://127.0.0.1:8/' },
+      {
+        phone: {
+          resourceId: GUID,
+          tokenIssuer: 'http://127.0.0.1:8/',
+          tokenKeysUrl: 'http://127.0.0.1:8/calling/keys',
+        },
+      },
+    ],
+    [{ ACS_TOKEN_KEYS_URL: 'https://keys.invalid/a' }, { phone: { tokenKeysUrl: 'https://keys.invalid/a' } }],
+    [{ CALLBACK_BASE_URL: 'http://localhost:7071//' }, { phone: { callbackBaseUrl: 'http://localhost:7071' } }],
+    [{ TEST_CALLBACK_BASE_URL: 'https://a.invalid/x/' }, { phone: { testCallbackBaseUrl: 'https://a.invalid/x' } }],
+    [{ CALL_ATTEMPTS: '5', CALL_RETRY_SECONDS: '5' }, { phone: { attempts: 5, retryMs: 5_000 } }],
+    [
+      { NOTIFICATION_DEADLINE_MINUTES: '1440', CALL_RING_SECONDS: '15' },
+      { phone: { deadlineMs: DAY_MS, ringMs: 15_000 } },
+    ],
+    [{ EVENT_TOPIC_ENDPOINT: TOPIC }, { phone: { topic: { endpoint: TOPIC, key: undefined } } }],
+    [
+      { EVENT_TOPIC_ENDPOINT: TOPIC, EVENT_TOPIC_KEY: 'a-key' },
+      { phone: { topic: { endpoint: TOPIC, key: 'a-key' } } },
+    ],
+    [
+      { PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1', CALLS_PER_DAY: '12' },
+      { phone: { allowedPrefixes: ['+1', '+64'], callsPerDay: 12 } },
+    ],
+    [{ SWEEP_SCHEDULE: '0 */5 * * * 1-5' }, { sweep: { sweepSchedule: '0 */5 * * * 1-5' } }],
+    [{ CALL_RETENTION_DAYS: '7' }, { sweep: { retentionMs: 7 * DAY_MS }, phone: { retentionMs: 7 * DAY_MS } }],
+  ])('are taken as they are given: %o', (given, settings) => {
+    expect(withSettings(given)).toMatchObject(settings);
   });
 
   it('need nothing of ACS where the phone is off', () => {
@@ -170,7 +167,7 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['ACS_ENDPOINT', 'https://calls.communication.azure.com'],
     ['ACS_SOURCE_PHONE_NUMBER', undefined, '2065550199', '+1 206 555 0199', '+02065550199', '+1234567890123456'],
     // Together with ACS_SOURCE_PHONE_NUMBER.
-    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', '11111111-2222-3333-4444-555555555555'],
+    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', GUID],
     ['ACS_COGNITIVE_SERVICES_ENDPOINT', undefined, 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
     ['ACS_RESOURCE_ID', 'two words'],
     ['ACS_TOKEN_ISSUER', 'http://issuer.example.org'],

@@ -22,16 +22,10 @@ import { operation, type Route, route } from './route/route.ts';
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
 
-const orderOf = (text: string): CameraOrder => {
-  switch (text) {
-    case 'total_events':
-    case 'reviewed_total_events':
-    case 'annotated_total_events':
-      return text;
-    default:
-      return { category: text };
-  }
-};
+const orderOf = (text: string): CameraOrder =>
+  text === 'total_events' || text === 'reviewed_total_events' || text === 'annotated_total_events'
+    ? text
+    : { category: text };
 
 const MAX_DAYS = 31;
 

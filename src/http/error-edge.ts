@@ -5,6 +5,7 @@ import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
+import { STORAGE_DETAIL } from './route/answers.ts';
 
 /** The sentence about an error that nobody expected. */
 export const UNEXPECTED_DETAIL = 'Something went wrong here. It has been logged.';
@@ -30,10 +31,7 @@ const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
     log.warn('storage unavailable', { kind: error.name });
-    return new Problem(503, {
-      detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
-      headers: { 'retry-after': RETRY_AFTER_SECONDS },
-    });
+    return new Problem(503, { detail: STORAGE_DETAIL, headers: { 'retry-after': RETRY_AFTER_SECONDS } });
   }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
   if (error instanceof LaterFormat) {

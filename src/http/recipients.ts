@@ -12,6 +12,8 @@ export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 /** The sentence about a recipient that is not a phone number. */
 export const NOT_A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
 
+const SOME_NUMBERS = 'must name at least one phone number';
+
 const recipient = z.string({ error: 'must be a string' }).trim().regex(PHONE_NUMBER_PATTERN, NOT_A_NUMBER);
 
 const distinctNumbers = (texts: readonly string[]): readonly PhoneNumber[] => [
@@ -21,7 +23,7 @@ const distinctNumbers = (texts: readonly string[]): readonly PhoneNumber[] => [
 /** The phone numbers of a request: each trimmed, repeated ones once, in their order. */
 export const recipientsSchema = z
   .array(recipient, { error: 'must be an array of phone numbers' })
-  .min(1, 'must name at least one phone number')
+  .min(1, SOME_NUMBERS)
   .transform(distinctNumbers)
   .refine((numbers) => numbers.length <= MAX_RECIPIENTS, `must name at most ${MAX_RECIPIENTS} phone numbers`)
   .meta({
@@ -35,8 +37,6 @@ export interface Waves {
   /** Whether they were a list of lists. */
   readonly areWaves: boolean;
 }
-
-const SOME_NUMBERS = 'must name at least one phone number';
 
 const wrongElement = ({ input }: { readonly input?: unknown }): string => {
   if (!Array.isArray(input)) return NOT_A_NUMBER;

@@ -9,9 +9,6 @@ import { jsonBody } from './route/body.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** What sends and lists notifications. */
-export type NotificationsParts = Pick<CallsPhone, 'send' | 'newest'>;
-
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
 const WAVES = {
   channel: 'phone',
@@ -90,7 +87,7 @@ const idempotencyKey = z
  * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
  * the key with another request is a 422. `GET` lists the newest.
  */
-export const notifications = (phone: Phone<NotificationsParts>): Route =>
+export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>): Route =>
   route({
     name: 'Notifications',
     path: 'notifications',

@@ -95,15 +95,17 @@ const DAY_MS = 86_400_000;
  * @param given settings by name, without empty ones
  */
 export const phoneProblems = (given: Readonly<Record<string, string | undefined>>): readonly SettingProblem[] => {
+  const isMissing = (name: string): boolean => given[name] === undefined;
   const topic =
-    given['EVENT_TOPIC_KEY'] !== undefined && given['EVENT_TOPIC_ENDPOINT'] === undefined
+    !isMissing('EVENT_TOPIC_KEY') && isMissing('EVENT_TOPIC_ENDPOINT')
       ? [{ setting: 'EVENT_TOPIC_ENDPOINT', detail: 'is required with EVENT_TOPIC_KEY' }]
       : [];
   if (given['PHONE'] === 'off') return topic;
-  const needed = ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'].filter((name) => given[name] === undefined);
   return [
-    ...[oneConnection(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found),
-    ...needed.map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+    ...[oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found),
+    ...['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL']
+      .filter(isMissing)
+      .map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
     ...topic,
   ];
 };

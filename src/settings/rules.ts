@@ -19,13 +19,14 @@ export const wholeNumber = (min: number, max: number) => {
 /** A phone number in E.164 form. */
 export const phoneNumber = text.regex(PHONE_NUMBER_PATTERN, 'must be a phone number in E.164 form');
 
+/** What stands between commas, each once. */
+const list = text.transform((value) => [...new Set(value.split(',').map((one) => one.trim()))]);
+
 /** Names of categories with commas between them; repeated ones count once. */
-export const categoryList = text
-  .transform((value) => [...new Set(value.split(',').map((name) => name.trim()))])
-  .refine(
-    (names) => names.length <= MAX_CAMERA_CATEGORIES && names.every((name) => CATEGORY_FORM.test(name)),
-    `must be 1 to ${MAX_CAMERA_CATEGORIES} categories with commas between them, each a letter and up to 63 letters, digits, _ or -`,
-  );
+export const categoryList = list.refine(
+  (names) => names.length <= MAX_CAMERA_CATEGORIES && names.every((name) => CATEGORY_FORM.test(name)),
+  `must be 1 to ${MAX_CAMERA_CATEGORIES} categories with commas between them, each a letter and up to 63 letters, digits, _ or -`,
+);
 
 /** An https URL. */
 export const httpsUrl = text.refine((value) => URL.parse(value)?.protocol === 'https:', 'must be an https URL');
@@ -54,16 +55,13 @@ export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
   .transform((value) => value.replace(/\/+$/, ''));
 
-// A bare + would allow every number of the world.
 const PREFIX = /^\+[1-9]\d{0,14}$/;
 
 /** Beginnings of phone numbers with commas between them. A bare `+` would be all numbers. */
-export const numberPrefixes = text
-  .transform((value) => [...new Set(value.split(',').map((prefix) => prefix.trim()))])
-  .refine(
-    (prefixes) => prefixes.every((prefix) => PREFIX.test(prefix)),
-    'must be beginnings of phone numbers with commas between them, as +1,+64',
-  );
+export const numberPrefixes = list.refine(
+  (prefixes) => prefixes.every((prefix) => PREFIX.test(prefix)),
+  'must be beginnings of phone numbers with commas between them, as +1,+64',
+);
 
 const CRON_FIELD = String.raw`(?:\*|(?:\d+|[A-Za-z]{3})(?:-(?:\d+|[A-Za-z]{3}))?)(?:\/\d+)?`;
 const CRON_LIST = `${CRON_FIELD}(?:,${CRON_FIELD})*`;

@@ -69,6 +69,10 @@ const notPlaced = (why: 'no_line' | 'set_up' | 'refused' | 'unclear'): AttemptEv
 });
 const notSpoken = (why: 'gone' | 'failed' | 'unclear'): AttemptEvent => ({ kind: 'not spoken', why, result: {} });
 
+const lease = CLAIM_LEASE_MS / 1_000;
+const redial = DIAL_LEASE_MS / 1_000;
+const unclear = notSpoken('unclear');
+
 describe('an attempt is over with its outcome', () => {
   it.each<[what: string, outcome: string, History]>([
     ['a good call', 'heard', [0, placed, 9, connected, 10, accepted, started, 25, completed, 26, hungUp]],
@@ -86,6 +90,7 @@ describe('an attempt is over with its outcome', () => {
     ['it rang long enough', 'no_answer', [0, placed, 60, look, 61, hungUp, created('declined')]],
     ['it rang long enough, and the end comes first', 'no_answer', [0, placed, 60, look, created('declined')]],
     ['an end without a reason', 'unknown', [0, placed, 5, disconnected, 11, look]],
+    ['nothing is ever heard of it', 'unknown', [redial, look, 2 * redial, look, 2 * redial + UNCLEAR_MS / 1_000, look]],
     ['no line', 'no_line', [0, notPlaced('no_line')]],
     ['our set-up', 'set_up', [0, placed, 1, created('set_up')]],
   ])('%s: %s', (_, outcome, history) => {
@@ -111,54 +116,35 @@ describe('an attempt is over with its outcome', () => {
   });
 });
 
-const lease = CLAIM_LEASE_MS / 1_000;
-const redial = DIAL_LEASE_MS / 1_000;
-const given = 2 * redial + UNCLEAR_MS / 1_000;
-
 describe('what must be done', () => {
-  it.each<[what: string, asks: string, History, Attempt['state']]>([
+  it.each<[what: string, asks: string, History]>([
     [
-      'it is repeated',
+      'all is reported twice',
       'speak, hang up',
       [0, placed, 9, connected, connected, started, 25, completed, completed],
-      'hanging_up',
     ],
-    ['somebody answers after the end', 'speak', [0, placed, 4, created('busy'), 5, connected], 'speaking'],
-    ['who was to speak has died, once', 'speak, speak', [5, connected, 4 + lease, look, 5 + lease, look], 'speaking'],
-    ['and twice', 'speak, speak, hang up', [5, connected, 5 + lease, look, 5 + 2 * lease, look], 'hanging_up'],
-    [
-      'the answer is lost, and it starts',
-      'speak',
-      [5, connected, 15, notSpoken('unclear'), 17, started, 20, look],
-      'speaking',
-    ],
-    ['and it does not', 'speak, hang up', [5, connected, 15, notSpoken('unclear'), 17, look, 20, look], 'hanging_up'],
-    ['its end is not reported', 'speak, hang up', [5, connected, 6, started, 46, look], 'hanging_up'],
-    ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look], 'claimed'],
-    ['and never will be', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look, given, look], 'over'],
-    [
-      'no line, though an earlier one is unclear',
-      'dial',
-      [1, notPlaced('unclear'), redial, look, notPlaced('no_line')],
-      'claimed',
-    ],
-    [
-      'a refusal after an unclear one',
-      'dial',
-      [1, notPlaced('unclear'), redial, look, notPlaced('refused')],
-      'claimed',
-    ],
-  ])('where %s: %s', (_, asks, history, state) => {
-    const { attempt, ...done } = play(history);
-    expect({ ...done, state: attempt.state }).toEqual({ asks, state });
+    ['somebody answers after the end', 'speak', [0, placed, 4, created('busy'), 5, connected]],
+    ['who was to speak has died', 'speak, speak', [5, connected, 4 + lease, look, 5 + lease, look]],
+    ['the second one has died too', 'speak, speak, hang up', [5, connected, 5 + lease, look, 5 + 2 * lease, look]],
+    ['the answer is lost, and it starts', 'speak', [5, connected, 15, unclear, 17, started, 20, look]],
+    ['the answer is lost, and it does not start', 'speak, hang up', [5, connected, 15, unclear, 17, look, 20, look]],
+    ['the end of the message is not reported', 'speak, hang up', [5, connected, 6, started, 46, look]],
+    ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look]],
+  ])('where %s: %s', (_, asks, history) => {
+    expect(play(history).asks).toBe(asks);
+  });
+
+  it.each(['no_line', 'set_up', 'refused'] as const)('nothing is over by %s after an unclear answer', (why) => {
+    const { attempt } = play([1, notPlaced('unclear'), redial, look, notPlaced(why)]);
+    expect(attempt.state).toBe('claimed');
   });
 
   it.each<[what: string, asks: string, History, Partial<CallTerms>]>([
-    ['somebody answers', 'hang up', [0, placed, 5, connected], { isStopped: true }],
-    ['it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
-    ['nothing is heard of the call', '', [redial, look], { isStopped: true }],
-    ['the deadline is over', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
-  ])('after a stop where %s: %s', (_, asks, history, terms) => {
+    ['after a stop somebody answers', 'hang up', [0, placed, 5, connected], { isStopped: true }],
+    ['after a stop it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
+    ['after a stop nothing is heard of the call', '', [redial, look], { isStopped: true }],
+    ['after the deadline nothing is heard of it', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
+  ])('where %s: %s', (_, asks, history, terms) => {
     expect(play(history, terms).asks).toBe(asks);
   });
 

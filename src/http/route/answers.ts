@@ -97,6 +97,9 @@ export const ALLOW = z.object({
   Allow: z.string().meta({ header: { description: 'The methods that this path takes.' } }),
 });
 
+/** The sentence about storage that cannot take a request. */
+export const STORAGE_DETAIL = 'Storage cannot do this now. Nothing is lost by sending the same again.';
+
 /** What every endpoint that uses the counters may answer, see the error edge. */
 export const STORAGE_PROBLEMS: ProblemAnswers = {
   500: {
@@ -106,6 +109,6 @@ export const STORAGE_PROBLEMS: ProblemAnswers = {
   503: {
     description: 'Storage cannot do this now, or did not answer in time. Send the same again.',
     headers: RETRY_AFTER,
-    detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
+    detail: STORAGE_DETAIL,
   },
 };

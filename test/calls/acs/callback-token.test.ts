@@ -92,15 +92,10 @@ it.each<[string, RequestListener]>([
   ['answers no key set', (_, response) => response.end('{"keys":7}')],
   ['breaks the connection', (request) => request.socket.destroy()],
   ['redirects', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end()],
-])('cannot verify a token while the key server %s', async (_, listener) => {
+  ['never answers', () => undefined],
+])('cannot verify a token while the key server %s, and says so within seconds', async (_, listener) => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const { verify } = await keyServer(listener);
-  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
-});
-
-it('stops waiting for a key server that never answers, within seconds', { timeout: 15_000 }, async () => {
-  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
-  const { verify } = await keyServer(() => undefined);
   const begun = performance.now();
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
   expect(performance.now() - begun).toBeLessThan(10_000);
