@@ -102,12 +102,11 @@ describe('the client on the page for integrators', () => {
         const { stdout } = await promisify(execFile)(program, [...args, service.url], { cwd: directory });
         const answer = answerSchema.parse(JSON.parse(stdout));
         expect(answer).toMatchObject({ recorded: 2, unchanged: 0, errors: [{ index: 1 }] });
-        expect(service.recorder.times).toEqual(
-          new Map([
-            ['f-0', 1],
-            ['f-2', 1],
-          ]),
-        );
+        expect([...service.times]).toMatchObject([
+          ['f-0', 1],
+          [expect.anything(), 1],
+          ['f-2', 1],
+        ]);
         expect(service.requests).toBe(3);
       },
       90_000,
