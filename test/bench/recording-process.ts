@@ -1,5 +1,7 @@
-import type { Recorder } from '../../src/analytics/record/recorder.ts';
+import pLimit from 'p-limit';
+
 import { countersOn } from './counters.ts';
+import { sized } from './measure.ts';
 import { frames, requests } from './workload.ts';
 
 /*
@@ -7,27 +9,23 @@ import { frames, requests } from './workload.ts';
  * its own frames with 16 producers, and reports when it started and ended.
  */
 
-const WARM_UP_FRAMES = 4_000;
+const WARM_UP_FRAMES = sized(4_000, 100);
 
 const [connectionString = '', prefix = '', name = '', count = '0', cameras = '1'] = process.argv.slice(2);
 
-const recordAll = async (recorder: Recorder, frameCount: number): Promise<void> => {
-  const queue = requests(frames({ cameras: Number(cameras), frames: frameCount, step: 100_000n, name }), 100);
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      for (let request = queue.shift(); request !== undefined; request = queue.shift()) await recorder.record(request);
-    }),
-  );
+const recordAll = async ({ recorder }: ReturnType<typeof countersOn>, frameCount: number): Promise<void> => {
+  const all = frames({ cameras: Number(cameras), frames: frameCount, step: 100_000n, name });
+  await pLimit(16).map(requests(all, 100), async (request) => recorder.record(request));
 };
 
-await recordAll(countersOn(connectionString, `${prefix}${name}`).recorder, WARM_UP_FRAMES);
-const { recorder } = countersOn(connectionString, prefix);
-await recorder.record([]);
+await recordAll(countersOn(connectionString, `${prefix}${name}`), WARM_UP_FRAMES);
+const counters = countersOn(connectionString, prefix);
+await counters.recorder.record([]);
 process.send?.('ready');
 process.once('message', () => {
   void (async () => {
     const start = Date.now();
-    await recordAll(recorder, Number(count));
+    await recordAll(counters, Number(count));
     process.send?.({ start, end: Date.now() });
     process.disconnect();
   })();

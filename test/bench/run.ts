@@ -12,9 +12,9 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   cost: async () => (await import('./cost.ts')).costBench(),
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
-  callbacks: async () => import('./callback-latency.ts'),
-  'call-requests': async () => import('./call-requests.ts'),
-  startup: async () => import('./startup.ts'),
+  callbacks: async () => (await import('./calls.ts')).callbacksBench(),
+  'call-requests': async () => (await import('./calls.ts')).callRequestsBench(),
+  startup: async () => (await import('./startup.ts')).startupBench(),
   series: async () => (await import('./series.ts')).seriesBench(),
   ranges: async () => (await import('./ranges.ts')).rangesBench(),
 };
