@@ -9,12 +9,6 @@ await Parser.init();
 const parser = new Parser();
 parser.setLanguage(await Language.load(fileURLToPath(import.meta.resolve('tree-sitter-bicep/tree-sitter-bicep.wasm'))));
 
-/** The use of a name in an expression, with the properties that are read from it: `storage.outputs.name`. */
-export interface Reference {
-  readonly path: readonly string[];
-  readonly line: number;
-}
-
 /** A parameter of a file. */
 export interface Parameter {
   readonly type: string;
@@ -39,8 +33,8 @@ export interface BicepFile {
   readonly outputs: ReadonlyMap<string, Node>;
   /** Every name that the file declares, as often as it does. */
   readonly declarations: readonly string[];
-  /** Every use of a name that no loop and no lambda around it binds. */
-  readonly references: readonly Reference[];
+  /** Every use of a name that no loop and no lambda around it binds, with the properties that are read from it: storage, outputs, name. */
+  readonly references: readonly (readonly string[])[];
   /** The functions that expressions call; those that decorate a declaration are under `decorators`. */
   readonly calledFunctions: ReadonlySet<string>;
   readonly decorators: ReadonlySet<string>;
@@ -125,7 +119,7 @@ export const valueAt = (object: Node | undefined, ...path: readonly string[]): N
   path.reduce((node: Node | undefined, key) => propertiesOf(node).find((each) => each.key === key)?.value, object);
 
 const usesIn = (root: Node): Pick<BicepFile, 'references' | 'calledFunctions'> => {
-  const references: Reference[] = [];
+  const references: (readonly string[])[] = [];
   const calledFunctions = new Set<string>();
   const visit = (node: Node, bound: ReadonlySet<string>): void => {
     // What decorates a declaration is read with it.
@@ -134,7 +128,7 @@ const usesIn = (root: Node): Pick<BicepFile, 'references' | 'calledFunctions'> =
     if (node.type === 'identifier' || node.type === 'member_expression') {
       const path = pathOf(node);
       if (path !== undefined) {
-        if (!bound.has(path[0] ?? '')) references.push({ path, line: node.startPosition.row + 1 });
+        if (!bound.has(path[0] ?? '')) references.push(path);
         return;
       }
     }
