@@ -39,7 +39,6 @@ const MAX_DOCUMENT_BYTES = 256 * 1_048_576;
 const CHUNK_BYTES = 131_072;
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
-const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
 
@@ -102,40 +101,42 @@ export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): Asy
   let heldBytes = 0;
   let isByLine: boolean | undefined;
   for await (const line of linesOf(name, chunks)) {
-    isByLine ??= jsonIn(line.bytes.toString('utf8')) !== undefined;
+    isByLine ??= jsonIn(line.text) !== undefined;
     if (isByLine) yield* itemsOf(line);
     else {
       held.push(line);
-      heldBytes += line.bytes.length + 1;
+      heldBytes += Buffer.byteLength(line.text) + 1;
       if (heldBytes > MAX_DOCUMENT_BYTES) throw tooLargeDocument(name);
     }
   }
   const [first] = held;
   if (first === undefined) return;
-  const whole = { at: first.at, bytes: Buffer.concat(held.flatMap(({ bytes }) => [bytes, Buffer.from('\n')])) };
-  if (jsonIn(whole.bytes.toString('utf8')) !== undefined) yield* itemsOf(whole);
-  else for (const line of held) yield* itemsOf(line);
+  const whole = held.map(({ text }) => text).join('\n');
+  if (jsonIn(whole) === undefined) for (const line of held) yield* itemsOf(line);
+  else yield* itemsOf({ at: first.at, text: whole, isUtf8: held.every((line) => line.isUtf8) });
 }
 
 interface Line {
   /** Its number, from 1. */
   readonly at: number;
-  readonly bytes: Buffer;
+  /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
+  readonly text: string;
+  readonly isUtf8: boolean;
 }
 
-/**
- * The lines of a stream of bytes that are not blank, without their ends and without a byte order mark: not Node's `readline`, which also
- * splits at U+2028, valid inside JSON.
- */
+/** The lines of a stream of bytes that are not blank: not Node's `readline`, which also splits at U+2028, valid inside JSON. */
 async function* linesOf(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let pieces: Buffer[] = [];
   let length = 0;
   let at = 0;
   const line = function* (): Generator<Line> {
-    const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+    const bytes = Buffer.concat(pieces);
     [pieces, length, at] = [[], 0, at + 1];
-    const own = at === 1 ? withoutMark(name, bytes) : bytes;
-    if (!isBlank(own)) yield { at, bytes: own };
+    if (at === 1 && UTF16_MARKS.some((mark) => bytes.subarray(0, mark.length).equals(mark))) {
+      throw new CommandError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
+    }
+    const text = bytes.toString('utf8').trim();
+    if (text !== '') yield { at, text, isUtf8: isUtf8(bytes) };
   };
   for await (const chunk of chunks) {
     let start = 0;
@@ -151,20 +152,11 @@ async function* linesOf(name: string, chunks: AsyncIterable<Buffer>): AsyncGener
   yield* line();
 }
 
-const withoutMark = (name: string, bytes: Buffer): Buffer => {
-  if (UTF16_MARKS.some((mark) => bytes.subarray(0, mark.length).equals(mark))) {
-    throw new CommandError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
-  }
-  return bytes.subarray(0, UTF8_MARK.length).equals(UTF8_MARK) ? bytes.subarray(UTF8_MARK.length) : bytes;
-};
-
 const tooLargeDocument = (name: string): CommandError =>
   new CommandError(
     `${name} is neither NDJSON nor a JSON array of at most ${MAX_DOCUMENT_BYTES / 1_048_576} MiB. ` +
       `Write one event on each line: jq -c '.[]' ${name} > events.ndjson`,
   );
-
-const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 
 /** What a JSON text says; undefined if it is none. */
 export const jsonIn = (text: string): unknown => {
@@ -175,11 +167,10 @@ export const jsonIn = (text: string): unknown => {
   }
 };
 
-function* itemsOf({ at: line, bytes }: Line): Generator<Item> {
-  const text = bytes.toString('utf8').trim();
-  const value = isUtf8(bytes) ? jsonIn(text) : undefined;
+function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item> {
+  const value = isReadable ? jsonIn(text) : undefined;
   if (value === undefined) {
-    yield { line, index: undefined, text, fault: isUtf8(bytes) ? 'is not JSON' : 'is not valid UTF-8' };
+    yield { line, index: undefined, text, fault: isReadable ? 'is not JSON' : 'is not valid UTF-8' };
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) yield itemOf(line, index, JSON.stringify(element), element);
   } else {
