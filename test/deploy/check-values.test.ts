@@ -39,6 +39,7 @@ describe('the check before provisioning', () => {
       ['MAXIMUM_INSTANCE_COUNT', '0', 'must be a whole number from 1 to 1000'],
       ['COUNTER_SHARDS', '65', 'must be a whole number from 1 to 64'],
       ['DELETE_LOCK', 'yes', 'must be one of true, false'],
+      ['VNET_ENABLED', '1', 'must be one of true, false'],
       ['OPERATOR_MAY_REPAIR', 'True', 'must be one of true, false'],
       ['STORAGE_SKU', 'LRS', 'must be one of Standard_LRS, Standard_ZRS, Standard_GRS, Standard_GZRS'],
       ['PHONE_ALLOWED_PREFIXES', '+', 'must be beginnings of phone numbers, as +1206,+64: a bare + is none'],
