@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { TableClient } from '@azure/data-tables';
-
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';
 import { NO_FAULT } from '../analytics/faults/fault-proxy.ts';
 import { ask } from './client.ts';
+import { bareClient } from './counters.ts';
 import { percentile, report, rounded, sized, timed } from './measure.ts';
 import { Stage } from './stage.ts';
 
@@ -34,10 +33,7 @@ export const callbacksBench = async (): Promise<void> =>
       { ACS_CONNECTION_STRING: acs.connectionString, ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer },
       { runsSchedules: true },
     );
-    const client = TableClient.fromConnectionString(connectionString, 'baseline', {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-    });
+    const client = bareClient(connectionString, 'baseline');
     const table = new Table(new AzureTable(() => client), { format: 1 });
 
     /** Calls a number whose CallConnected is lost, posts that event itself, and sees when the request to speak arrives. */

@@ -11,8 +11,9 @@ import { Table } from '../../src/storage/table.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-const clientOf = (connectionString: string, prefix: string): TableClient =>
-  TableClient.fromConnectionString(connectionString, `${prefix}analytics`, {
+/** The SDK's client of a table, with nothing of the service around it. */
+export const bareClient = (connectionString: string, table: string): TableClient =>
+  TableClient.fromConnectionString(connectionString, table, {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
   });
@@ -25,13 +26,13 @@ const wired = <Own extends Table>(client: TableClient, table: Own) => {
 
 /** Recorder and reader on the table with this prefix. */
 export const countersOn = (connectionString: string, prefix: string) => {
-  const client = clientOf(connectionString, prefix);
+  const client = bareClient(connectionString, `${prefix}analytics`);
   return wired(client, new Table(new AzureTable(() => client), { format: FORMAT }));
 };
 
 /** The same, with a table that keeps what is asked of it. */
 export const keptCountersOn = (connectionString: string, prefix: string) => {
-  const client = clientOf(connectionString, prefix);
+  const client = bareClient(connectionString, `${prefix}analytics`);
   return wired(client, new KeepingTable(client));
 };
 

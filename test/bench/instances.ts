@@ -1,7 +1,6 @@
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { TableClient } from '@azure/data-tables';
 import { z } from 'zod';
 
 import { CommandError } from '../../infra/command-line.ts';
@@ -9,6 +8,7 @@ import { dayOf, MICROSECONDS, startOfDay } from '../../src/analytics/model/day.t
 import { type Instant, instantFrom } from '../../src/analytics/model/instant.ts';
 import type { FaultRule } from '../analytics/faults/fault-proxy.ts';
 import { openLoop, type Sent, yesterday } from './client.ts';
+import { bareClient } from './counters.ts';
 import { acknowledgedOf, type Answered, isWrong, type Load, planOf, type PlannedRequest, verdictOn } from './load.ts';
 import { inTurn, latencies, percentile, report, type ResultRow, rounded } from './measure.ts';
 import { type Served, Stage } from './stage.ts';
@@ -135,10 +135,7 @@ const totalOf = async (url: string, start: Instant): Promise<number | undefined>
 };
 
 const pointRead = async (connectionString: string): Promise<number> => {
-  const table = TableClient.fromConnectionString(connectionString, 'baseline', {
-    allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
-  });
+  const table = bareClient(connectionString, 'baseline');
   await table.createTable();
   await table.createEntity({ partitionKey: 'p', rowKey: 'r' });
   const [took = []] = await inTurn(POINT_READS, async () => table.getEntity('p', 'r'));
