@@ -1,7 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-
 import pLimit from 'p-limit';
 import { z } from 'zod';
 
@@ -22,7 +18,6 @@ const REQUEST = 100;
 const ROUNDS = sized(9, 1);
 const ROUND = sized(2_000, 100);
 const NAIVE = sized(60, 2);
-const PROCESSES_FRAMES = sized(40_000, 200);
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
 /** Sends requests of so many messages, so many at once; messages a second. */
@@ -91,30 +86,6 @@ const replay = async (
   return (events / ms) * 1_000;
 };
 
-const span = z.object({ start: z.number(), end: z.number() });
-
-/** Several processes on one shard, with so many frames each: events a second of all together. */
-const processes = async (connectionString: string, prefix: string, count: number, each: number): Promise<number> => {
-  const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
-  const children = Array.from({ length: count }, (_, at) =>
-    fork(script, [connectionString, prefix, `p${at}`, String(each), String(CAMERAS)], {
-      execArgv: ['--import', 'tsx'],
-    }),
-  );
-  await Promise.all(children.map(async (child) => once(child, 'message')));
-  const done = children.map(async (child) => once(child, 'message'));
-  for (const child of children) child.send('go');
-  const spans = (await Promise.all(done)).map(([message]) => span.parse(message));
-  const ms = Math.max(...spans.map(({ end }) => end)) - Math.min(...spans.map(({ start }) => start));
-  return ((count * each) / ms) * 1_000;
-};
-
-/** What an audit of the recorded day finds: a recorder that is fast and wrong is not fast. */
-const audited = async (table: Table) => {
-  const { events, differences } = await auditDay(table, dayOf(dayStart()));
-  return { 'events in the audit': events, differences: differences.length };
-};
-
 /** How fast so many producers record, in turn with the ceiling and the naive counting, so that other load hits all three alike. */
 const measured = async (connectionString: string, producers: number): Promise<ResultRow> => {
   const { recorder, table } = countersOn(connectionString, `rec${producers}`);
@@ -128,14 +99,9 @@ const measured = async (connectionString: string, producers: number): Promise<Re
   for (const part of requests(messages, ROUND)) {
     await produce(producers, part, REQUEST, async (request) => model.recorder.record(request));
     rates.recorder.push(await produce(producers, part, REQUEST, async (request) => recorder.record(request)));
-    const written = model.table.writes.splice(0).filter(({ partition }) => partition === PARTITION);
-    rates.ceiling.push(
-      await replay(
-        ceiling,
-        written.map(({ rows }) => rows),
-        etags,
-      ),
-    );
+    const kept = model.table.writes.splice(0).filter(({ partition }) => partition === PARTITION);
+    const written = kept.map(({ rows }) => rows);
+    rates.ceiling.push(await replay(ceiling, written, etags));
     const few = part.slice(0, NAIVE);
     rates.naive.push(
       await produce(producers, few, 1, async (request) => {
@@ -143,6 +109,8 @@ const measured = async (connectionString: string, producers: number): Promise<Re
       }),
     );
   }
+  // A recorder that is fast and wrong is not fast.
+  const { events, differences } = await auditDay(table, dayOf(dayStart()));
   const [own = 0, most = 0, simple = 0] = [rates.recorder, rates.ceiling, rates.naive].map((rate) =>
     percentile(rate, 0.5),
   );
@@ -153,7 +121,8 @@ const measured = async (connectionString: string, producers: number): Promise<Re
     'times naive': rounded(own / simple, 1),
     'ceiling, events/s': rounded(most, 0),
     'of ceiling': rounded(own / most),
-    ...(await audited(table)),
+    'events in the audit': events,
+    differences: differences.length,
   };
 };
 
@@ -168,18 +137,4 @@ export const recordingBench = async (): Promise<void> =>
     const rows: ResultRow[] = [];
     for (const producers of [1, 8, 16]) rows.push(await measured(connectionString, producers));
     report(`Recording, ${CAMERAS} cameras, requests of ${REQUEST} frames, median of ${ROUNDS} rounds`, rows);
-
-    const many: ResultRow[] = [];
-    let one = 0;
-    for (const count of [1, 2, 4]) {
-      const rate = await processes(connectionString, `pro${count}`, count, PROCESSES_FRAMES / count);
-      if (count === 1) one = rate;
-      many.push({
-        processes: count,
-        'events/s, all together': rounded(rate, 0),
-        'against one process': rounded(rate / one),
-        ...(await audited(countersOn(connectionString, `pro${count}`).table)),
-      });
-    }
-    report(`Processes on one shard, 16 producers each, ${CAMERAS} cameras`, many);
   });
