@@ -137,6 +137,8 @@ describe('what is deployed', () => {
     ['modules/storage.bicep', 'account', 'properties.allowSharedKeyAccess', 'false'],
     ['modules/storage.bicep', 'account', 'properties.allowBlobPublicAccess', 'false'],
     ['modules/storage.bicep', 'account', 'properties.supportsHttpsTrafficOnly', 'true'],
+    ['modules/storage.bicep', 'account', 'properties.minimumTlsVersion', "'TLS1_2'"],
+    ['modules/storage.bicep', 'account', 'properties.publicNetworkAccess', "isPrivate ? 'Disabled' : 'Enabled'"],
     ['modules/communication-new.bicep', 'communication', 'properties.disableLocalAuth', 'true'],
     ['modules/speech.bicep', 'speech', 'properties.disableLocalAuth', 'true'],
     ['modules/monitoring.bicep', 'workspace', 'properties.features.disableLocalAuth', 'true'],

@@ -173,8 +173,11 @@ it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a
   );
 
   // All of it once more: nothing changes, and the file of rejected events does not grow.
-  expect((await run('send', args, { cwd })).printed).toContain(
-    `recorded   0\nunchanged  ${GOOD.toLocaleString('en-GB')}\n`,
-  );
+  const again = await run('send', [file, '--url', door.url], { cwd, environment: { FUNCTION_KEY: KEY } });
+  expect(again.printed).toContain(`recorded   0\nunchanged  ${GOOD.toLocaleString('en-GB')}\n`);
   expect(await rejectedOf(file)).toEqual(rejected);
+
+  const refused = await run('send', [file, '--url', app.url], { cwd, environment: { FUNCTION_KEY: 'another-key' } });
+  expect(refused).toMatchObject({ code: 3, said: expect.stringContaining('refuses the function key (401)') });
+  expect(refused.said).not.toContain('another-key');
 }, 120_000);
