@@ -11,8 +11,8 @@ import { createGzip } from 'node:zlib';
 
 import { z } from 'zod';
 
-import { type Day, isDay } from '../src/analytics/model/day.ts';
-import { formatInstant, type Instant } from '../src/analytics/model/instant.ts';
+import { type Day, dayOf, endOfDay, isDay } from '../src/analytics/model/day.ts';
+import { formatInstant, type Instant, instantFrom } from '../src/analytics/model/instant.ts';
 import { manifestFrom } from '../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../src/analytics/rows/event-row.ts';
 import { FORMAT } from '../src/analytics/rows/format.ts';
@@ -30,26 +30,26 @@ import { azureTable } from '../src/storage/azure-table.ts';
 import { DamagedRow, DecodeError } from '../src/storage/errors.ts';
 import type { StoredRow } from '../src/storage/row.ts';
 import { Table } from '../src/storage/table.ts';
-import { type Command, CommandError, portOption, runCommand, textOption } from './command-line.ts';
+import { CommandError, portOption, runCommand, textOption } from './command-line.ts';
 import { chosenStorage, storageFailure } from './local/chosen-storage.ts';
 import { Progress } from './progress.ts';
 import { moveOnto } from './replace-file.ts';
-
-interface ExportOptions {
-  /** The first and the last UTC day. */
-  readonly date: Day;
-  readonly to?: Day | undefined;
-  /** A file, or `-` for standard output. */
-  readonly out?: string | undefined;
-  readonly port: number;
-  readonly settings?: string | undefined;
-}
 
 const dayOption = z.string().refine(isDay, {
   error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
 });
 
-const EXPORT: Command<ExportOptions> = {
+const values = z
+  .object({
+    date: z.string('--date is missing.').pipe(dayOption),
+    to: dayOption.optional(),
+    out: textOption('--out needs a file.'),
+    port: portOption,
+    settings: textOption('--settings needs a file.'),
+  })
+  .refine(({ date, to = date }) => date <= to, '--to is before --date.');
+
+const EXPORT = {
   help: `npm run export -- --date YYYY-MM-DD [--to YYYY-MM-DD] [--out FILE] [--port N] [--settings FILE]
   Writes the events of UTC days as CloudEvents, NDJSON. npm run send -- FILE brings them into any service.
   --date YYYY-MM-DD  the day, or the first one
@@ -66,32 +66,8 @@ Reads only. Exit code 0: every event is in the file. 1: events could not be read
     port: { type: 'string', default: '7071' },
     settings: { type: 'string' },
   },
-  values: z
-    .object({
-      date: z.string('--date is missing.').pipe(dayOption),
-      to: dayOption.optional(),
-      out: textOption('--out needs a file.'),
-      port: portOption,
-      settings: textOption('--settings needs a file.'),
-    })
-    .refine(({ date, to = date }) => date <= to, '--to is before --date.'),
-};
-
-/** What the manifest of a day says. Of a day that is closed, or soon will be, events are gone: there is no backup of it any more. */
-const shardsOf = (row: StoredRow, day: Day): number => {
-  const { shards, closes } = readManifest(row, day);
-  if (closes === undefined) return shards;
-  throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
-};
-
-const readManifest = (row: StoredRow, day: Day) => {
-  try {
-    return manifestFrom(row);
-  } catch (error) {
-    if (!(error instanceof DamagedRow)) throw error;
-    throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`, { cause: error });
-  }
-};
+  values,
+} as const;
 
 /** Facets of one time go into one message: an event has as many messages as its facets have times. */
 const messagesOf = (row: StoredRow): readonly string[] => {
@@ -123,12 +99,34 @@ const messageText = (cameraId: string, eventId: string, ts: Instant, time: Insta
 
 /** The days from the first to the last, both included. */
 const daysBetween = (first: Day, last: Day): readonly Day[] => {
-  const days: Day[] = [];
-  for (let at = Date.parse(first); at <= Date.parse(last); at += 86_400_000) {
-    const day = new Date(at).toISOString().slice(0, 10);
-    if (isDay(day)) days.push(day);
-  }
+  const days = [first];
+  for (let day = first; day < last; days.push(day)) day = dayOf(instantFrom(endOfDay(day) + 1n));
   return days;
+};
+
+/** How many shards a day has that can be exported; 0 if it has no events. */
+const shardsOf = async (table: Table, day: Day): Promise<number> => {
+  const row = await table.get(dayPartition(day), SHARDS_KEY);
+  if (row === undefined) {
+    // A day without events has neither row. One whose manifest is lost must not become an empty backup.
+    if ((await table.get(OPEN_DAYS_PARTITION, day)) === undefined) return 0;
+    throw new CommandError(`The manifest of ${day} is missing: run npm run audit.`);
+  }
+  const { shards, closes } = readable(row, manifestFrom) ?? {};
+  if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
+  if (closes === undefined) return shards;
+  // There is no backup of it any more.
+  throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
+};
+
+/** What a row says; undefined if it is damaged. */
+const readable = <Value>(row: StoredRow, read: (row: StoredRow) => Value): Value | undefined => {
+  try {
+    return read(row);
+  } catch (error) {
+    if (error instanceof DamagedRow || error instanceof DecodeError) return undefined;
+    throw error;
+  }
 };
 
 /** The exported messages, a line each, and what became of the rows. */
@@ -147,7 +145,7 @@ class Export {
 
   async *lines(): AsyncGenerator<string> {
     for (const [index, day] of this.#days.entries()) {
-      const shards = await this.#shards(day);
+      const shards = await shardsOf(this.#table, day);
       for (let shard = 0; shard < shards; shard += 1) {
         for await (const page of this.#table.pages(shardPartition(day, shard), ALL_EVENTS)) {
           for (const row of page) yield* this.#linesOf(row);
@@ -159,35 +157,23 @@ class Export {
         }
       }
       // The day may have been closed while it was read.
-      await this.#shards(day);
+      await shardsOf(this.#table, day);
     }
-  }
-
-  async #shards(day: Day): Promise<number> {
-    const manifest = await this.#table.get(dayPartition(day), SHARDS_KEY);
-    if (manifest !== undefined) return shardsOf(manifest, day);
-    // A day without events has neither row. One whose manifest is lost must not become an empty backup.
-    if ((await this.#table.get(OPEN_DAYS_PARTITION, day)) === undefined) return 0;
-    throw new CommandError(`The manifest of ${day} is missing: run npm run audit.`);
   }
 
   *#linesOf(row: StoredRow): Generator<string> {
-    let messages: readonly string[];
-    try {
-      messages = messagesOf(row);
-    } catch (error) {
-      if (!(error instanceof DamagedRow || error instanceof DecodeError)) throw error;
-      this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
-      return;
+    const messages = readable(row, messagesOf);
+    if (messages === undefined) this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
+    else {
+      this.events += 1;
+      for (const message of messages) yield `${message}\n`;
     }
-    this.events += 1;
-    for (const message of messages) yield `${message}\n`;
   }
 }
 
 let tableName = 'analytics';
 
-const exportDays = async ({ date, to = date, out, port, settings }: ExportOptions): Promise<number> => {
+const exportDays = async ({ date, to = date, out, port, settings }: z.infer<typeof values>): Promise<number> => {
   const storage = await chosenStorage(port, settings);
   tableName = `${storage.prefix}analytics`;
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });

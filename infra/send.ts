@@ -4,16 +4,16 @@
  */
 import { access, constants, stat } from 'node:fs/promises';
 
+import { instantFromMilliseconds } from '../src/analytics/model/instant.ts';
+import { parseCameraEvent } from '../src/http/event-message.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './local/stop-request.ts';
 import { Progress } from './progress.ts';
-import { checkFile } from './send/check.ts';
-import { Delivery, MACHINE_CLOCK, stoppedError } from './send/deliver.ts';
-import { type Done, readDone, RejectedFile, removeDone } from './send/files.ts';
-import { EXIT, rejectedPath, SEND, STDIN, type SendOptions } from './send/options.ts';
-import { postTo } from './send/post-batch.ts';
+import { MACHINE_CLOCK } from './send/deliver.ts';
+import { checkRejected, type Done, readDone, removeDone } from './send/done.ts';
+import { openInput } from './send/items.ts';
+import { EXIT, readTarget, SEND, type SendOptions, STDIN, stoppedError } from './send/options.ts';
 import { sendFile } from './send/send-file.ts';
-import { readTarget } from './send/target.ts';
 
 const HOW_TO_GO_ON = 'The same command goes on from here; standard input begins again, which is safe.';
 
@@ -30,87 +30,90 @@ const mustBeReadable = async (name: string): Promise<void> => {
   if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
 };
 
-const onStop = (stop: AbortController, progress: Progress): void => {
+/** Is aborted at the first request to stop; a second one ends the process. */
+const stopSignal = (progress: Progress): AbortSignal => {
+  const stop = new AbortController();
   const { asked, insisted } = watchForStop();
   void asked.then(() => {
-    if (!stop.signal.aborted) progress.note('Stopping: what is in flight is finished. Ctrl-C again stops at once.');
+    progress.note('Stopping: what is in flight is finished. Ctrl-C again stops at once.');
     stop.abort(stoppedError('Stopped.'));
   });
   void insisted.then(() => {
     progress.end();
     process.exit(EXIT.insisted);
   });
+  return stop.signal;
 };
 
-const check = async ({ files }: SendOptions, stop: AbortSignal): Promise<number> => {
-  const total = { good: 0, wrong: 0 };
+/** Looks at every event as the service would, and sends nothing. What only the service knows, such as which days are closed, is not looked at. */
+const check = async (files: readonly string[], stop: AbortSignal): Promise<number> => {
+  const now = instantFromMilliseconds(Date.now());
+  let [good, wrong] = [0, 0];
   for (const name of files) {
-    const { good, wrong } = await checkFile(name, stop, (line) => console.log(line));
-    total.good += good;
-    total.wrong += wrong;
+    const { items } = await openInput(name, stop);
+    for await (const { line, index, text, fault } of items) {
+      const parsed = fault === undefined ? parseCameraEvent(JSON.parse(text), now) : undefined;
+      if (parsed !== undefined && 'message' in parsed) good += 1;
+      else {
+        wrong += 1;
+        const faults = parsed?.faults.map(({ field, detail }) => `${field} ${detail}`.trim()).join('; ');
+        console.log(`${name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
+      }
+    }
   }
-  console.log(`good   ${number(total.good)}\nwrong  ${number(total.wrong)}`);
-  return total.wrong === 0 ? EXIT.recorded : EXIT.rejected;
+  console.log(`good   ${number(good)}\nwrong  ${number(wrong)}`);
+  return wrong === 0 ? EXIT.recorded : EXIT.rejected;
 };
 
 const send = async (options: SendOptions): Promise<number> => {
-  const { files, url, keyFile, giveUpAfterMs, batchSize, requests } = options;
-  for (const name of files) await mustBeReadable(name);
-  const stop = new AbortController();
-  const progress = new Progress(files.length === 1 ? (files[0] ?? '') : `${files.length} files`, 'events');
-  onStop(stop, progress);
-  if (options.checks) return check(options, stop.signal);
+  const names = options.positionals;
+  for (const name of names) await mustBeReadable(name);
+  const progress = new Progress(names.length === 1 ? (names[0] ?? '') : `${names.length} files`, 'events');
+  const stop = stopSignal(progress);
+  if (options.check) return check(names, stop);
 
   const started = performance.now();
-  const target = await readTarget(url, keyFile, process.env);
+  const target = await readTarget(options.url, options['key-file'], process.env);
   // What is wrong with any of them is found before anything is sent.
-  const works: { name: string; path: string; done: Done; rejected: RejectedFile }[] = [];
-  for (const name of files) {
-    const path = rejectedPath(name, options);
-    works.push({ name, path, done: await readDone(name, target.url), rejected: await RejectedFile.at(path, name) });
+  const files: { readonly name: string; readonly rejected: string; done: Done }[] = [];
+  for (const name of names) {
+    const rejected = options.rejected ?? `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
+    await checkRejected(rejected);
+    files.push({ name, rejected, done: await readDone(name, target.url) });
   }
-  const note = (text: string): void => progress.note(text);
-  const delivery = new Delivery({
-    post: postTo(target),
+  const sending = {
+    target,
     clock: MACHINE_CLOCK,
-    giveUpAfterMs,
-    stop: stop.signal,
-    note,
-  });
-  const sum = (of: 'items' | 'recorded' | 'unchanged' | 'rejected'): number =>
-    works.reduce((total, { done }) => total + done[of], 0);
+    giveUpAfterMs: options['give-up-after'] * 1_000,
+    batch: options.batch,
+    requests: options.requests,
+    stop,
+    note: (text: string): void => progress.note(text),
+  };
+  const sum = (of: 'items' | 'recorded' | 'unchanged' | 'rejected' | 'size'): number =>
+    files.reduce((total, { done }) => total + done[of], 0);
   const before = sum('items');
-  // Of standard input nobody knows how long it is, and so nothing about the whole.
-  const size = works.some(({ name }) => name === STDIN)
-    ? undefined
-    : works.reduce((all, { done }) => all + done.size, 0);
+  const size = sum('size');
   try {
     let sizeBefore = 0;
-    for (const work of works) {
-      if (work.done.items > 0) note(`${work.name}: ${work.done.items} events are done by an earlier run.`);
-      work.done = await sendFile({
-        name: work.name,
-        before: work.done,
-        rejected: work.rejected,
-        batchSize,
-        requests,
-        delivery,
-        stop: stop.signal,
-        onProgress: (done, part) => {
-          work.done = done;
-          progress.update({
-            part: part === undefined || size === undefined ? undefined : (sizeBefore + part * done.size) / size,
-            count: sum('items') - before,
-            text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
-          });
-        },
-      });
-      sizeBefore += work.done.size;
+    for (const file of files) {
+      const { name, rejected, done: earlier } = file;
+      if (earlier.items > 0) progress.note(`${name}: ${earlier.items} events are done by an earlier run.`);
+      const onProgress = (done: Done, part: number | undefined): void => {
+        file.done = done;
+        progress.update({
+          // Of standard input nobody knows how long it is, and so nothing about the whole.
+          part: part === undefined || names.includes(STDIN) ? undefined : (sizeBefore + part * done.size) / size,
+          count: sum('items') - before,
+          text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
+        });
+      };
+      await sendFile({ ...sending, name, before: earlier, rejected, onProgress });
+      sizeBefore += earlier.size;
     }
   } finally {
     progress.end();
-    for (const { rejected } of works) await rejected.close();
-    const paths = works.flatMap(({ done, path }) => (done.rejected > 0 ? [path] : []));
+    const paths = files.flatMap(({ done, rejected }) => (done.rejected > 0 ? [rejected] : []));
     console.log(
       [
         `recorded   ${number(sum('recorded'))}`,
@@ -120,7 +123,7 @@ const send = async (options: SendOptions): Promise<number> => {
       ].join('\n'),
     );
   }
-  for (const { name } of works) await removeDone(name);
+  for (const name of names) await removeDone(name);
   return sum('rejected') > 0 ? EXIT.rejected : EXIT.recorded;
 };
 
@@ -132,7 +135,7 @@ const sendOrStop = async (options: SendOptions): Promise<number> => {
   } catch (error) {
     const isStop = error instanceof CommandError && error.exitCode === EXIT.stopped;
     if (!isStop && !isSystemError(error)) throw error;
-    throw new CommandError(`${error.message}\n${HOW_TO_GO_ON}`, { cause: error, exitCode: EXIT.stopped });
+    throw stoppedError(`${error.message}\n${HOW_TO_GO_ON}`, error);
   }
 };
 

@@ -1,21 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { CommandError } from '../command-line.ts';
-import type { Item } from './items.ts';
-import { EXIT } from './options.ts';
-import type { Post } from './post-batch.ts';
+import { z } from 'zod';
 
-/** An item that is not recorded, and why. */
-export interface Rejection {
-  readonly item: Item;
-  readonly reason: string;
-}
+import { type Item, jsonIn } from './items.ts';
+import { stoppedError, type Target } from './options.ts';
 
 /** What became of some events, all of which the service has answered for. */
 export interface Outcome {
   readonly recorded: number;
   readonly unchanged: number;
-  readonly rejected: readonly Rejection[];
+  /** Those that it refused, and why. */
+  readonly refused: ReadonlyMap<Item, string>;
 }
 
 /** Time, as delivering needs it. */
@@ -34,11 +29,11 @@ export const MACHINE_CLOCK: Clock = {
 
 /** How a service is sent to. */
 export interface Sending {
-  readonly post: Post;
+  readonly target: Target;
   readonly clock: Clock;
   /** How long one request may fail in a row. */
   readonly giveUpAfterMs: number;
-  /** Ends all waiting; its reason is thrown. */
+  /** Ends the sending: what is in flight is finished, nothing new begins; its reason is thrown. */
   readonly stop: AbortSignal;
   /** Tells the person what is being waited for. */
   readonly note: (text: string) => void;
@@ -50,9 +45,6 @@ const LONGEST_WAIT_MS = 30_000;
 
 /** Requests that waited together start again spread over this part of the wait. */
 const SPREAD = 0.25;
-
-/** Sending had to stop before the end of the input; the same command goes on from there. */
-export const stoppedError = (reason: string): CommandError => new CommandError(reason, { exitCode: EXIT.stopped });
 
 /**
  * Sends events until the service has answered for each of them: again if it asks for that, in halves if they are too many or too
@@ -74,38 +66,25 @@ export class Delivery {
    * @throws {CommandError} if that cannot be done: none, some or all of them may be recorded
    */
   async deliver(items: readonly Item[]): Promise<Outcome> {
-    if (items.length === 0) return { recorded: 0, unchanged: 0, rejected: [] };
+    if (items.length === 0) return { recorded: 0, unchanged: 0, refused: new Map() };
     let failingSince: number | undefined;
     for (;;) {
       await this.#ready();
-      const reply = await this.#sending.post(items.map(({ text }) => text));
-      switch (reply.kind) {
-        case 'taken':
-          this.#failures = 0;
-          return {
-            recorded: reply.recorded,
-            unchanged: reply.unchanged,
-            rejected: items.flatMap((item, index) => {
-              const reason = reply.refused.get(index);
-              return reason === undefined ? [] : [{ item, reason }];
-            }),
-          };
-        case 'too large':
-          return this.#halves(items);
-        case 'unavailable':
-          failingSince ??= this.#sending.clock.now();
-          this.#failed(reply.reason, reply.retryAfterMs, failingSince);
-          break;
-        case 'impossible':
-          throw stoppedError(reply.reason);
+      const reply = await post(this.#sending.target, items);
+      if (reply === 'too large') return this.#halves(items);
+      if ('refused' in reply) {
+        this.#failures = 0;
+        return reply;
       }
+      failingSince ??= this.#sending.clock.now();
+      this.#hold(reply, failingSince);
     }
   }
 
   async #halves(items: readonly Item[]): Promise<Outcome> {
     const [only] = items;
     if (only !== undefined && items.length === 1) {
-      return { recorded: 0, unchanged: 0, rejected: [{ item: only, reason: 'is too large for the service (413)' }] };
+      return { recorded: 0, unchanged: 0, refused: new Map([[only, 'is too large for the service (413)']]) };
     }
     const middle = Math.ceil(items.length / 2);
     const first = await this.deliver(items.slice(0, middle));
@@ -113,7 +92,7 @@ export class Delivery {
     return {
       recorded: first.recorded + second.recorded,
       unchanged: first.unchanged + second.unchanged,
-      rejected: [...first.rejected, ...second.rejected],
+      refused: new Map([...first.refused, ...second.refused]),
     };
   }
 
@@ -127,25 +106,131 @@ export class Delivery {
     }
   }
 
-  #failed(reason: string, retryAfterMs: number | undefined, failingSince: number): void {
+  /** Makes all requests wait after one has failed. */
+  #hold({ reason, retryAfterMs }: Unavailable, failingSince: number): void {
     const now = this.#sending.clock.now();
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
     if (now >= giveUpAt) throw stoppedError(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
-    if (now + (retryAfterMs ?? 0) > giveUpAt) {
-      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(retryAfterMs ?? 0)}.`);
+    if (retryAfterMs !== undefined && now + retryAfterMs > giveUpAt) {
+      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(retryAfterMs)}.`);
     }
+    // Requests that were in flight together fail together: that is one failure.
     const isHeld = this.#heldUntil > now;
     if (!isHeld) this.#failures += 1;
-    const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
-    const wait = Math.max(retryAfterMs ?? backoff * (0.5 + Math.random() / 2), FIRST_WAIT_MS / 2);
-    const until = Math.min(now + wait, giveUpAt);
-    if (until <= this.#heldUntil) return;
-    this.#heldUntil = until;
-    if (!isHeld) {
-      this.#sending.note(`Waiting ${seconds(until - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`);
-    }
+    const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
+    const wait = Math.max(retryAfterMs ?? backoff, FIRST_WAIT_MS / 2);
+    this.#heldUntil = Math.max(this.#heldUntil, Math.min(now + wait, giveUpAt));
+    if (isHeld) return;
+    this.#sending.note(`Waiting ${seconds(this.#heldUntil - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`);
   }
 }
 
 const seconds = (milliseconds: number): string =>
   milliseconds < 10_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : `${Math.round(milliseconds / 1_000)} s`;
+
+/** It may work later; after `retryAfterMs` if the service says when. */
+interface Unavailable {
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+}
+
+type Reply = Outcome | 'too large' | Unavailable;
+
+/** Azure's front end ends a request after 230 seconds; nothing that is still alive takes longer. */
+const REQUEST_MILLISECONDS = 240_000;
+
+/** One request. @throws {CommandError} for what will not work later either */
+const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply> => {
+  let response: Response;
+  let body: string;
+  try {
+    response = await fetch(`${url}/api/events`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/cloudevents-batch+json',
+        ...(key === undefined ? {} : { 'x-functions-key': key }),
+      },
+      body: `[${items.map(({ text }) => text).join(',')}]`,
+      // The key must not follow to another host.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
+    });
+    body = await response.text();
+  } catch (failure) {
+    return connectionFailure(failure);
+  }
+  return replyOf(response.status, response.headers.get('retry-after'), body, items);
+};
+
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+const QUOTED_CHARACTERS = 200;
+
+const detailSchema = z.object({ detail: z.string() });
+
+/**
+ * What an answer of the service means.
+ *
+ * @throws {CommandError} if no waiting mends it
+ */
+export const replyOf = (status: number, retryAfter: string | null, body: string, items: readonly Item[]): Reply => {
+  if (status === 413) return 'too large';
+  if (status === 401 || status === 403) {
+    throw stoppedError(
+      `The service refuses the function key (${status}). Give the right one with --key-file or FUNCTION_KEY.`,
+    );
+  }
+  if (PASSING_STATUSES.has(status)) {
+    const detail = detailSchema.safeParse(jsonIn(body)).data?.detail;
+    const reason = `the service answers ${status}${detail === undefined ? '' : ` (${detail})`}`;
+    return { reason, retryAfterMs: waitOf(retryAfter) };
+  }
+  const taken = status === 200 || status === 400 ? outcomeIn(jsonIn(body), items) : undefined;
+  if (taken !== undefined) return taken;
+  throw stoppedError(
+    `POST /api/events was answered with ${status}, which this service does not do. Is the URL right? ` +
+      `The answer begins: ${JSON.stringify(body.slice(0, QUOTED_CHARACTERS))}`,
+  );
+};
+
+const answerSchema = z.object({
+  recorded: z.int().min(0),
+  unchanged: z.int().min(0),
+  errors: z.array(z.object({ index: z.int().min(0), detail: z.string() })).default([]),
+});
+
+/** Undefined if the answer does not account for every event that was sent: then it proves nothing. */
+const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined => {
+  const { data } = answerSchema.safeParse(answer);
+  if (data === undefined) return undefined;
+  const { recorded, unchanged, errors } = data;
+  const refused = new Map<Item, string>();
+  for (const { index, detail } of errors) {
+    const item = items[index];
+    if (item === undefined) return undefined;
+    const before = refused.get(item);
+    refused.set(item, before === undefined ? detail : `${before}; ${detail}`);
+  }
+  return recorded + unchanged + refused.size === items.length ? { recorded, unchanged, refused } : undefined;
+};
+
+/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110); undefined if it is neither. */
+const waitOf = (value: string | null): number | undefined => {
+  if (value === null) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+};
+
+/** Connection errors that no waiting mends: the other side is not what it should be. */
+const LASTING_ERRORS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_INVALID/;
+
+const connectionFailure = (failure: unknown): Unavailable => {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  const name = failure instanceof Error ? failure.name : 'Error';
+  const what = name === 'TimeoutError' ? `no answer within ${REQUEST_MILLISECONDS / 1_000} s` : (code ?? name);
+  if (LASTING_ERRORS.test(what))
+    throw stoppedError(`The connection cannot be made (${what}). Is the URL right?`, failure);
+  return { reason: `no connection to the service (${what})`, retryAfterMs: undefined };
+};

@@ -1,9 +1,14 @@
 import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { addAbortSignal, pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 
 import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { CommandError } from '../command-line.ts';
+import { STDIN, stoppedError } from './options.ts';
 
 /** One JSON value of the input: an event, or what should have been one. */
 export interface Item {
@@ -17,64 +22,134 @@ export interface Item {
   readonly fault: string | undefined;
 }
 
+/** What is sent, opened for reading once. */
+export interface Input {
+  readonly items: AsyncIterable<Item>;
+  /** How much of it has been read so far, 0 to 1; undefined if its size is not known, as that of standard input. */
+  readonly part: () => number | undefined;
+}
+
 /** A request that holds one event alone is an array, so it has two brackets as well. */
 const MAX_EVENT_BYTES = MAX_EVENTS_BYTES - 2;
 
 /** The largest array or object that may be printed over many lines; NDJSON may be of any size. */
 const MAX_DOCUMENT_BYTES = 256 * 1_048_576;
 
+/** Also how exactly the progress bar knows how much has been read. */
+const CHUNK_BYTES = 131_072;
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
+
+/**
+ * Opens a file, or standard input for `-`. Gzip is known by its first two bytes, not by its name.
+ *
+ * @param stop ends reading at once; its reason is thrown
+ * @throws {CommandError} while reading: it cannot be read further, its gzip is damaged, or it is no text that could be sent
+ */
+export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
+  if (name === STDIN) return { items: itemsIn(name, bytesOf(name, process.stdin, stop)), part: () => undefined };
+  const found = await stat(name);
+  const file = createReadStream(name, { highWaterMark: CHUNK_BYTES });
+  return {
+    items: itemsIn(name, bytesOf(name, file, stop)),
+    part: () => (found.isFile() ? Math.min(file.bytesRead / Math.max(found.size, 1), 1) : undefined),
+  };
+};
+
+async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* unpacked(buffersOf(addAbortSignal(stop, raw)));
+  } catch (error) {
+    stop.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw stoppedError(`${name} cannot be read any further: ${reason}.`, error);
+  }
+}
+
+async function* buffersOf(stream: Readable): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) if (Buffer.isBuffer(chunk)) yield chunk;
+}
+
+async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  let head = Buffer.alloc(0);
+  while (head.length < GZIP_MAGIC.length) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  const whole = async function* (): AsyncGenerator<Buffer> {
+    yield head;
+    yield* chunks;
+  };
+  if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return yield* whole();
+  const gunzip = createGunzip();
+  // An error of either comes out of the loop below: a pipeline destroys all its streams with it.
+  pipeline(Readable.from(whole(), { objectMode: false }), gunzip, () => undefined);
+  yield* buffersOf(gunzip);
+}
 
 /**
  * The JSON values of an input. It is NDJSON if its first line is a JSON value of its own: then each line is an event or an array of
  * them, and a damaged line costs itself alone. Else it is one array or object over many lines, which is read whole.
  *
- * @throws {CommandError} if it is neither and too large to be read whole
+ * @throws {CommandError} if it is neither and too large to be read whole, or if it is UTF-16
  */
 export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
-  const held: { readonly bytes: Buffer; readonly at: number }[] = [];
+  const held: Line[] = [];
   let heldBytes = 0;
-  let line = 0;
-  let firstLine: number | undefined;
-  let isByLine = false;
-  for await (const bytes of linesOf(name, chunks)) {
-    line += 1;
-    if (isBlank(bytes)) continue;
-    if (firstLine === undefined) {
-      firstLine = line;
-      isByLine = parsed(bytes.toString('utf8')) !== undefined;
-    }
-    if (isByLine) yield* itemsOfText(bytes, line);
+  let isByLine: boolean | undefined;
+  for await (const line of linesOf(name, chunks)) {
+    isByLine ??= jsonIn(line.text) !== undefined;
+    if (isByLine) yield* itemsOf(line);
     else {
-      held.push({ bytes, at: line });
-      heldBytes += bytes.length + 1;
+      held.push(line);
+      heldBytes += Buffer.byteLength(line.text) + 1;
       if (heldBytes > MAX_DOCUMENT_BYTES) throw tooLargeDocument(name);
     }
   }
-  if (isByLine || firstLine === undefined) return;
-  const whole = Buffer.concat(held.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]));
-  if (parsed(whole.toString('utf8')) !== undefined) yield* itemsOfText(whole, firstLine);
-  else for (const { bytes, at } of held) yield* itemsOfText(bytes, at);
+  const [first] = held;
+  if (first === undefined) return;
+  const whole = held.map(({ text }) => text).join('\n');
+  if (jsonIn(whole) === undefined) for (const line of held) yield* itemsOf(line);
+  else yield* itemsOf({ at: first.at, text: whole, isUtf8: held.every((line) => line.isUtf8) });
 }
 
-/** The lines of a stream of bytes, without their ends: not Node's `readline`, which also splits at U+2028, valid inside JSON. */
-async function* linesOf(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+interface Line {
+  /** Its number, from 1. */
+  readonly at: number;
+  /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
+  readonly text: string;
+  readonly isUtf8: boolean;
+}
+
+/** The lines of a stream of bytes that are not blank: not Node's `readline`, which also splits at U+2028, valid inside JSON. */
+async function* linesOf(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let pieces: Buffer[] = [];
   let length = 0;
+  let at = 0;
+  const line = function* (): Generator<Line> {
+    const bytes = Buffer.concat(pieces);
+    [pieces, length, at] = [[], 0, at + 1];
+    if (at === 1 && UTF16_MARKS.some((mark) => bytes.subarray(0, mark.length).equals(mark))) {
+      throw new CommandError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
+    }
+    const text = bytes.toString('utf8').trim();
+    if (text !== '') yield { at, text, isUtf8: isUtf8(bytes) };
+  };
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
       pieces.push(chunk.subarray(start, end));
-      yield pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
-      pieces = [];
-      length = 0;
+      yield* line();
       start = end + 1;
     }
     pieces.push(chunk.subarray(start));
     length += chunk.length - start;
     if (length > MAX_DOCUMENT_BYTES) throw tooLargeDocument(name);
   }
-  if (length > 0) yield Buffer.concat(pieces);
+  yield* line();
 }
 
 const tooLargeDocument = (name: string): CommandError =>
@@ -83,9 +158,8 @@ const tooLargeDocument = (name: string): CommandError =>
       `Write one event on each line: jq -c '.[]' ${name} > events.ndjson`,
   );
 
-const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
-
-const parsed = (text: string): unknown => {
+/** What a JSON text says; undefined if it is none. */
+export const jsonIn = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -93,12 +167,10 @@ const parsed = (text: string): unknown => {
   }
 };
 
-function* itemsOfText(bytes: Buffer, line: number): Generator<Item> {
-  if (isBlank(bytes)) return;
-  const text = bytes.toString('utf8').trim();
-  const value = isUtf8(bytes) ? parsed(text) : undefined;
+function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item> {
+  const value = isReadable ? jsonIn(text) : undefined;
   if (value === undefined) {
-    yield { line, index: undefined, text, fault: isUtf8(bytes) ? 'is not JSON' : 'is not valid UTF-8' };
+    yield { line, index: undefined, text, fault: isReadable ? 'is not JSON' : 'is not valid UTF-8' };
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) yield itemOf(line, index, JSON.stringify(element), element);
   } else {

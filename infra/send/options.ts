@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
+
 import { z } from 'zod';
 
 import { MAX_EVENTS } from '../../src/http/event-batch.ts';
-import { type Command, numberOption, textOption } from '../command-line.ts';
+import { type Command, CommandError, numberOption, textOption } from '../command-line.ts';
 
 /** What stands for standard input on the command line. */
 export const STDIN = '-';
@@ -9,27 +11,35 @@ export const STDIN = '-';
 /** The exit codes. */
 export const EXIT = { recorded: 0, rejected: 1, usage: 2, stopped: 3, insisted: 130 } as const;
 
-/** What `npm run send` was asked for. */
-export interface SendOptions {
-  /** Paths, or `-`; at least one. */
-  readonly files: readonly string[];
-  readonly url: string;
-  /** Where the function key is; undefined: in the environment, if anywhere. */
-  readonly keyFile: string | undefined;
-  /** Where rejected events go; undefined: beside each file. */
-  readonly rejected: string | undefined;
-  /** True: the events are looked at and not sent. */
-  readonly checks: boolean;
-  /** How long one request may fail in a row. */
-  readonly giveUpAfterMs: number;
-  /** Most events in a request. */
-  readonly batchSize: number;
-  /** Most requests in flight. */
-  readonly requests: number;
-}
+/** Sending had to stop before the end of the input; the same command goes on from there. */
+export const stoppedError = (reason: string, cause?: unknown): CommandError =>
+  new CommandError(reason, { exitCode: EXIT.stopped, cause });
 
 const MOST_REQUESTS = 32;
 const MOST_GIVE_UP_SECONDS = 7 * 86_400;
+
+const values = z
+  .object({
+    positionals: z
+      .array(z.string())
+      .min(1, 'FILE is missing.')
+      .refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
+    url: z.string(),
+    'key-file': z.string().optional(),
+    check: z.boolean(),
+    rejected: textOption('--rejected needs a file of its own.'),
+    'give-up-after': numberOption('give-up-after', 1, MOST_GIVE_UP_SECONDS),
+    batch: numberOption('batch', 1, MAX_EVENTS),
+    requests: numberOption('requests', 1, MOST_REQUESTS),
+  })
+  .superRefine(({ positionals: files, rejected }, context) => {
+    if (rejected === undefined) return;
+    if (files.length > 1) context.addIssue('--rejected is for one FILE only.');
+    if (files.includes(rejected)) context.addIssue('--rejected needs a file of its own.');
+  });
+
+/** What `npm run send` was asked for; its help says what each option means. */
+export type SendOptions = z.infer<typeof values>;
 
 /** The command line of `npm run send`. */
 export const SEND: Command<SendOptions> = {
@@ -60,37 +70,55 @@ stopped, or the service could not be reached, before the end. 130: a second Ctrl
     requests: { type: 'string', default: '4' },
   },
   takesPositionals: true,
-  values: z
-    .object({
-      positionals: z
-        .array(z.string())
-        .min(1, 'FILE is missing.')
-        .refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
-      url: z.string(),
-      'key-file': z.string().optional(),
-      check: z.boolean(),
-      rejected: textOption('--rejected needs a file of its own.'),
-      'give-up-after': numberOption('give-up-after', 1, MOST_GIVE_UP_SECONDS),
-      batch: numberOption('batch', 1, MAX_EVENTS),
-      requests: numberOption('requests', 1, MOST_REQUESTS),
-    })
-    .superRefine(({ positionals: files, rejected }, context) => {
-      if (rejected === undefined) return;
-      if (files.length > 1) context.addIssue('--rejected is for one FILE only.');
-      if (files.includes(rejected)) context.addIssue('--rejected needs a file of its own.');
-    })
-    .transform((values) => ({
-      files: values.positionals,
-      url: values.url,
-      keyFile: values['key-file'],
-      rejected: values.rejected,
-      checks: values.check,
-      giveUpAfterMs: values['give-up-after'] * 1_000,
-      batchSize: values.batch,
-      requests: values.requests,
-    })),
+  values,
 };
 
-/** Where rejected events of an input go. */
-export const rejectedPath = (name: string, { rejected }: Pick<SendOptions, 'rejected'>): string =>
-  rejected ?? `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
+/** Where to send, and with which key. */
+export interface Target {
+  /** Of the service, without a slash at its end and without `/api`. */
+  readonly url: string;
+  readonly key: string | undefined;
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** What fits in a header: Azure's own keys are letters, digits and a few signs. */
+const KEY_FORM = /^[\u0021-\u007e]+$/;
+
+/**
+ * Where to send, and with which key. The key comes from a file or from FUNCTION_KEY and never from the command line, which every
+ * process of the machine can read; it is never printed, and never sent in the clear to another machine.
+ *
+ * @param url of the service; one that ends in `/api/events` is taken as well
+ * @throws {CommandError} that names what is wrong, and no key
+ */
+export const readTarget = async (
+  url: string,
+  keyFile: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Target> => {
+  if (!URL.canParse(url)) throw new CommandError('--url is not a URL.');
+  const { protocol, hostname, origin, pathname, search, hash, username, password } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new CommandError('--url must begin with https:// or http://.');
+  }
+  if (search !== '' || hash !== '' || username !== '' || password !== '') {
+    throw new CommandError('--url must have no query and no user name: a key goes into --key-file or FUNCTION_KEY.');
+  }
+  const key = keyFile === undefined ? environment['FUNCTION_KEY'] : await readKeyFile(keyFile);
+  if (key !== undefined && !KEY_FORM.test(key)) {
+    throw new CommandError(`${keyFile ?? 'FUNCTION_KEY'} does not hold a function key: one word and nothing else.`);
+  }
+  if (key !== undefined && protocol === 'http:' && !LOOPBACK_HOST.test(hostname)) {
+    throw new CommandError(`--url must be https: a function key is not sent in the clear to ${hostname}.`);
+  }
+  return { url: `${origin}${pathname.replace(/\/+$/, '').replace(/\/api(\/events)?$/, '')}`, key };
+};
+
+const readKeyFile = async (path: string): Promise<string> => {
+  try {
+    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '').trim();
+  } catch (error) {
+    throw new CommandError(`The key file ${path} cannot be read.`, { cause: error });
+  }
+};

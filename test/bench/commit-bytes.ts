@@ -1,14 +1,11 @@
 import type { TableClient } from '@azure/data-tables';
-import { z } from 'zod';
 
-import { startAzurite } from '../../infra/local/azurite.ts';
 import { MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { Between } from '../harness/between.ts';
 import { rowBytes } from '../analytics/table-limits.ts';
-import { countersOn } from './counters.ts';
-import { report, type ResultRow } from './measure.ts';
-import { sized } from './size.ts';
+import { keptCountersOn } from './counters.ts';
+import { report, type ResultRow, sized } from './measure.ts';
+import { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
 const CAMERAS = sized(1_300, 60);
@@ -19,96 +16,57 @@ const EVENTS = [1, 6, 46] as const;
 /** Where in a minute to commit: its row grows with its frames. */
 const SECONDS = [30, 57] as const;
 
-const keysSchema = z.object({ PartitionKey: z.string(), RowKey: z.string() });
-
-/** A row that a transaction writes. */
-interface WrittenRow {
-  readonly partitionKey: string;
-  readonly rowKey: string;
-}
-
-const keyIn = (target: string, name: string): string | undefined => {
-  const quoted = new RegExp(`${name}='((?:[^']|'')*)'`).exec(decodeURIComponent(target))?.[1];
-  return quoted?.replaceAll("''", "'");
-};
-
-/** The row that an operation of a transaction writes: an update names it in its address, an insert in its body. */
-const rowOf = (operation: string): WrittenRow => {
-  const target = /^[A-Z]+ (\S+) HTTP\/1\.1/m.exec(operation)?.[1] ?? '';
-  const [partitionKey, rowKey] = [keyIn(target, 'PartitionKey'), keyIn(target, 'RowKey')];
-  if (partitionKey !== undefined && rowKey !== undefined) return { partitionKey, rowKey };
-  const { PartitionKey, RowKey } = keysSchema.parse(JSON.parse(/^\{.*\}\s*$/m.exec(operation)?.[0] ?? '{}'));
-  return { partitionKey: PartitionKey, rowKey: RowKey };
-};
-
-/** The rows that a transaction writes, from the body of its request. */
-const rowsOf = (transaction: string): readonly WrittenRow[] =>
-  transaction
-    .split(/^--changeset_\S+$/m)
-    .filter((part) => part.includes(' HTTP/1.1'))
-    .map(rowOf);
+/** What the SDK adds to a row, and its keys, which are counted apart. */
+const NOT_STORED = new Set(['odata.metadata', 'etag', 'timestamp', 'partitionKey', 'rowKey']);
 
 /** Bytes of a whole row as the service counts them. */
-const storedBytes = async (client: TableClient, { partitionKey, rowKey }: WrittenRow): Promise<number> => {
-  const {
-    'odata.metadata': _,
-    etag: __,
-    timestamp: ___,
-    partitionKey: ____,
-    rowKey: _____,
-    ...properties
-  } = await client.getEntity(partitionKey, rowKey);
+const storedBytes = async (client: TableClient, partitionKey: string, rowKey: string): Promise<number> => {
+  const row = Object.entries(await client.getEntity(partitionKey, rowKey));
+  const properties = Object.fromEntries(row.filter(([name]) => !NOT_STORED.has(name)));
   return rowBytes({ partitionKey, rowKey, properties });
 };
 
 /** How many bytes of rows one more commit touches, after an hour of a network of cameras. */
-export const commitBytesBench = async (): Promise<void> => {
-  const hour = Number(process.env['BENCH_EVENTS'] ?? sized(90_000, 600));
-  const azurite = await startAzurite();
-  const proxy = await Between.start(azurite.connectionString);
-  let transactions: string[] = [];
-  proxy.rule = ({ path, body }, carryOut) => {
-    if (path.includes('$batch')) transactions.push(body);
-    return carryOut();
-  };
-  try {
-    const { recorder } = countersOn(proxy.connectionString, 'bytes');
-    const { client } = countersOn(azurite.connectionString, 'bytes');
+export const commitBytesBench = async (): Promise<void> =>
+  Stage.run(async (stage) => {
+    const hour = Number(process.env['BENCH_EVENTS'] ?? sized(90_000, 600));
+    let sent = 0;
+    const { connectionString } = await stage.proxy(await stage.azurite(), ({ path, body }, carryOut) => {
+      if (path.includes('$batch')) sent += body.length;
+      return carryOut();
+    });
+    const { recorder, client, table } = keptCountersOn(connectionString, 'bytes');
     const start = instantFrom(dayStart() + 8n * MICROSECONDS.hour);
-    const step = MICROSECONDS.hour / BigInt(hour);
-    const messages = frames({ cameras: CAMERAS, frames: hour, step, start });
+    const messages = frames({ cameras: CAMERAS, frames: hour, step: MICROSECONDS.hour / BigInt(hour), start });
     const rows: ResultRow[] = [];
     let recorded = 0;
     for (const second of SECONDS) {
-      const minute = instantFrom(start + 59n * MICROSECONDS.minute);
       const filled = Math.floor((hour * (59 * 60 + second)) / 3_600);
-      for (const request of requests(messages.slice(recorded, filled), 5_000)) {
-        await recorder.record(request);
-        transactions = [];
-      }
+      for (const request of requests(messages.slice(recorded, filled), 5_000)) await recorder.record(request);
       recorded = filled;
       for (const [index, events] of EVENTS.entries()) {
-        transactions = [];
-        const at = instantFrom(minute + BigInt(second + index) * 1_000_000n);
-        await recorder.record(
-          frames({ cameras: CAMERAS, frames: events, step: 10_000n, start: at, name: `c${second}-${events}` }),
-        );
-        const written = transactions.flatMap(rowsOf);
-        if (written.length === 0) throw new Error('no row was found in the transactions of a commit');
+        sent = 0;
+        table.writes.length = 0;
+        const at = instantFrom(start + 59n * MICROSECONDS.minute + BigInt(second + index) * 1_000_000n);
+        const name = `c${second}-${events}`;
+        await recorder.record(frames({ cameras: CAMERAS, frames: events, step: 10_000n, start: at, name }));
+        const transactions = table.writes.splice(0);
         const sizes = await Promise.all(
-          written.map(async (row) => ({ key: row.rowKey, bytes: await storedBytes(client, row) })),
+          transactions.flatMap(({ partition, rows: written }) =>
+            written.map(async ({ rowKey }) => ({ rowKey, bytes: await storedBytes(client, partition, rowKey) })),
+          ),
         );
         sizes.sort((left, right) => right.bytes - left.bytes);
         rows.push({
           'second of the minute': second,
           'events in the commit': events,
           transactions: transactions.length,
-          'rows written': written.length,
+          'rows written': sizes.length,
           'bytes of these rows': sizes.reduce((sum, { bytes }) => sum + bytes, 0),
-          'bytes sent': transactions.reduce((sum, body) => sum + body.length, 0),
+          'bytes sent': sent,
           'largest rows': sizes
             .slice(0, 4)
-            .map(({ key, bytes }) => `${key} ${bytes}`)
+            .map(({ rowKey, bytes }) => `${rowKey} ${bytes}`)
             .join(', '),
         });
       }
@@ -117,8 +75,4 @@ export const commitBytesBench = async (): Promise<void> => {
       `Bytes of the rows that a commit touches, ${CAMERAS} cameras, in the last minute of an hour of ${hour} frames`,
       rows,
     );
-  } finally {
-    await proxy.stop();
-    await azurite.stop();
-  }
-};
+  });

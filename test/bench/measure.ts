@@ -1,3 +1,9 @@
+/**
+ * The size of a measurement: all of it, or next to nothing if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its
+ * test sets). Figures of a tiny run mean nothing.
+ */
+export const sized = (whole: number, tiny: number): number => (process.env['BENCH_TINY'] === '1' ? tiny : whole);
+
 /** The value below which a share of the measurements lies; milliseconds in, milliseconds out. */
 export const percentile = (measurements: readonly number[], share: number): number => {
   const sorted = [...measurements].sort((left, right) => left - right);
@@ -11,19 +17,32 @@ export const timed = async (run: () => Promise<unknown>): Promise<number> => {
   return performance.now() - start;
 };
 
-/** Two things measured in turn, so that whatever else the machine does hits both alike. Milliseconds. */
-export const inTurn = async (
-  times: number,
-  left: () => Promise<unknown>,
-  right: () => Promise<unknown>,
-): Promise<{ left: number[]; right: number[] }> => {
-  const measured: { left: number[]; right: number[] } = { left: [], right: [] };
+/** Several things measured in turn, so that whatever else the machine does hits all alike. Milliseconds of each, in their order. */
+export const inTurn = async (times: number, ...runs: readonly (() => Promise<unknown>)[]): Promise<number[][]> => {
+  const measured = runs.map((): number[] => []);
   for (let round = 0; round < times; round += 1) {
-    measured.left.push(await timed(left));
-    measured.right.push(await timed(right));
+    for (const [index, run] of runs.entries()) measured[index]?.push(await timed(run));
   }
   return measured;
 };
+
+/** A figure with at most so many digits after the point. */
+export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits));
+
+/** The median of some milliseconds, as it is printed. */
+export const p50 = (measurements: readonly number[]): number => rounded(percentile(measurements, 0.5));
+
+/** The median of one against that of the other. */
+export const ratio = (measurements: readonly number[], baseline: readonly number[]): number =>
+  rounded(percentile(measurements, 0.5) / percentile(baseline, 0.5));
+
+/** The columns of a result table about how long requests took. */
+export const latencies = (measurements: readonly number[]) => ({
+  'p50, ms': rounded(percentile(measurements, 0.5), 1),
+  'p95, ms': rounded(percentile(measurements, 0.95), 1),
+  'p99, ms': rounded(percentile(measurements, 0.99), 1),
+  'longest, ms': rounded(Math.max(...measurements), 1),
+});
 
 /** One line of a result table. */
 export type ResultRow = Readonly<Record<string, string | number>>;
@@ -33,6 +52,3 @@ export const report = (heading: string, rows: readonly ResultRow[]): void => {
   console.log(`\n${heading}`);
   console.table(rows);
 };
-
-/** A figure with at most so many digits after the point. */
-export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits));

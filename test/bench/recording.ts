@@ -1,22 +1,16 @@
-import { FORMAT } from '../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../src/storage/azure-table.ts';
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-
+import pLimit from 'p-limit';
 import { z } from 'zod';
 
-import { startAzurite } from '../../infra/local/azurite.ts';
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import { WriteConflict } from '../../src/storage/errors.ts';
 import { type Properties, type RowWrite, writeOf } from '../../src/storage/row.ts';
-import { Table } from '../../src/storage/table.ts';
-import { countersOn } from './counters.ts';
-import { percentile, report, rounded, timed, type ResultRow } from './measure.ts';
-import { sized } from './size.ts';
+import type { Table } from '../../src/storage/table.ts';
+import { countersOn, keptCountersOn } from './counters.ts';
+import { percentile, report, type ResultRow, rounded, sized, timed } from './measure.ts';
+import { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
 const CAMERAS = 200;
@@ -24,34 +18,16 @@ const REQUEST = 100;
 const ROUNDS = sized(9, 1);
 const ROUND = sized(2_000, 100);
 const NAIVE = sized(60, 2);
-const PROCESSES_FRAMES = sized(40_000, 200);
 const PARTITION = shardPartition(dayOf(dayStart()), 0);
 
-/** Keeps the transactions that it writes. */
-class KeepingTable extends Table {
-  readonly kept: (readonly RowWrite[])[] = [];
-
-  override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const etags = await super.transact(partition, writes);
-    if (partition === PARTITION) this.kept.push(writes);
-    return etags;
-  }
-}
-
+/** Sends requests of so many messages, so many at once; messages a second. */
 const produce = async (
   producers: number,
   messages: readonly EventMessage[],
   size: number,
   send: (request: readonly EventMessage[]) => Promise<unknown>,
 ): Promise<number> => {
-  const queue = requests(messages, size);
-  const ms = await timed(async () =>
-    Promise.all(
-      Array.from({ length: producers }, async () => {
-        for (let request = queue.shift(); request !== undefined; request = queue.shift()) await send(request);
-      }),
-    ),
-  );
+  const ms = await timed(async () => pLimit(producers).map(requests(messages, size), send));
   return (messages.length / ms) * 1_000;
 };
 
@@ -110,106 +86,55 @@ const replay = async (
   return (events / ms) * 1_000;
 };
 
-const span = z.object({ start: z.number(), end: z.number() });
-
-/** Several processes on one shard: events a second of all together. */
-export const processes = async (
-  connectionString: string,
-  prefix: string,
-  count: number,
-  each: number,
-): Promise<number> => {
-  const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
-  const children = Array.from({ length: count }, (_, at) =>
-    fork(script, [connectionString, prefix, `p${at}`, String(each), String(CAMERAS)], {
-      execArgv: ['--import', 'tsx'],
-    }),
+/** How fast so many producers record, in turn with the ceiling and the naive counting, so that other load hits all three alike. */
+const measured = async (connectionString: string, producers: number): Promise<ResultRow> => {
+  const { recorder, table } = countersOn(connectionString, `rec${producers}`);
+  // Records the same in a table of its own; the transactions that it writes are replayed for the ceiling.
+  const model = keptCountersOn(connectionString, `mod${producers}`);
+  const ceiling = countersOn(connectionString, `cei${producers}`).table;
+  const naive = countersOn(connectionString, `nai${producers}`).table;
+  const etags = new Map<string, string>();
+  const messages = frames({ cameras: CAMERAS, frames: ROUNDS * ROUND, step: 100_000n });
+  const rates: Record<'recorder' | 'ceiling' | 'naive', number[]> = { recorder: [], ceiling: [], naive: [] };
+  for (const part of requests(messages, ROUND)) {
+    await produce(producers, part, REQUEST, async (request) => model.recorder.record(request));
+    rates.recorder.push(await produce(producers, part, REQUEST, async (request) => recorder.record(request)));
+    const kept = model.table.writes.splice(0).filter(({ partition }) => partition === PARTITION);
+    const written = kept.map(({ rows }) => rows);
+    rates.ceiling.push(await replay(ceiling, written, etags));
+    const few = part.slice(0, NAIVE);
+    rates.naive.push(
+      await produce(producers, few, 1, async (request) => {
+        for (const message of request) await naively(naive, message);
+      }),
+    );
+  }
+  // A recorder that is fast and wrong is not fast.
+  const { events, differences } = await auditDay(table, dayOf(dayStart()));
+  const [own = 0, most = 0, simple = 0] = [rates.recorder, rates.ceiling, rates.naive].map((rate) =>
+    percentile(rate, 0.5),
   );
-  await Promise.all(children.map(async (child) => once(child, 'message')));
-  const done = children.map(async (child) => once(child, 'message'));
-  for (const child of children) child.send('go');
-  const spans = (await Promise.all(done)).map(([message]) => span.parse(message));
-  const ms = Math.max(...spans.map(({ end }) => end)) - Math.min(...spans.map(({ start }) => start));
-  return ((count * each) / ms) * 1_000;
+  return {
+    producers,
+    'recorder, events/s': rounded(own, 0),
+    'naive, events/s': rounded(simple, 0),
+    'times naive': rounded(own / simple, 1),
+    'ceiling, events/s': rounded(most, 0),
+    'of ceiling': rounded(own / most),
+    'events in the audit': events,
+    differences: differences.length,
+  };
 };
 
 /** Recording: against one transaction an event, and against the bare transactions. */
-export const recordingBench = async (): Promise<void> => {
-  const azurite = await startAzurite();
-  const { connectionString } = azurite;
-  try {
+export const recordingBench = async (): Promise<void> =>
+  Stage.run(async (stage) => {
+    const connectionString = await stage.azurite();
     // Warms up the code before anything is measured.
-    await produce(
-      16,
-      frames({ cameras: CAMERAS, frames: sized(3_000, 100), step: 100_000n }),
-      REQUEST,
-      async (request) => countersOn(connectionString, 'warm').recorder.record(request),
-    );
+    const { recorder } = countersOn(connectionString, 'warm');
+    const warm = frames({ cameras: CAMERAS, frames: sized(3_000, 100), step: 100_000n });
+    await produce(16, warm, REQUEST, async (request) => recorder.record(request));
     const rows: ResultRow[] = [];
-    for (const producers of [1, 8, 16]) {
-      const { recorder, table } = countersOn(connectionString, `rec${producers}`);
-      const kept: KeepingTable[] = [];
-      // Records the same in a table of its own; the transactions that it writes are replayed for the ceiling.
-      const model = countersOn(connectionString, `mod${producers}`, 1, (client) => {
-        const keeping = new KeepingTable(new AzureTable(() => client), { format: FORMAT });
-        kept.push(keeping);
-        return keeping;
-      });
-      const bare = countersOn(connectionString, `cei${producers}`).table;
-      const naive = countersOn(connectionString, `nai${producers}`).table;
-      const etags = new Map<string, string>();
-      const messages = frames({ cameras: CAMERAS, frames: ROUNDS * ROUND, step: 100_000n });
-      const rates: Record<'recorder' | 'ceiling' | 'naive', number[]> = { recorder: [], ceiling: [], naive: [] };
-      // In turn, so that other load on the machine affects all three equally.
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const part = messages.slice(round * ROUND, (round + 1) * ROUND);
-        await produce(producers, part, REQUEST, async (request) => model.recorder.record(request));
-        rates.recorder.push(await produce(producers, part, REQUEST, async (request) => recorder.record(request)));
-        const written = kept.flatMap((keeping) => keeping.kept.splice(0));
-        rates.ceiling.push(await replay(bare, written, etags));
-        rates.naive.push(
-          await produce(producers, part.slice(0, NAIVE), 1, async ([message]) =>
-            message === undefined ? undefined : naively(naive, message),
-          ),
-        );
-      }
-      const [recorded, ceiling, naiveRate] = [
-        percentile(rates.recorder, 0.5),
-        percentile(rates.ceiling, 0.5),
-        percentile(rates.naive, 0.5),
-      ];
-      const audit = await auditDay(table, dayOf(dayStart()));
-      rows.push({
-        producers,
-        'recorder, events/s': rounded(recorded, 0),
-        'naive, events/s': rounded(naiveRate, 0),
-        'times naive': rounded(recorded / naiveRate, 1),
-        'ceiling, events/s': rounded(ceiling, 0),
-        'of ceiling': rounded(recorded / ceiling),
-        'events in the audit': audit.events,
-        differences: audit.differences.length,
-      });
-    }
+    for (const producers of [1, 8, 16]) rows.push(await measured(connectionString, producers));
     report(`Recording, ${CAMERAS} cameras, requests of ${REQUEST} frames, median of ${ROUNDS} rounds`, rows);
-
-    const many: ResultRow[] = [];
-    let one = 0;
-    for (const count of [1, 2, 4]) {
-      const prefix = `pro${count}`;
-      const rate = await processes(connectionString, prefix, count, PROCESSES_FRAMES / count);
-      if (count === 1) one = rate;
-      const { table } = countersOn(connectionString, prefix);
-      const audit = await auditDay(table, dayOf(dayStart()));
-      many.push({
-        processes: count,
-        'events/s, all together': rounded(rate, 0),
-        'against one process': rounded(rate / one),
-        'events in the audit': audit.events,
-        differences: audit.differences.length,
-      });
-    }
-    report(`Processes on one shard, 16 producers each, ${CAMERAS} cameras`, many);
-  } finally {
-    await azurite.stop();
-  }
-};
+  });

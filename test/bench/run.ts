@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { runCommand } from '../../infra/command-line.ts';
+import { numberOption, runCommand } from '../../infra/command-line.ts';
 import type { InstancesOptions } from './instances.ts';
 
 /** The benchmarks by name. */
@@ -12,32 +12,24 @@ const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<un
   cost: async () => (await import('./cost.ts')).costBench(),
   instances: async (options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
-  callbacks: async () => import('./callback-latency.ts'),
-  'call-requests': async () => import('./call-requests.ts'),
-  startup: async () => import('./startup.ts'),
+  callbacks: async () => (await import('./calls.ts')).callbacksBench(),
+  'call-requests': async () => (await import('./calls.ts')).callRequestsBench(),
+  startup: async () => (await import('./startup.ts')).startupBench(),
   series: async () => (await import('./series.ts')).seriesBench(),
   ranges: async () => (await import('./ranges.ts')).rangesBench(),
 };
 
 const NAMES = Object.keys(BENCHES);
 
-const whole = (text: string): boolean => /^[1-9]\d{0,3}$/.test(text);
-
-const wholeOption = z
-  .string()
-  .refine(whole, { error: ({ input }) => `${String(input)} is not a whole number from 1 to 9999.` })
-  .transform(Number);
-
 /** Few enough for one machine. */
 const MOST_INSTANCES = 8;
 
 const instancesOption = z
   .string()
-  .transform((text) => text.split(','))
-  .refine((counts) => counts.every((count) => whole(count) && Number(count) <= MOST_INSTANCES), {
+  .regex(new RegExp(`^[1-${MOST_INSTANCES}](,[1-${MOST_INSTANCES}])*$`), {
     error: `--instances takes numbers from 1 to ${MOST_INSTANCES} with commas between them, such as 2,8.`,
   })
-  .transform((counts) => counts.map(Number));
+  .transform((text) => text.split(',').map(Number));
 
 const BENCH = {
   help: `npm run bench -- [NAME ...] [--full] [--seconds N] [--instances N,...] [--cameras N]
@@ -59,9 +51,9 @@ const BENCH = {
     .object({
       positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
       full: z.boolean(),
-      seconds: wholeOption,
+      seconds: numberOption('seconds', 1, 9_999),
       instances: instancesOption.optional(),
-      cameras: wholeOption,
+      cameras: numberOption('cameras', 1, 9_999),
     })
     .transform(({ positionals, full, seconds, instances, cameras }) => ({
       names: positionals,

@@ -1,8 +1,3 @@
-/**
- * `node --import tsx test/bench/startup.ts`: how long a cold start takes, from Node's boot to the functions registered,
- * for the release bundle and for bundles that only import SDKs: those that the service loads when it starts, and all
- * of them. Prints the medians and the service's ratio to each.
- */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,8 +7,8 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 
 import { bundle } from '../../infra/bundle.ts';
-import { percentile, report, rounded } from './measure.ts';
-import { sized } from './size.ts';
+import { p50, ratio, report, sized } from './measure.ts';
+import { PHONE, Stage } from './stage.ts';
 
 const ROUNDS = sized(25, 1);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,11 +29,8 @@ process.exit();
 `;
 
 const ENVIRONMENT = {
-  SERVICE_NAME: 'Bench',
+  ...PHONE,
   TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true',
-  ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
-  ACS_SOURCE_PHONE_NUMBER: '+12065550199',
-  ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
   CALLBACK_BASE_URL: 'http://127.0.0.1:9',
 };
 
@@ -64,12 +56,17 @@ const bundleSdks = async (directory: string, name: string, sdks: readonly string
   return outfile;
 };
 
-const bootMilliseconds = async (loader: string, path: string): Promise<number> => {
+/** Loads a bundle in a process of its own; milliseconds since Node began to boot. */
+const bootMs = async (loader: string, path: string): Promise<number> => {
   const { stdout } = await promisify(execFile)(process.execPath, [loader, path], { env: ENVIRONMENT });
   return Number(stdout);
 };
 
-const bench = async (): Promise<void> => {
+/**
+ * How long a cold start takes, from Node's boot to the functions registered, for the release bundle and for bundles that only import SDKs: those that
+ * the service loads when it starts, and all of them. The medians, and the service's ratio to each.
+ */
+export const startupBench = async (): Promise<void> => {
   const packages = await readPackages();
   const sdks = packages.filter((name) => name.startsWith('@azure/'));
   // Inside the repository, so that the SDKs are found from there.
@@ -77,32 +74,28 @@ const bench = async (): Promise<void> => {
   const directory = await mkdtemp(join(ROOT, 'dist', 'startup-'));
   try {
     const loader = join(directory, 'loader.cjs');
-    const service = join(directory, 'service.cjs');
     await writeFile(loader, LOADER);
-    await bundle({ outfile: service, debug: false });
     const atStart = sdks.filter((name) => name !== LOADED_LATER);
-    const measured: readonly { readonly name: string; readonly path: string; readonly times: number[] }[] = [
-      { name: 'the service', path: service, times: [] },
-      { name: 'all its packages', path: await bundleSdks(directory, 'packages', packages), times: [] },
-      { name: 'all its SDKs', path: await bundleSdks(directory, 'all', sdks), times: [] },
-      { name: 'the SDKs it loads at the start', path: await bundleSdks(directory, 'at-start', atStart), times: [] },
+    const bundles = [
+      { what: 'the service', path: await Stage.bundle() },
+      { what: 'all its packages', path: await bundleSdks(directory, 'packages', packages) },
+      { what: 'all its SDKs', path: await bundleSdks(directory, 'all', sdks) },
+      { what: 'the SDKs it loads at the start', path: await bundleSdks(directory, 'at-start', atStart) },
     ];
-
+    const times = bundles.map((): number[] => []);
     // In turn, so that whatever else the machine does hits all alike.
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const { path, times } of measured) times.push(await bootMilliseconds(loader, path));
+      for (const [index, { path }] of bundles.entries()) times[index]?.push(await bootMs(loader, path));
     }
-    const own = percentile(measured[0]?.times ?? [], 0.5);
+    const [own = []] = times;
     report(
       `From Node ${process.version}'s boot to the functions registered, median of ${ROUNDS}, ms`,
-      measured.map(({ name, times }) => {
-        const middle = percentile(times, 0.5);
-        return { what: name, median: rounded(middle, 0), 'the service against it': rounded(own / middle) };
+      bundles.map(({ what }, index) => {
+        const took = times[index] ?? [];
+        return { what, median: p50(took), 'the service against it': ratio(own, took) };
       }),
     );
   } finally {
     await rm(directory, { recursive: true });
   }
 };
-
-await bench();

@@ -49,63 +49,40 @@ const RELEASE_ROUTES = [
 ];
 
 describe('the release bundle', () => {
-  it('registers every function with its route, methods and level', () => {
+  it('registers every function with its route, methods and level, answers HTTP by the return value, and has a timer and an end', () => {
     expect(routes('release')).toEqual(RELEASE_ROUTES);
-  });
-
-  it('hands HTTP answers back through the return value', () => {
-    const { functions } = loadBundle('release');
-    const ofHttp = functions.filter(({ bindings }) =>
-      Object.values(bindings).some(({ type }) => type === 'httpTrigger'),
+    const { functions, hooks } = loadBundle('release');
+    const triggers = functions.flatMap(({ name, bindings }) =>
+      Object.values(bindings).map(({ type, schedule }) => ({ name, type, schedule, answer: bindings['$return'] })),
     );
-
-    expect(ofHttp.map(({ bindings }) => bindings['$return'])).toEqual(
-      ofHttp.map(() => ({ type: 'http', direction: 'out', name: expect.any(String) })),
-    );
+    for (const { answer } of triggers.filter(({ type }) => type === 'httpTrigger')) {
+      expect(answer).toEqual({ type: 'http', direction: 'out', name: expect.any(String) });
+    }
+    expect(triggers.filter(({ type }) => type === 'timerTrigger')).toMatchObject([
+      { name: 'Sweep', schedule: '*/30 * * * * *' },
+    ]);
+    // What is under way is finished before the process ends.
+    expect(hooks).toContain('appTerminate');
   });
 
-  it('looks for calls that are due with a timer', () => {
-    const timers = loadBundle('release').functions.flatMap(({ name, bindings }) =>
-      Object.values(bindings).flatMap(({ type, schedule }) => (type === 'timerTrigger' ? [[name, schedule]] : [])),
-    );
-    expect(timers).toEqual([['Sweep', '*/30 * * * * *']]);
-  });
-
-  it('finishes what is under way when it is told to stop', () => {
-    expect(loadBundle('release').hooks).toContain('appTerminate');
-  });
-
-  it('has no test call in it, neither its path nor its module', async () => {
+  it('has no test call in it, neither its path nor its module; the debug bundle has it, and nothing else besides', async () => {
     const { release, debug } = inject('bundles');
     const debugOnly = (await sources(debug)).filter((source) => /\/src\/.*test-call/.test(source));
-
     expect(debugOnly).not.toEqual([]);
-    expect(await readFile(debug, 'utf8')).toContain('test-call');
     expect((await sources(release)).filter((source) => debugOnly.includes(source))).toEqual([]);
     expect(await readFile(release, 'utf8')).not.toContain('test-call');
+    expect(routes('debug')).toEqual([...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort());
   });
 
-  it('needs no module but Node and the worker', async () => {
-    const text = await readFile(inject('bundles').release, 'utf8');
+  it('needs no module but Node and the worker, keeps names readable and carries a source map without the sources', async () => {
+    const { release } = inject('bundles');
+    const text = await readFile(release, 'utf8');
     const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
     const foreign = required.filter((name) => !builtinModules.includes(name.replace(/^node:/, '')));
-
     expect(new Set(foreign)).toEqual(new Set(['@azure/functions-core']));
-  });
-
-  it('keeps names readable and carries a source map without the sources', async () => {
-    const { release } = inject('bundles');
-    const map: unknown = JSON.parse(await readFile(`${release}.map`, 'utf8'));
-
-    expect(await readFile(release, 'utf8')).toMatch(/\breadSettings\b/);
+    expect(text).toMatch(/\breadSettings\b/);
     expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));
-    expect(map).not.toHaveProperty('sourcesContent');
-  });
-});
-
-describe('the debug bundle', () => {
-  it('has test calls besides, and nothing else', () => {
-    expect(routes('debug')).toEqual([...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort());
+    expect(JSON.parse(await readFile(`${release}.map`, 'utf8'))).not.toHaveProperty('sourcesContent');
   });
 });
 

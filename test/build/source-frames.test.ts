@@ -41,20 +41,17 @@ describe('the frames of an error in the release bundle', () => {
     expect(lineOf(frames[1])).toContain('readSettings(');
   });
 
-  it('stay as they are where the map is missing or damaged, and outside of bundles', () => {
-    const directory = ownDirectory();
-    const path = join(directory, 'main.cjs');
-    copyFileSync(inject('bundles').release, path);
-    for (const map of [undefined, 'no JSON', '{"version":3}', '{"version":3,"sources":[],"names":[],"mappings":""}']) {
-      const own = map === undefined ? path : join(directory, `${map.length}.cjs`);
-      if (map !== undefined) {
-        copyFileSync(path, own);
-        writeFileSync(`${own}.map`, map);
-      }
-      const stack = stackOf(own);
-      expect(stack).toContain(`${own}:`);
-      expect(sourceFrames(stack, 2).join('\n')).toContain(`${own}:`);
-    }
+  it.each([undefined, 'no JSON', '{"version":3}', '{"version":3,"sources":[],"names":[],"mappings":""}'])(
+    'stay as they are with the map %s',
+    (map) => {
+      const path = join(ownDirectory(), 'main.cjs');
+      copyFileSync(inject('bundles').release, path);
+      if (map !== undefined) writeFileSync(`${path}.map`, map);
+      expect(sourceFrames(stackOf(path), 2).join('\n')).toContain(`${path}:`);
+    },
+  );
+
+  it('stay as they are outside of bundles', () => {
     const stack = 'Error: x\n    at node:internal/main:1:2\n    at async Promise.all (index 0)';
     expect(sourceFrames(stack, 8)).toEqual(['at node:internal/main:1:2', 'at async Promise.all (index 0)']);
   });

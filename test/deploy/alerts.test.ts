@@ -5,7 +5,7 @@ import { freePort } from '../../infra/local/free-port.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 
-// What the alerts' queries compare is in the code (log-events.test.ts). Here the app writes the lines that no test of a behaviour looks at.
+// What the alerts' queries compare is in the code (queries.test.ts). Here the app writes the lines that no test of a behaviour looks at.
 
 const started = async (overrides: Readonly<Record<string, string>>) => {
   const environment = testEnvironment(overrides);
@@ -18,30 +18,27 @@ const started = async (overrides: Readonly<Record<string, string>>) => {
     },
     /** The log lines of an event. */
     logged: (event: string): readonly unknown[] =>
-      app
-        .output()
-        .split('\n')
-        .flatMap((line) => {
-          const start = line.indexOf(`{"event":"${event}"`);
-          return start < 0 ? [] : [JSON.parse(line.slice(start))];
-        }),
-    table: TableClient.fromConnectionString(
-      inject('tablesConnectionString'),
-      `${environment['TABLES_PREFIX']}analytics`,
-      { allowInsecureConnection: true },
-    ),
+      [...app.output().matchAll(new RegExp(`\\{"event":"${event}".*`, 'g'))].map(
+        ([line]) => JSON.parse(line) as unknown,
+      ),
+    tablesPrefix: environment['TABLES_PREFIX'],
   };
 };
 
-const event = (date: string) => cloudEvent({ data: { ts_utc: `${date}T08:00:00Z` } });
 const notification = (...recipients: readonly string[]) => ({ channel: 'phone', alert_type: 'Custom', recipients });
 
 it('the lines have the fields that the alerts read', async () => {
   // Nothing answers where the tests' ACS should be.
-  const { ask, logged, table } = await started({ CALLS_PER_DAY: '1' });
-  for (const date of ['2026-11-19', '2026-11-20', '2026-11-20']) expect(await ask('events', [event(date)])).toBe(200);
+  const { ask, logged, tablesPrefix } = await started({ CALLS_PER_DAY: '1' });
+  for (const date of ['2026-11-19', '2026-11-20', '2026-11-20']) {
+    expect(await ask('events', [cloudEvent({ data: { ts_utc: `${date}T08:00:00Z` } })])).toBe(200);
+  }
   expect(logged('events recorded')).toMatchObject([{ recorded: 1 }, { recorded: 1 }, { recorded: 0 }]);
 
+  const storage = inject('tablesConnectionString');
+  const table = TableClient.fromConnectionString(storage, `${tablesPrefix}analytics`, {
+    allowInsecureConnection: true,
+  });
   await table.upsertEntity({ partitionKey: '2026-11-19_00', rowKey: 'total', format: 99 }, 'Merge');
   await table.upsertEntity({ partitionKey: '2026-11-20_00', rowKey: 'total', format: 1, tally: 'no tally' }, 'Replace');
   for (const date of ['2026-11-19', '2026-11-20']) expect(await ask(`analytics/day?date=${date}`)).toBe(500);
@@ -55,11 +52,9 @@ it('the lines have the fields that the alerts read', async () => {
 });
 
 it('failed-requests counts what storage did not take, and no 503 of the health check or of a phone that is off', async () => {
-  const nobody = inject('tablesConnectionString').replace(
-    /:\d+\/devstoreaccount1/,
-    `:${await freePort()}/devstoreaccount1`,
-  );
-  const { ask, logged } = await started({ TABLES_CONNECTION_STRING: nobody, PHONE: 'off' });
+  const nobody = `:${await freePort()}/devstoreaccount1`;
+  const storage = inject('tablesConnectionString').replace(/:\d+\/devstoreaccount1/, nobody);
+  const { ask, logged } = await started({ TABLES_CONNECTION_STRING: storage, PHONE: 'off' });
   expect(await ask('health')).toBe(503);
   expect(await ask('notifications', notification('+12065550400'))).toBe(503);
   expect(logged('storage unavailable')).toEqual([]);

@@ -5,80 +5,53 @@ import { readSettings, settingSchemas } from '../../src/settings.ts';
 import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
 
 const appSettings = bicepFile('modules/app.bicep').resources.get('settings')?.body;
-const given = keysOf(valueAt(appSettings, 'properties'));
+const all = keysOf(valueAt(appSettings, 'properties'));
 const leftOut = [...(appSettings?.text ?? '').matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].flatMap(
   ([, name]) => name ?? [],
 );
-const own = Object.keys(settingSchemas);
 
 /** Settings of the Functions host and of Azure's SDKs, which are no business of src/settings.ts. */
 const FOREIGN = /^(AzureWebJobsStorage__|FUNCTIONS_|APPLICATIONINSIGHTS_|AZURE_)/;
+const given = all.filter((name) => !FOREIGN.test(name));
 
-/** The parameter of main.bicep for a setting. */
-const parameterOf = (setting: string): string =>
-  setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+/** What Bicep makes of the settings that have no default. */
+const SAMPLES: Readonly<Record<string, string>> = {
+  SERVICE_NAME: 'Ridge Watch',
+  TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
+  ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
+  ACS_SOURCE_PHONE_NUMBER: '+12065550100',
+  ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
+  ACS_RESOURCE_ID: '11111111-2222-3333-4444-555555555555',
+  CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
+  PHONE: 'on',
+};
+
+/** The default of the parameter of main.bicep for a setting. */
+const deployedDefault = (setting: string): string => {
+  const parameter = setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return textOf(bicepFile('main.bicep').params.get(parameter)?.defaultValue);
+};
 
 describe('the settings that are deployed', () => {
-  it('are all those of the service, each given or left out for a stated reason', () => {
-    expect([...given.filter((name) => !FOREIGN.test(name)), ...leftOut].toSorted()).toEqual(own.toSorted());
+  it('are all those of the service, each given or left out for a stated reason, and none that it requires', () => {
+    expect([...given, ...leftOut].toSorted()).toEqual(Object.keys(settingSchemas).toSorted());
+    const settings = readSettings(
+      Object.fromEntries(given.map((name) => [name, SAMPLES[name] ?? deployedDefault(name)])),
+    );
+    expect(settings.tables.connection).toEqual({ endpoint: SAMPLES['TABLES_ENDPOINT'] });
+    expect(settings.phone?.connection).toEqual({ endpoint: SAMPLES['ACS_ENDPOINT'] });
   });
 
-  it('leave out none that is required', () => {
-    const values: Record<string, string> = {
-      SERVICE_NAME: 'Ridge Watch',
-      CACHE_TS_UTC_WINDOW_SECONDS: '86400',
-      DETECTION_CATEGORIES: 'fire,smoke,structure',
-      COUNTER_SHARDS: '1',
-      EVENT_RETENTION_DAYS: '',
-      TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',
-      TABLES_PREFIX: '',
-      ACS_ENDPOINT: 'https://acs-123.unitedstates.communication.azure.com',
-      ACS_SOURCE_PHONE_NUMBER: '+12065550100',
-      ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://cog-123.cognitiveservices.azure.com/',
-      ACS_RESOURCE_ID: '11111111-2222-3333-4444-555555555555',
-      CALLBACK_BASE_URL: 'https://func-123.azurewebsites.net',
-      PHONE: 'on',
-      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '',
-      CALL_ATTEMPTS: '3',
-      CALL_RETRY_SECONDS: '60',
-      CALL_RING_SECONDS: '60',
-      EVENT_TOPIC_ENDPOINT: '',
-      NOTIFICATION_DEADLINE_MINUTES: '30',
-      PHONE_ALLOWED_PREFIXES: '',
-      CALLS_PER_DAY: '1000',
-      SWEEP_SCHEDULE: '*/30 * * * * *',
-      CALL_RETENTION_DAYS: '90',
-    };
-    expect(given.filter((name) => !FOREIGN.test(name)).toSorted()).toEqual(Object.keys(values).toSorted());
-    const settings = readSettings(values);
-    expect(settings.tables).toEqual({ connection: { endpoint: values['TABLES_ENDPOINT'] }, prefix: '' });
-    expect(settings.phone?.connection).toEqual({ endpoint: values['ACS_ENDPOINT'] });
-  });
-
-  it('have the defaults of the service where nobody says otherwise', () => {
-    const { params } = bicepFile('main.bicep');
-    const defaultOf = (parameter: string) => textOf(params.get(parameter)?.defaultValue);
+  it('have the defaults of the service if nobody says otherwise', () => {
     const compared = Object.entries(settingSchemas).flatMap(([name, schema]) => {
       const { success, data } = schema.safeParse(undefined);
-      const text = defaultOf(parameterOf(name));
+      const text = deployedDefault(name);
       // PHONE is off there until there is a resource and a caller: main.bicep's parameter of that name is another choice. And a deployment begins
       // with the calls of a small team.
       if (name === 'PHONE' || name === 'CALLS_PER_DAY') return [];
       return text === '' || !success || data === undefined ? [] : [{ name, data, deployed: schema.parse(text) }];
     });
-    expect(compared.map(({ name }) => name)).toEqual(
-      expect.arrayContaining([
-        'CACHE_TS_UTC_WINDOW_SECONDS',
-        'DETECTION_CATEGORIES',
-        'COUNTER_SHARDS',
-        'CALL_ATTEMPTS',
-        'CALL_RETRY_SECONDS',
-        'CALL_RING_SECONDS',
-        'NOTIFICATION_DEADLINE_MINUTES',
-        'SWEEP_SCHEDULE',
-        'CALL_RETENTION_DAYS',
-      ]),
-    );
+    expect(compared.length).toBeGreaterThanOrEqual(9);
     for (const { name, data, deployed } of compared) expect({ name, value: deployed }).toEqual({ name, value: data });
   });
 
@@ -89,11 +62,10 @@ describe('the settings that are deployed', () => {
   });
 
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
-    expect(given).toContain('AzureWebJobsStorage__credential');
-    expect(given).not.toContain('AzureWebJobsStorage');
-    expect(valueAt(appSettings, 'properties', 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING')?.text).toBe(
-      "'ClientId=${identityClientId};Authorization=AAD'",
-    );
+    expect(all).toContain('AzureWebJobsStorage__credential');
+    expect(all).not.toContain('AzureWebJobsStorage');
+    const authentication = valueAt(appSettings, 'properties', 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING');
+    expect(authentication?.text).toBe("'ClientId=${identityClientId};Authorization=AAD'");
     expect(valueAt(appSettings, 'properties', 'AZURE_CLIENT_ID')?.text).toBe('identityClientId');
     expect(appSettings?.text).not.toMatch(/AccountKey|accesskey|listKeys/i);
   });

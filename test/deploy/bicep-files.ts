@@ -9,12 +9,6 @@ await Parser.init();
 const parser = new Parser();
 parser.setLanguage(await Language.load(fileURLToPath(import.meta.resolve('tree-sitter-bicep/tree-sitter-bicep.wasm'))));
 
-/** The use of a name in an expression, with the properties that are read from it: `storage.outputs.name`. */
-export interface Reference {
-  readonly path: readonly string[];
-  readonly line: number;
-}
-
 /** A parameter of a file. */
 export interface Parameter {
   readonly type: string;
@@ -39,11 +33,8 @@ export interface BicepFile {
   readonly outputs: ReadonlyMap<string, Node>;
   /** Every name that the file declares, as often as it does. */
   readonly declarations: readonly string[];
-  /** Every use of a name that no loop and no lambda around it binds. */
-  readonly references: readonly Reference[];
-  /** The functions that expressions call; those that decorate a declaration are under `decorators`. */
-  readonly calledFunctions: ReadonlySet<string>;
-  readonly decorators: ReadonlySet<string>;
+  /** Every use of a name that no loop and no lambda around it binds, with the properties that are read from it: storage, outputs, name. */
+  readonly references: readonly (readonly string[])[];
 }
 
 const DECLARATION = /^(parameter|variable|resource|module|output)_declaration$/;
@@ -67,7 +58,6 @@ export const readBicep = (text: string): BicepFile => {
         .filter(({ type }) => type === `${kind}_declaration`)
         .map((node) => [nameOf(node), read(lastChild(node), node)]),
     );
-  const uses = usesIn(root);
   return {
     text,
     root,
@@ -84,9 +74,7 @@ export const readBicep = (text: string): BicepFile => {
     })),
     outputs: declared('output', (value) => value),
     declarations: declarations.filter(({ type }) => type !== 'output_declaration').map(nameOf),
-    references: uses.references,
-    calledFunctions: uses.calledFunctions,
-    decorators: new Set(declarations.flatMap(decoratorsOf)),
+    references: referencesIn(root),
   };
 };
 
@@ -98,7 +86,7 @@ const nameOf = (declaration: Node): string => declaration.namedChildren[0]?.text
 const lastChild = (node: Node): Node => node.namedChildren.at(-1) ?? node;
 
 const decoratorsOf = ({ previousNamedSibling }: Node): readonly string[] =>
-  previousNamedSibling?.type === 'decorators' ? [...usesIn(previousNamedSibling).calledFunctions] : [];
+  previousNamedSibling?.type === 'decorators' ? (previousNamedSibling.text.match(/(?<=@)\w+/g) ?? []) : [];
 
 const bodyOf = (value: Node): Node => {
   if (value.type === 'for_statement') return value.childForFieldName('body') ?? value;
@@ -124,36 +112,28 @@ export const keysOf = (object: Node | undefined): readonly string[] => propertie
 export const valueAt = (object: Node | undefined, ...path: readonly string[]): Node | undefined =>
   path.reduce((node: Node | undefined, key) => propertiesOf(node).find((each) => each.key === key)?.value, object);
 
-const usesIn = (root: Node): Pick<BicepFile, 'references' | 'calledFunctions'> => {
-  const references: Reference[] = [];
-  const calledFunctions = new Set<string>();
+const referencesIn = (root: Node): readonly (readonly string[])[] => {
+  const references: (readonly string[])[] = [];
   const visit = (node: Node, bound: ReadonlySet<string>): void => {
-    // What decorates a declaration is read with it.
-    if (node.type === 'decorators' && node !== root) return;
+    if (node.type === 'decorators') return;
     const [first, ...rest] = node.namedChildren;
-    if (node.type === 'identifier' || node.type === 'member_expression') {
-      const path = pathOf(node);
-      if (path !== undefined) {
-        if (!bound.has(path[0] ?? '')) references.push({ path, line: node.startPosition.row + 1 });
-        return;
-      }
-    }
-    if (first === undefined) return;
-    if (node.type === 'call_expression' && first.type === 'identifier') {
-      calledFunctions.add(first.text);
-      for (const child of rest) visit(child, bound);
+    const path = pathOf(node);
+    if (path !== undefined) {
+      if (!bound.has(path[0] ?? '')) references.push(path);
     } else if (node.type === 'for_statement' || node.type === 'lambda_expression') {
       // One name, or two in parentheses: the element and its index.
-      for (const child of rest) visit(child, new Set([...bound, ...(first.text.match(/\w+/g) ?? [])]));
-    } else if (DECLARATION.test(node.type) || (node.type === 'object_property' && first.type === 'identifier')) {
-      for (const child of rest) visit(child, bound);
+      for (const child of rest) visit(child, new Set([...bound, ...(first?.text.match(/\w+/g) ?? [])]));
     } else {
-      for (const child of node.namedChildren) visit(child, bound);
+      // The name of a function, a declaration or a property is no use of that name.
+      const isName = first?.type === 'identifier' && (NAMING.test(node.type) || DECLARATION.test(node.type));
+      for (const child of isName ? rest : node.namedChildren) visit(child, bound);
     }
   };
   visit(root, new Set());
-  return { references, calledFunctions };
+  return references;
 };
+
+const NAMING = /^(call_expression|object_property)$/;
 
 /** `a.b.c` as a path; undefined where it does not begin with a name, as in `f().b`. */
 const pathOf = (node: Node): readonly string[] | undefined => {

@@ -5,17 +5,17 @@ import { describe, expect, it } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../../infra/azure/check-values.ts', import.meta.url));
 
-const run = (values: Readonly<Record<string, string>>, ...options: readonly string[]) =>
-  spawnSync(process.execPath, ['--experimental-strip-types', '--no-warnings', SCRIPT, ...options], {
-    env: values,
-    encoding: 'utf8',
-  });
-
-/** Runs the check as azd does, with these values in the environment; its lines, and whether it stops the provisioning. */
-const check = (values: Readonly<Record<string, string>>) => {
-  const { status, stderr } = run(values);
-  return { stops: status !== 0, lines: stderr.trim().split('\n') };
+/** Runs the check as azd does, with these values in the environment. */
+const check = (values: Readonly<Record<string, string>>, ...options: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--experimental-strip-types', '--no-warnings', SCRIPT, ...options],
+    { env: values, encoding: 'utf8' },
+  );
+  return { status, printed: stdout, lines: stderr.trim().split('\n') };
 };
+
+const ALERT_NUMBER = 'must be a country code, a space and a number, as 1 2065550100';
 
 describe('the check before provisioning', () => {
   it('is content with no values at all, and with right ones', () => {
@@ -29,42 +29,33 @@ describe('the check before provisioning', () => {
       BUDGET_AMOUNT: '50',
       BUDGET_START_MONTH: '2026-11',
     };
-    expect(check({})).toEqual({ stops: false, lines: [''] });
-    expect(check(right)).toEqual({ stops: false, lines: [''] });
+    for (const values of [{}, right]) expect(check(values)).toEqual({ status: 0, printed: '', lines: [''] });
   });
 
-  it.each([
-    ['CALL_ATTEMPTS', 'three', 'must be a whole number from 1 to 10'],
-    ['CALL_ATTEMPTS', '11', 'must be a whole number from 1 to 10'],
-    ['CALLS_PER_DAY', '1e3', 'must be a whole number from 1 to 100000'],
-    ['MAXIMUM_INSTANCE_COUNT', '0', 'must be a whole number from 1 to 1000'],
-    ['DELETE_LOCK', 'yes', 'must be one of true, false'],
-    ['OPERATOR_MAY_REPAIR', 'True', 'must be one of true, false'],
-    ['STORAGE_SKU', 'LRS', 'must be one of Standard_LRS, Standard_ZRS, Standard_GRS, Standard_GZRS'],
-    ['PHONE_ALLOWED_PREFIXES', '+', 'must be beginnings of phone numbers, as +1206,+64: a bare + is none'],
-    ['ALERT_SMS', '+12065550100', 'must be a country code, a space and a number, as 1 2065550100'],
-    ['ALERT_VOICE', '1 206-555-0100', 'must be a country code, a space and a number, as 1 2065550100'],
-    ['ALERT_WEBHOOK', 'http://example.org', 'must be https addresses'],
-    ['BUDGET_START_MONTH', '2026-13', 'must be a month, as 2026-11'],
-  ])('stops for %s=%s, by name and without the value', (name, value, detail) => {
-    const { stops, lines } = check({ [name]: value });
+  it('names all that is wrong at once, without the values, and what is missing', () => {
+    const wrong: readonly (readonly [name: string, value: string, detail: string])[] = [
+      ['CALL_ATTEMPTS', 'three', 'must be a whole number from 1 to 10'],
+      ['CALLS_PER_DAY', '1e3', 'must be a whole number from 1 to 100000'],
+      ['MAXIMUM_INSTANCE_COUNT', '0', 'must be a whole number from 1 to 1000'],
+      ['COUNTER_SHARDS', '65', 'must be a whole number from 1 to 64'],
+      ['DELETE_LOCK', 'yes', 'must be one of true, false'],
+      ['VNET_ENABLED', '1', 'must be one of true, false'],
+      ['OPERATOR_MAY_REPAIR', 'True', 'must be one of true, false'],
+      ['STORAGE_SKU', 'LRS', 'must be one of Standard_LRS, Standard_ZRS, Standard_GRS, Standard_GZRS'],
+      ['PHONE_ALLOWED_PREFIXES', '+', 'must be beginnings of phone numbers, as +1206,+64: a bare + is none'],
+      ['ALERT_SMS', '+12065550100', ALERT_NUMBER],
+      ['ALERT_VOICE', '1 206-555-0100', ALERT_NUMBER],
+      ['ALERT_WEBHOOK', 'http://example.org', 'must be https addresses'],
+      ['BUDGET_START_MONTH', '2026-13', 'must be a month, as 2026-11'],
+    ];
+    const { status, lines } = check(Object.fromEntries(wrong));
+    expect(status).toBe(1);
+    expect(lines.at(-1)).toContain('Nothing was provisioned.');
+    expect(lines.slice(0, -1).toSorted()).toEqual(wrong.map(([name, , detail]) => `${name}: ${detail}`).toSorted());
 
-    expect(stops).toBe(true);
-    expect(lines[0]).toBe(`${name}: ${detail}`);
-  });
-
-  it('names all that is wrong at once, and what is missing', () => {
-    const { stops, lines } = check({
-      PHONE: 'new',
-      CALL_ATTEMPTS: '',
-      SWEEP_SCHEDULE: 'x',
-      BUDGET_AMOUNT: '5',
-      COUNTER_SHARDS: '65',
-    });
-
-    expect(stops).toBe(true);
-    expect(lines.map((line) => line.split(':')[0])).toEqual([
-      'COUNTER_SHARDS',
+    const missing = check({ PHONE: 'new', BUDGET_AMOUNT: '5', CALL_ATTEMPTS: '11' });
+    expect(missing.lines.map((line) => line.split(':')[0])).toEqual([
+      'CALL_ATTEMPTS',
       'PHONE_ALLOWED_PREFIXES',
       'BUDGET_START_MONTH',
       'Nothing was provisioned. Correct the values with',
@@ -72,8 +63,8 @@ describe('the check before provisioning', () => {
   });
 
   it('prints the parameters as a deployment without azd takes them', () => {
-    const { stdout } = run({ AZURE_ENV_NAME: 'ridge', CALL_ATTEMPTS: '5', ALERT_EMAIL: 'a@b.example' }, '--parameters');
-    expect(JSON.parse(stdout)).toMatchObject({
+    const values = { AZURE_ENV_NAME: 'ridge', CALL_ATTEMPTS: '5', ALERT_EMAIL: 'a@b.example' };
+    expect(JSON.parse(check(values, '--parameters').printed)).toMatchObject({
       parameters: {
         environmentName: { value: 'ridge' },
         callAttempts: { value: 5 },

@@ -35,23 +35,12 @@ const scriptsNamed = (text: string): readonly string[] =>
 /** `code` that is the path of a file or a folder of the repository: no placeholders, no patterns. */
 const isPath = (code: string): boolean => /^(?:src|infra|test|\.ci)\/[\w./-]*$/.test(code);
 
-it('finds the Markdown files of the repository', () => {
-  expect(paths).toEqual(expect.arrayContaining(['README.md', 'SECURITY.md', 'infra/azure/README.md']));
-  expect(paths.filter((path) => path.includes('node_modules'))).toEqual([]);
-});
-
 describe.each(paths)('%s', (path) => {
   const file = readMarkdown(path);
 
-  it('links to files and headings that exist', () => {
+  it('links to files and headings that exist, and names npm scripts and paths of the repository that exist', () => {
     expect(brokenLinks(path, file)).toEqual([]);
-  });
-
-  it('names npm scripts that package.json has', () => {
     expect(scriptsNamed(file.text).filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
-  });
-
-  it('names paths of the repository that exist', () => {
     expect(file.code.filter((code) => isPath(code) && !existsSync(`${ROOT}${code}`))).toEqual([]);
   });
 });
@@ -68,6 +57,7 @@ it('every README can be reached from the first page', () => {
     }
   };
   visit('README.md');
+  expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !reached.has(path))).toEqual([]);
 });
 
@@ -85,20 +75,14 @@ describe('the check itself', () => {
     expect(brokenLinks('README.md', parseMarkdown(text))).toEqual([problem]);
   });
 
-  it('passes over links to other sites and over code', () => {
+  it('passes over links to other sites and over code, and reads headings as GitHub does', () => {
     expect(brokenLinks('README.md', parseMarkdown('<https://example.org> `[a](b.md)`\n\n    [c](d.md)\n'))).toEqual([]);
-  });
-
-  it('reads headings as GitHub does', () => {
     const { anchors } = parseMarkdown('# Who can do what?\n\n## `npm start`\n\n## A _b_, [c](d)\n\n## A b, c\n');
     expect([...anchors]).toEqual(['who-can-do-what', 'npm-start', 'a-b-c', 'a-b-c-1']);
   });
 
   it('reads commands', () => {
-    expect(scriptsNamed("npx -c 'npm ci && npm start' `npm run build:debug` npm test")).toEqual([
-      'start',
-      'build:debug',
-      'test',
-    ]);
+    const named = scriptsNamed("npx -c 'npm ci && npm start' `npm run build:debug` npm test");
+    expect(named).toEqual(['start', 'build:debug', 'test']);
   });
 });

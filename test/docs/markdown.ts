@@ -8,14 +8,6 @@ import { marked, type Token } from 'marked';
 /** The folder of the repository, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A table of a Markdown file. */
-export interface MarkdownTable {
-  /** The text of the heading above it. */
-  readonly heading: string;
-  /** Its rows without the header, as plain text without marks for code or emphasis. */
-  readonly rows: readonly (readonly string[])[];
-}
-
 /** What the tests look at in a Markdown file. */
 export interface MarkdownFile {
   readonly text: string;
@@ -23,7 +15,8 @@ export interface MarkdownFile {
   readonly links: readonly string[];
   /** The anchors that GitHub gives to its headings. */
   readonly anchors: ReadonlySet<string>;
-  readonly tables: readonly MarkdownTable[];
+  /** The rows of its tables without their headers, by the heading above; plain text without marks for code or emphasis. */
+  readonly tables: ReadonlyMap<string, readonly (readonly string[])[]>;
   /** The content of all `code` inside text; no code blocks. */
   readonly code: readonly string[];
 }
@@ -47,7 +40,7 @@ export const parseMarkdown = (text: string): MarkdownFile => {
   const slugger = new GithubSlugger();
   const links: string[] = [];
   const anchors = new Set<string>();
-  const tables: MarkdownTable[] = [];
+  const tables = new Map<string, readonly (readonly string[])[]>();
   const code: string[] = [];
   let heading = '';
   // It answers promises only where the callback does.
@@ -68,7 +61,11 @@ export const parseMarkdown = (text: string): MarkdownFile => {
         code.push(plainText(token));
         break;
       case 'table':
-        if (isTable(token)) tables.push({ heading, rows: token.rows.map((row) => row.map(cellText)) });
+        if (isTable(token) && !tables.has(heading))
+          tables.set(
+            heading,
+            token.rows.map((row) => row.map(cellText)),
+          );
         break;
     }
   });
@@ -94,8 +91,8 @@ const plainText = (token: Token): string => {
  *
  * @throws {Error} where the file has no such table
  */
-export const tableOf = (path: string, heading: string): MarkdownTable['rows'] => {
-  const table = readMarkdown(path).tables.find((one) => one.heading === heading);
-  if (table === undefined) throw new Error(`${path} has no table below the heading ${heading}`);
-  return table.rows;
+export const tableOf = (path: string, heading: string): readonly (readonly string[])[] => {
+  const rows = readMarkdown(path).tables.get(heading);
+  if (rows === undefined) throw new Error(`${path} has no table below the heading ${heading}`);
+  return rows;
 };

@@ -2,66 +2,58 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 
+import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ownDirectory, send } from './running.ts';
-import { ScriptedService } from './scripted-service.ts';
+import { ownDirectory, rejectedOf, run, start } from './running.ts';
+import { type Answer, type Asked, ScriptedService } from './scripted-service.ts';
 
 const event = (id: string): string => JSON.stringify(cloudEvent({ data: { event_id: id } }));
 
 describe('npm run send', () => {
   it('reads NDJSON, arrays, gzip, a byte order mark and standard input, sends the key in a header, and leaves nothing behind', async () => {
     const keys = new Set<unknown>();
-    const service = await ScriptedService.start(({ headers }) => {
+    const service = await ScriptedService.start(({ number, headers }) => {
       keys.add(headers['x-functions-key']);
-      return 'record';
+      return number === 1 ? 'reset' : 'record';
     });
-    const directory = ownDirectory();
-    await writeFile(join(directory, 'array.json'), `\uFEFF[${event('f-0')},\n${event('f-1')}]`);
-    await writeFile(join(directory, 'packed.gz'), gzipSync(`${event('f-2')}\n${event('f-3')}\n`));
-    await writeFile(join(directory, 'key'), 'key-from-a-file==\r\n');
+    const cwd = ownDirectory();
+    await writeFile(join(cwd, 'array.json'), `\uFEFF[${event('f-0')},\n${event('f-1')}]`);
+    await writeFile(join(cwd, 'packed.gz'), gzipSync(`${event('f-2')}\n${event('f-3')}\n`));
+    await writeFile(join(cwd, 'key'), 'key-from-a-file==\r\n');
     const args = ['array.json', 'packed.gz', '-', '--url', `${service.url}/api/events`, '--key-file', 'key'];
-    const { code, summary, said } = await send(args, { cwd: directory, input: Buffer.from(event('f-4')) });
+    const { code, printed, said } = await run('send', args, { cwd, input: Buffer.from(event('f-4')) });
 
-    expect(summary).toMatch(/^recorded {3}5\nunchanged {2}0\nrejected {3}0\ntime {7}\d+\.\d s\n$/);
+    expect(printed).toMatch(/^recorded {3}5\nunchanged {2}0\nrejected {3}0\ntime {7}\d+\.\d s\n$/);
+    expect(said).toContain('no connection to the service (UND_ERR_SOCKET)');
     expect(code).toBe(0);
-    expect([...service.recorder.times.values()]).toEqual([1, 1, 1, 1, 1]);
+    expect([...service.times.values()]).toEqual([1, 1, 1, 1, 1]);
     expect(keys).toEqual(new Set(['key-from-a-file==']));
-    expect(`${summary}${said}`).not.toContain('key-from-a-file');
-    expect((await readdir(directory)).toSorted()).toEqual(['array.json', 'key', 'packed.gz']);
+    expect(`${printed}${said}`).not.toContain('key-from-a-file');
+    expect((await readdir(cwd)).toSorted()).toEqual(['array.json', 'key', 'packed.gz']);
   });
 
   it('--check sends nothing and says what is wrong, and where', async () => {
-    const directory = ownDirectory();
+    const cwd = ownDirectory();
     const wrong = JSON.stringify(cloudEvent({ id: '', data: { detection: { smoke: 1 } } }));
-    await writeFile(join(directory, 'a.ndjson'), `${event('f-0')}\n${wrong}\nnot JSON\n[${event('f-1')},1]\n`);
-    const { code, summary } = await send(['a.ndjson', '--check', '--url', 'http://127.0.0.1:9'], { cwd: directory });
-    expect(summary).toMatch(
+    await writeFile(join(cwd, 'a.ndjson'), `${event('f-0')}\n${wrong}\nnot JSON\n[${event('f-1')},1]\n`);
+    const { code, printed } = await run('send', ['a.ndjson', '--check', '--url', 'http://127.0.0.1:9'], { cwd });
+    expect(printed).toMatch(
       /^a\.ndjson:2 id is empty; data\.detection is unknown: .*\na\.ndjson:3 is not JSON\na\.ndjson:4\[1\] must be an object: a CloudEvent\ngood {3}2\nwrong {2}3\n$/,
     );
     expect(code).toBe(1);
-    expect(await readdir(directory)).toEqual(['a.ndjson']);
-  });
-
-  it('does not follow a redirect, and goes on after a connection that was cut', async () => {
-    const service = await ScriptedService.start(({ number }) =>
-      number === 1 ? 'reset' : { status: 307, headers: { location: `${service.url}/elsewhere` } },
-    );
-    const { code, said } = await send(['-', '--url', service.url], { input: Buffer.from(event('f-0')) });
-    expect(said).toContain('no connection to the service (UND_ERR_SOCKET)');
-    expect(said).toContain('answered with 307');
-    expect([code, service.requests]).toEqual([3, 2]);
+    expect(await readdir(cwd)).toEqual(['a.ndjson']);
   });
 
   it('says before it sends anything what cannot be used, and overwrites nothing', async () => {
     const service = await ScriptedService.start();
-    const directory = ownDirectory();
-    await writeFile(join(directory, 'a.ndjson'), 'wrong');
-    await writeFile(join(directory, 'utf16.json'), `\uFEFF${event('f-0')}`, 'utf16le');
-    await writeFile(join(directory, 'precious.json'), '{"precious":true}');
-    await writeFile(join(directory, 'b.ndjson'), event('f-0'));
-    await writeFile(join(directory, 'b.ndjson.progress.json'), '{"precious":true}');
+    const cwd = ownDirectory();
+    const precious = '{"precious":true}';
+    for (const name of ['precious.json', 'b.ndjson.progress.json']) await writeFile(join(cwd, name), precious);
+    for (const name of ['a.ndjson', 'b.ndjson']) await writeFile(join(cwd, name), event('f-0'));
+    await writeFile(join(cwd, 'utf16.json'), `\uFEFF${event('f-0')}`, 'utf16le');
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['a.ndjson', 'missing.json'], 'missing.json cannot be read.'],
       [['a.ndjson', '.'], 'is a directory'],
@@ -69,15 +61,123 @@ describe('npm run send', () => {
       [['a.ndjson', '--rejected', 'precious.json'], 'precious.json exists and is not a file of rejected events'],
       [['b.ndjson'], 'b.ndjson.progress.json is not a progress file'],
       [['a.ndjson', '--key-file', 'missing.key'], 'The key file missing.key cannot be read.'],
-      [[], 'FILE is missing.'],
     ];
     const runs = cases.map(async ([args, complaint]) => {
-      const { code, said } = await send([...args, '--url', service.url], { cwd: directory });
+      const { code, said } = await run('send', [...args, '--url', service.url], { cwd });
       expect(said).toContain(complaint);
       expect(code).toBe(2);
     });
     await Promise.all(runs);
     expect(service.requests).toBe(0);
-    expect(await readFile(join(directory, 'precious.json'), 'utf8')).toBe('{"precious":true}');
+    expect(await readFile(join(cwd, 'precious.json'), 'utf8')).toBe(precious);
   });
 });
+
+const DATE = '2026-03-14';
+const EVENTS = 1_500;
+const GOOD = EVENTS - EVENTS / 100;
+const KEY = 'function-key-of-a-test';
+
+/** Every 100th event is wrong, in one of these ways; the service or the reader of the file says so. */
+const WRONG: readonly ((line: string) => string)[] = [
+  (line) => line.replace(/"camera_id":"ridge-\d"/, '"camera_id":7'),
+  (line) => line.replace('CameraEvent.Changed', 'CameraEvent.Unknown'),
+  (line) => line.slice(0, -2),
+];
+
+const lineOf = (at: number): string => {
+  const time = new Date(Date.parse(`${DATE}T00:00:00Z`) + at * 20_000).toISOString();
+  const data = { event_id: `f-${at}`, camera_id: `ridge-${at % 10}`, ts_utc: time, detections: { smoke: 1 } };
+  const line = JSON.stringify(cloudEvent({ id: `m-${at}`, time, data }));
+  return at % 100 === 99 ? (WRONG[Math.floor(at / 100) % WRONG.length]?.(line) ?? '') : line;
+};
+
+const daySchema = z.object({ total_events: z.number(), counts_per_category: z.record(z.string(), z.number()) });
+
+/** The app's own answer: as behind a front door, which hands requests on and can say that the app is away. */
+const forward = async (app: App, { body, headers }: Asked): Promise<Answer> => {
+  const key = headers['x-functions-key'];
+  const response = await fetch(`${app.url}/api/events`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/cloudevents-batch+json',
+      ...(typeof key === 'string' && { 'x-functions-key': key }),
+    },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, body: await response.text() };
+};
+
+it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a new start of the service and a stop in between`, async () => {
+  const environment = testEnvironment();
+  const startService = async (): Promise<App> => {
+    const started = await startApp({ environment, functionKey: KEY });
+    onTestFinished(() => started.stop());
+    return started;
+  };
+  let app = await startService();
+  const cwd = ownDirectory();
+  const file = join(cwd, 'day.ndjson');
+  await writeFile(file, Array.from({ length: EVENTS }, (_, at) => `${lineOf(at)}\n`).join(''));
+  await writeFile(join(cwd, 'key'), `${KEY}\n`);
+
+  const taken = { requests: 0, whenTaken: (): void => undefined };
+  const door = await ScriptedService.start(async (asked) => {
+    const answer = await forward(app, asked);
+    taken.requests += 1;
+    taken.whenTaken();
+    return answer;
+  });
+  const args = [file, '--url', door.url, '--key-file', 'key', '--batch', '50', '--requests', '3'];
+
+  // A kill: the service has just committed a batch, and the sender does not hear of it.
+  const killed = start('send', args, { cwd });
+  taken.whenTaken = () => {
+    if (taken.requests === 8) killed.child.kill('SIGKILL');
+  };
+  expect((await killed.ended).code).toBeNull();
+
+  // The service goes away, and comes back as another process.
+  const toTheApp = door.script;
+  let refusals = 0;
+  taken.whenTaken = () => {
+    if (taken.requests < 16 || refusals > 0) return;
+    door.script = async () => {
+      refusals += 1;
+      if (refusals === 1) {
+        app.kill();
+        await app.exited;
+        app = await startService();
+        door.script = toTheApp;
+      }
+      return { status: 503, headers: { 'retry-after': '0' } };
+    };
+  };
+  const waiting = start('send', args, { cwd });
+  await waiting.hasSaid('the service answers 503');
+  taken.whenTaken = () => {
+    if (taken.requests === 24) waiting.child.kill('SIGINT');
+  };
+  expect(await waiting.ended).toMatchObject({ code: process.platform === 'win32' ? null : 3 });
+
+  const last = await run('send', args, { cwd });
+  expect(last.printed).toContain(`rejected   ${EVENTS / 100}, in ${file}.rejected.ndjson\n`);
+  expect(last.code).toBe(1);
+
+  const day = await fetch(`${app.url}/api/analytics/day?date=${DATE}`, { headers: { 'x-functions-key': KEY } });
+  expect(daySchema.parse(await day.json())).toMatchObject({ total_events: GOOD, counts_per_category: { smoke: GOOD } });
+  const rejected = await rejectedOf(file);
+  expect(rejected.map(({ line }) => line)).toEqual(Array.from({ length: EVENTS / 100 }, (_, at) => (at + 1) * 100));
+  expect(new Set(rejected.map(({ reason }) => reason))).toEqual(
+    new Set(['data.camera_id must be a string', 'type must be "CameraEvent.Changed"', 'is not JSON']),
+  );
+
+  // All of it once more: nothing changes, and the file of rejected events does not grow.
+  const again = await run('send', [file, '--url', door.url], { cwd, environment: { FUNCTION_KEY: KEY } });
+  expect(again.printed).toContain(`recorded   0\nunchanged  ${GOOD.toLocaleString('en-GB')}\n`);
+  expect(await rejectedOf(file)).toEqual(rejected);
+
+  const refused = await run('send', [file, '--url', app.url], { cwd, environment: { FUNCTION_KEY: 'another-key' } });
+  expect(refused).toMatchObject({ code: 3, said: expect.stringContaining('refuses the function key (401)') });
+  expect(refused.said).not.toContain('another-key');
+}, 120_000);

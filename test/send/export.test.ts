@@ -1,18 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
-import { ownDirectory } from './running.ts';
+import { ownDirectory, run } from './running.ts';
 
 const DATE = dayOf(instantFrom(BigInt(Date.parse('2026-03-14')) * 1_000n));
 const MIDNIGHT = BigInt(Date.parse(`${DATE}T00:00:00Z`)) * 1_000n;
@@ -46,20 +43,14 @@ const questions: readonly Question[] = [
   { start: MIDNIGHT + 60_000_001n, end: MIDNIGHT + 7_260_000_000n, cameraId: 'ridge/5' },
 ];
 
-/** Runs what `npm run export` runs, in a directory, against this storage only. */
-const run = async (storage: CountingStorage, directory: string, args: readonly string[]) => {
-  await writeFile(join(directory, 'settings.json'), '{}');
-  const child = spawn(process.execPath, [inject('commands').export, '--settings', 'settings.json', ...args], {
-    cwd: directory,
-    env: {
-      TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
-      TABLES_PREFIX: storage.client().tableName.replace(/analytics$/, ''),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const [printed, said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: child.exitCode, printed, said };
+/** Runs `npm run export` in a directory, against this storage only. */
+const runExport = async (storage: CountingStorage, cwd: string, args: readonly string[]) => {
+  await writeFile(join(cwd, 'settings.json'), '{}');
+  const environment = {
+    TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+    TABLES_PREFIX: storage.client().tableName.replace(/analytics$/, ''),
+  };
+  return run('export', ['--settings', 'settings.json', ...args], { cwd, environment });
 };
 
 /** A storage that exported lines were sent into, through the check that every event goes through. */
@@ -88,7 +79,7 @@ describe('npm run export', () => {
     await counting.record(Array.from({ length: 100 }, (_, index) => review(index)));
     const directory = ownDirectory();
     const [{ code, said }] = await Promise.all([
-      run(storage, directory, ['--date', DATE]),
+      runExport(storage, directory, ['--date', DATE]),
       // The same with a newer time: no answer changes, but the rows do while they are read.
       counting.record(
         Array.from({ length: 300 }, (_, at) => ({ ...review(at % 100), time: MIDNIGHT + DAY + BigInt(at) })),
@@ -103,7 +94,7 @@ describe('npm run export', () => {
     expect(await answersOf(target)).toEqual(await answersOf(counting));
 
     const exported = async () =>
-      (await run(storage, directory, ['--date', DATE, '--to', '2026-03-15', '--out', '-'])).printed;
+      (await runExport(storage, directory, ['--date', DATE, '--to', '2026-03-15', '--out', '-'])).printed;
     expect(await exported()).toBe(await exported());
   });
 
@@ -115,7 +106,7 @@ describe('npm run export', () => {
       if (rowKey.startsWith('event|0001|')) await client.updateEntity({ partitionKey, rowKey, ts_utc: 'never' });
     }
     const directory = ownDirectory();
-    const { code, said } = await run(storage, directory, ['--date', DATE, '--out', 'day.ndjson']);
+    const { code, said } = await runExport(storage, directory, ['--date', DATE, '--out', 'day.ndjson']);
     expect(said).toMatch(
       /^1 events in day\.ndjson\nThese rows cannot be read, and are not in it:\n2026-03-14_00 event\|0001\|/,
     );
@@ -123,26 +114,26 @@ describe('npm run export', () => {
     expect(linesOf(await readFile(join(directory, 'day.ndjson'), 'utf8'))).toHaveLength(1);
   });
 
-  it('refuses a closed day, and leaves no file', async () => {
-    const storage = new CountingStorage();
-    const counting = storage.process();
-    await counting.record([frame(1)]);
-    await counting.shards.close(DATE, instantFromMilliseconds(Date.now()));
-    const directory = ownDirectory();
-    const { code, said } = await run(storage, directory, ['--date', DATE]);
-    expect(said).toBe(`${DATE} is closed, or about to be: its event rows are deleted.\n`);
-    expect(code).toBe(1);
-    expect(await readdir(directory)).toEqual(['settings.json']);
-  });
-
-  it('refuses a day whose manifest is lost: an empty file is no backup of it', async () => {
+  it.each<[string, (storage: CountingStorage) => Promise<unknown>, string, number]>([
+    [
+      'a closed day',
+      async (storage) => storage.process().shards.close(DATE, instantFromMilliseconds(Date.now())),
+      `${DATE} is closed, or about to be: its event rows are deleted.\n`,
+      1,
+    ],
+    [
+      'a day whose manifest is lost, of which an empty file is no backup',
+      async (storage) => storage.client().deleteEntity(DATE, 'shards'),
+      `The manifest of ${DATE} is missing: run npm run audit.\n`,
+      2,
+    ],
+  ])('refuses %s, and leaves no file', async (_, prepare, complaint, exitCode) => {
     const storage = new CountingStorage();
     await storage.process().record([frame(1)]);
-    await storage.client().deleteEntity(DATE, 'shards');
+    await prepare(storage);
     const directory = ownDirectory();
-    const { code, said } = await run(storage, directory, ['--date', DATE]);
-    expect(said).toBe(`The manifest of ${DATE} is missing: run npm run audit.\n`);
-    expect(code).toBe(2);
+    const { code, said } = await runExport(storage, directory, ['--date', DATE]);
+    expect([said, code]).toEqual([complaint, exitCode]);
     expect(await readdir(directory)).toEqual(['settings.json']);
   });
 
@@ -155,7 +146,7 @@ describe('npm run export', () => {
       [['--date', DATE], 'There is no table '],
     ];
     for (const [args, complaint] of cases) {
-      const { code, said } = await run(storage, ownDirectory(), args);
+      const { code, said } = await runExport(storage, ownDirectory(), args);
       expect(said).toContain(complaint);
       expect(code).toBe(2);
     }

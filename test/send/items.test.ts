@@ -22,8 +22,8 @@ describe('the items of a file', () => {
   it.each<[string, string, readonly object[]]>([
     [
       'its lines, if it is NDJSON',
-      '{"a":1}\n{"b":{"c":[2]}}\r\n\n{"d":"}\\"{\u2028"}',
-      [good(1, '{"a":1}'), good(2, '{"b":{"c":[2]}}'), good(4, '{"d":"}\\"{\u2028"}')],
+      '\uFEFF{"a":1}\n{"b":[2]}\r\n\n{"d":"}\\"{\u2028"}',
+      [good(1, '{"a":1}'), good(2, '{"b":[2]}'), good(4, '{"d":"}\\"{\u2028"}')],
     ],
     ['the elements of its array', '\n[{"a":1}, 7]', [good(2, '{"a":1}', 0), good(2, '7', 1)]],
     [
@@ -39,7 +39,7 @@ describe('the items of a file', () => {
     ['one object over many lines', '{\n"a": 1\n}\n', [good(1, '{\n"a": 1\n}')]],
     ['nothing, if it is blank', ' \n\t\n', []],
     [
-      'its lines without the damaged ones, each of which costs itself alone',
+      'its lines, if the first is damaged, which costs itself alone',
       '{"half":\n{"a":1}\nnot JSON\n{"b":2}',
       [bad(1, '{"half":'), good(2, '{"a":1}'), bad(3, 'not JSON'), good(4, '{"b":2}')],
     ],

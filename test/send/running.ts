@@ -8,48 +8,46 @@ import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-/** How a run of `npm run send` ended. */
+/** How a run of a command ended. */
 export interface Ended {
   readonly code: number | null;
-  readonly summary: string;
+  readonly printed: string;
+  /** On stderr. */
   readonly said: string;
 }
 
-/** A run of `npm run send`. */
+/** A run of a command. */
 export interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   /** Fulfils when it has said this on stderr. */
-  hasSaid(what: string | RegExp): Promise<void>;
+  hasSaid(what: string): Promise<void>;
 }
 
-/** Starts what `npm run send` runs, with exactly this environment. */
-export const startSend = (
+/** Starts what `npm run send` or `npm run export` runs, with exactly this environment. */
+export const start = (
+  command: 'send' | 'export',
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
 ): Run => {
-  const child = spawn(process.execPath, [inject('commands').send, ...args], {
-    env: environment,
-    cwd,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  let [summary, said] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (summary += text));
+  const child = spawn(process.execPath, [inject('commands')[command], ...args], { env: environment, cwd });
+  let [printed, said] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   // It may end before it has read all of its input.
   child.stdin.on('error', () => undefined).end(input ?? Buffer.alloc(0));
   onTestFinished(() => void child.kill('SIGKILL'));
   return {
     child,
-    ended: once(child, 'close').then(() => ({ code: child.exitCode, summary, said })),
+    ended: once(child, 'close').then(() => ({ code: child.exitCode, printed, said })),
     hasSaid: async (what) => {
-      while (typeof what === 'string' ? !said.includes(what) : !what.test(said)) await once(child.stderr, 'data');
+      while (!said.includes(what)) await once(child.stderr, 'data');
     },
   };
 };
 
-/** Runs what `npm run send` runs to its end. */
-export const send = async (...given: Parameters<typeof startSend>): Promise<Ended> => startSend(...given).ended;
+/** Runs one to its end. */
+export const run = async (...given: Parameters<typeof start>): Promise<Ended> => start(...given).ended;
 
 /** A directory for one test. */
 export const ownDirectory = (): string => {
@@ -67,9 +65,9 @@ const rejectedSchema = z.strictObject({
   text: z.string().optional(),
 });
 
-/** The lines of a file of rejected events. */
-export const rejectedIn = async (path: string): Promise<readonly z.infer<typeof rejectedSchema>[]> =>
-  (await readFile(path, 'utf8'))
+/** The lines of the file of rejected events of a file. */
+export const rejectedOf = async (file: string): Promise<readonly z.infer<typeof rejectedSchema>[]> =>
+  (await readFile(`${file}.rejected.ndjson`, 'utf8'))
+    .trim()
     .split('\n')
-    .filter((line) => line !== '')
     .map((line) => rejectedSchema.parse(JSON.parse(line)));

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { LoopbackServer } from '../harness/loopback-server.ts';
+
+/** Runs a script where this program (`az`, `gh`) writes down its arguments and ends as its shell code does. */
+const runScript = async (
+  script: string,
+  [program, ends]: readonly [name: string, code: string],
+  environment: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+) => {
+  const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, program), `#!/bin/sh\necho "$*" >> asked\n${ends}\n`);
+  chmodSync(join(directory, program), 0o755);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
+  const child = spawn('bash', [fileURLToPath(new URL(`../../.github/scripts/${script}`, import.meta.url))], {
+    cwd: directory,
+    env: { PATH: `${directory}${delimiter}${process.env['PATH'] ?? ''}`, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const asked = join(directory, 'asked');
+  return {
+    code: child.exitCode,
+    said,
+    asked: existsSync(asked) ? readFileSync(asked, 'utf8').trim().split('\n') : [],
+  };
+};
+
+/** Deploys to an app that answers one health question after the other with these statuses, and the last one from then on. */
+const deploy = async (statuses: readonly number[], { digest = '', az = 'exit 0' } = {}) => {
+  let questions = 0;
+  const server = await LoopbackServer.start((request, response) => {
+    const isHealth = request.url === '/api/health';
+    response.writeHead(isHealth ? (statuses[Math.min(questions, statuses.length - 1)] ?? 500) : 404).end();
+    questions += 1;
+  });
+  onTestFinished(() => server.stop());
+  const actual = createHash('sha256').update('a package').digest('hex');
+  const ended = await runScript(
+    'deploy-package.sh',
+    ['az', az],
+    {
+      AZURE_RESOURCE_GROUP: 'rg-ridge',
+      SERVICE_API_NAME: 'func-ridge',
+      SERVICE_API_URL: `http://127.0.0.1:${server.port}`,
+      RELEASE: 'v1.2.3',
+      ENVIRONMENT: 'staging',
+      DEPLOY_SECONDS: '1',
+      HEALTH_PAUSE_SECONDS: '0.01',
+    },
+    { 'package.zip': 'a package', 'package.zip.sha256': `${digest || actual}  package.zip\n` },
+  );
+  return { ...ended, questions };
+};
+
+const HOW_TO_ROLL_BACK =
+  'To roll back: gh workflow run deploy.yml --ref <the release before> --field environment=staging';
+
+// The scripts run on GitHub's Linux machines only.
+describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
+  it('deploys the package once, and is content when the app has been healthy for a while', async () => {
+    const { code, said, asked, questions } = await deploy([503, 200, 200, 503, 200]);
+    expect(said).toContain('v1.2.3 is deployed and healthy.');
+    expect([code, questions]).toEqual([0, 4 + 6]);
+    expect(asked).toEqual([
+      expect.stringMatching(
+        /^functionapp deployment source config-zip .*--resource-group rg-ridge --name func-ridge --src package\.zip --build-remote false/,
+      ),
+    ]);
+  });
+
+  it('fails and says how to roll back where the app does not get healthy', async () => {
+    const { code, said } = await deploy([200, 200, 200, 200, 200, 503]);
+    expect(said).toContain(`v1.2.3 is deployed and not healthy. ${HOW_TO_ROLL_BACK}`);
+    expect(code).toBe(1);
+  });
+
+  it('does not deploy a package that is not the one that was released', async () => {
+    expect(await deploy([200], { digest: '0'.repeat(64) })).toMatchObject({ code: 1, asked: [] });
+  });
+
+  it.each(['exit 1', 'sleep 60'])(
+    'fails, says how to roll back, and does not ask the old version for its health where az does: %s',
+    async (az) => {
+      const { code, said, questions } = await deploy([200], { az });
+      expect(said).toContain(HOW_TO_ROLL_BACK);
+      expect([code, questions]).toEqual([1, 0]);
+    },
+  );
+});
+
+const fetchRelease = async (release: string, verifies: string) =>
+  runScript('fetch-release.sh', ['gh', `if [ "$1" = attestation ]; then ${verifies}; fi`], {
+    RELEASE: release,
+    GH_REPO: 'owner/repository',
+  });
+
+describe.skipIf(process.platform === 'win32')('the script that fetches a release', () => {
+  it.each([
+    ['exit 0', 0],
+    ['exit 1', 1],
+  ])('fetches the package of a tag and checks its provenance: %s', async (verifies, code) => {
+    expect(await fetchRelease('v1.2.3', verifies)).toMatchObject({
+      code,
+      asked: [
+        'release download v1.2.3 --pattern package.zip*',
+        'attestation verify package.zip --repo owner/repository',
+      ],
+    });
+  });
+
+  it.each(['main', 'version-2', 'v', '--repo=x', 'v1 --repo=x'])('takes %s for no release', async (name) => {
+    expect(await fetchRelease(name, 'exit 0')).toMatchObject({ code: 1, asked: [] });
+  });
+});
