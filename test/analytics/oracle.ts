@@ -1,7 +1,16 @@
-import { type Counted, countsOf, type EventState, type Known, type Message, sumOf } from '../worlds/counting/counts.ts';
+import { type Counted, countsOf, type EventState, type Known, sumOf } from '../worlds/counting/counts.ts';
 
-/** A message about an event, in plain values. */
-export type PlainMessage = Message;
+/** A message about an event, in plain values. Times are in microseconds since 1970, UTC. */
+export interface PlainMessage {
+  readonly eventId: string;
+  readonly cameraId: string;
+  readonly ts: bigint;
+  /** When its facets were true. Two messages with the same time say the same. */
+  readonly time: bigint;
+  readonly detections?: Readonly<Record<string, number>>;
+  readonly reviewed?: boolean;
+  readonly annotations?: Readonly<Record<string, number>>;
+}
 
 /** A period, both ends included, in microseconds since 1970, of all cameras or one. */
 export interface Question {
