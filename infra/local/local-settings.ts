@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { settingSchemas } from '../../src/settings.ts';
 import { CommandError } from '../command-line.ts';
 import { isMissing } from '../replace-file.ts';
+import type { AcsSimulator } from './acs-simulator/simulator.ts';
 
 /** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
@@ -82,3 +83,41 @@ export const mergeSettings = (...strongestFirst: readonly Readonly<Record<string
 /** True where any of the settings is given. */
 export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
   names.some((name) => name in settings);
+
+/** What the settings of a local run need to know about the ACS simulator. */
+export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'keysUrl' | 'resourceId'> & {
+  readonly topic: Pick<AcsSimulator['topic'], 'endpoint' | 'key'>;
+};
+
+/**
+ * The settings of a local run that nobody gave otherwise.
+ *
+ * @param tablesConnectionString of the run's own Azurite; undefined where real storage is used
+ * @param acs undefined where a real ACS is used, or the phone is off
+ * @param verifiesCallbacks false where anybody may post a callback, as wherever ACS_RESOURCE_ID is not set
+ */
+export const localDefaults = (
+  port: number,
+  tablesConnectionString: string | undefined,
+  acs: SimulatedAcs | undefined,
+  verifiesCallbacks: boolean,
+): Settings => ({
+  SERVICE_NAME: 'Wildfire Watch',
+  CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
+  ...(tablesConnectionString === undefined ? {} : { TABLES_CONNECTION_STRING: tablesConnectionString }),
+  // For a real ACS they have no default: the app names those that are missing.
+  ...(acs === undefined
+    ? {}
+    : {
+        ACS_CONNECTION_STRING: acs.connectionString,
+        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        // Nobody wants to watch a simulated phone for a minute.
+        CALL_RETRY_SECONDS: '5',
+        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+        EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
+        EVENT_TOPIC_KEY: acs.topic.key,
+      }),
+  ...(acs === undefined || !verifiesCallbacks
+    ? {}
+    : { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer, ACS_TOKEN_KEYS_URL: acs.keysUrl }),
+});
