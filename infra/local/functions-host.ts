@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { within } from './deadline.ts';
 import { listenOn } from './free-port.ts';
 import { announcedBytes, type Exchange, forward, requestUrl, sendEmpty } from './functions-host/forwarding.ts';
-import { matchRoute, type Route, type RouteMatch, routeTable } from './functions-host/route-table.ts';
+import { matchRoute, type Route, ROUTE_PREFIX, type RouteMatch, routeTable } from './functions-host/route-table.ts';
 import { timerInput, TimerListener, timerTriggers } from './functions-host/timers.ts';
 import { type Datum, type RegisteredFunction, Worker } from './functions-host/worker.ts';
 
@@ -59,7 +59,7 @@ const MAX_BODY_BYTES = 100 * 1024 * 1024;
  * @throws whatever the app throws while it loads, and where the port is in use
  */
 export const startFunctionsHost = async (options: FunctionsHostOptions): Promise<FunctionsHost> => {
-  const { routePrefix, customHeaders } = await readHostJson(options.hostJson);
+  const { customHeaders } = await readHostJson(options.hostJson);
   const bundle = resolve(options.bundle);
   const worker = new Worker();
   worker.provideCore();
@@ -68,7 +68,7 @@ export const startFunctionsHost = async (options: FunctionsHostOptions): Promise
   const app = {
     worker,
     libraryServer,
-    routes: routeTable(worker.functions, routePrefix),
+    routes: routeTable(worker.functions),
     listeners: timerListeners(worker),
     functionKey: options.functionKey,
     maxBodyBytes: Number(process.env['FUNCTIONS_REQUEST_BODY_SIZE_LIMIT'] ?? MAX_BODY_BYTES),
@@ -106,7 +106,7 @@ const hostJsonSchema = z.object({
     .object({
       http: z
         .object({
-          routePrefix: z.string().default('api'),
+          routePrefix: z.literal(ROUTE_PREFIX).optional(),
           customHeaders: z.record(z.string(), z.string()).default({}),
         })
         .prefault({}),

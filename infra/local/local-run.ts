@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -62,7 +61,6 @@ interface Part {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const LOCAL_SETTINGS = join(ROOT, 'local.settings.json');
 const HOST_MAIN = fileURLToPath(new URL('functions-host/main.ts', import.meta.url));
 
 /** Most that the wait for health may take, in milliseconds. */
@@ -85,8 +83,7 @@ export const startLocalRun = async (
   pace: Pace = PACE,
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
-  const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
-  const fileSettings = file === undefined ? {} : await readSettingsFile(file);
+  const fileSettings = await readSettingsFile(settingsFile);
   const given = mergeSettings(environment, withoutLocalParts(fileSettings));
   mustReachThisMachine(given, port);
   const parts: Part[] = [];
@@ -120,7 +117,9 @@ export const startLocalRun = async (
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
-        ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is no setting of this service.`),
+        ...unknownNames(fileSettings).map(
+          (name) => `${settingsFile ?? 'local.settings.json'} has ${name}, which is no setting of this service.`,
+        ),
       ],
       partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
       stop,

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
@@ -12,12 +14,17 @@ export type Settings = Readonly<Record<string, string>>;
 
 const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
 
+/** The repository's own settings file, which a command reads unless it is told to read another one. */
+const LOCAL_SETTINGS = fileURLToPath(new URL('../../local.settings.json', import.meta.url));
+
 /**
  * The `Values` of a file like local.settings.json.
  *
+ * @param path undefined: the repository's own file, if it exists
  * @throws {CommandError} that names the file and quotes nothing of it
  */
-export const readSettingsFile = async (path: string): Promise<Settings> => {
+export const readSettingsFile = async (path: string | undefined): Promise<Settings> => {
+  if (path === undefined) return existsSync(LOCAL_SETTINGS) ? readSettingsFile(LOCAL_SETTINGS) : {};
   try {
     return localSettingsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).Values;
   } catch (error) {

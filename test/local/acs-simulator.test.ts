@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
 import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
@@ -104,46 +104,28 @@ it('calls from a number or from a Teams resource account, never from both or nei
   expect(acs.log().calls.map(({ from }) => from)).toEqual([teamsAppSource.appId, '+12065550199']);
 });
 
-/** Two calls ring when a third is asked for. */
-const askForThree = async (options: AcsSimulatorOptions) => {
-  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 }, ...options });
-  const two = [await ask(acs, '', createCall('+12065550100'), repeatable())];
-  two.push(await ask(acs, '', createCall('+12065551100'), repeatable()));
-  expect(two.map(({ status }) => status)).toEqual([201, 201]);
-  const third = await ask(acs, '', createCall('+12065552100'), repeatable());
-  expect(acs.log().turnedAway).toMatchObject([{ to: '+12065552100' }]);
-  expect(acs.log().refused).toEqual([]);
-  return { acs, first: callIdOf(two[0]?.body), third };
-};
+it.each<[NonNullable<AcsSimulatorOptions['whenLinesAreTaken']>, number, string | null, string | undefined]>([
+  ['429', 429, null, 'TooManyRequests'],
+  ['429 with Retry-After', 429, '1', 'TooManyRequests'],
+  ['403', 403, null, '8530'],
+  ['CreateCallFailed', 201, null, undefined],
+  ['603', 201, null, undefined],
+])('if both lines ring, one more call does not ring (%s), until one has ended', async (kind, status, after, code) => {
+  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 }, whenLinesAreTaken: kind });
+  const called = (number: string) => ask(acs, '', createCall(number), repeatable());
+  const first = await called('+12065550100');
+  expect((await called('+12065551100')).status).toBe(201);
+  const third = await called('+12065552100');
+  expect([third.status, third.retryAfter, errorSchema.safeParse(third.body).data]).toEqual([status, after, code]);
+  expect(acs.log()).toMatchObject({ refused: [], turnedAway: [{ to: '+12065552100' }] });
+  const ringing = () => acs.log().calls.flatMap(({ to, state }) => (state === 'ringing' ? to : []));
+  expect(ringing()).toEqual(['+12065550100', '+12065551100']);
+  const told = () => acs.log().calls[2]?.story.map(({ text }) => text);
+  if (status === 201) await until(() => told()?.includes('CreateCallFailed') === true, 'it fails');
 
-describe('if both lines are taken', () => {
-  it.each([
-    ['429', 429, 'TooManyRequests', null],
-    ['429 with Retry-After', 429, 'TooManyRequests', '1'],
-    ['403', 403, '8530', null],
-  ] as const)('one more call is refused (%s), until one has ended', async (whenLinesAreTaken, status, code, after) => {
-    const { acs, first, third } = await askForThree({ whenLinesAreTaken });
-    expect(third).toMatchObject({ status, retryAfter: after });
-    expect(errorSchema.parse(third.body)).toBe(code);
-    expect(acs.log().calls).toHaveLength(2);
-
-    expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
-    expect((await ask(acs, '', createCall('+12065552100'), repeatable())).status).toBe(201);
-  });
-
-  it.each(['CreateCallFailed', '603'] as const)(
-    'one more call is taken and then fails (%s), without ringing or taking a line',
-    async (whenLinesAreTaken) => {
-      const { acs, first, third } = await askForThree({ whenLinesAreTaken });
-      expect(third.status).toBe(201);
-      await until(() => acs.log().calls[2]?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'it fails');
-      expect(acs.log().calls[2]).toMatchObject({ state: 'ended', endedBy: 'network', speeches: [] });
-
-      expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
-      await ask(acs, '', createCall('+12065552100'), repeatable());
-      expect(acs.log().calls[3]?.state).toBe('ringing');
-    },
-  );
+  await ask(acs, `/${callIdOf(first.body)}:terminate`, undefined, repeatable());
+  expect((await called('+12065553100')).status).toBe(201);
+  expect(ringing()).toEqual(['+12065551100', '+12065553100']);
 });
 
 it('posts a callback that is not accepted three times', async () => {

@@ -193,27 +193,16 @@ describe('what a function is told about a request', () => {
   });
 });
 
-describe('host.json', () => {
-  it('adds its headers to every answer, the ones without a function included, unless the function set its own', async () => {
-    const [ours, own, unknown] = await Promise.all(
-      ['/api/returns/empty-object', '/api/returns/own-cache-control', '/nowhere'].map(
-        async (path) => (await fetch(`${app.url}${path}`)).headers,
-      ),
-    );
-    expect(ours?.get('x-content-type-options')).toBe('nosniff');
-    expect(ours?.get('cache-control')).toBe('no-store');
-    expect(own?.get('cache-control')).toBe('max-age=60');
-    expect(unknown?.get('x-content-type-options')).toBe('nosniff');
-  });
-
-  it('names the prefix of the routes, and none is possible', async () => {
-    const hostJson = join(directory, 'without-prefix.json');
-    await writeFile(hostJson, '{ "version": "2.0", "extensions": { "http": { "routePrefix": "" } } }');
-    const bare = await startRulesApp({ hostJson });
-    expect((await fetch(`${bare.url}/echo`)).status).toBe(200);
-    expect((await fetch(`${bare.url}/api/echo`)).status).toBe(404);
-    await bare.stop();
-  });
+it('host.json adds its headers to every answer, the ones without a function included, unless the function set its own', async () => {
+  const [ours, own, unknown] = await Promise.all(
+    ['/api/returns/empty-object', '/api/returns/own-cache-control', '/nowhere'].map(
+      async (path) => (await fetch(`${app.url}${path}`)).headers,
+    ),
+  );
+  expect(ours?.get('x-content-type-options')).toBe('nosniff');
+  expect(ours?.get('cache-control')).toBe('no-store');
+  expect(own?.get('cache-control')).toBe('max-age=60');
+  expect(unknown?.get('x-content-type-options')).toBe('nosniff');
 });
 
 it('lines of the handler and of the console are printed as they are; debug lines are not', async () => {

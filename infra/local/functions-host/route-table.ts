@@ -32,37 +32,29 @@ const httpTriggerSchema = z.object({
   route: z.string().optional(),
 });
 
-/** The real host keeps these for itself. */
-const RESERVED = /^(admin|runtime)(\/|$)/i;
+/** Before every route: the real host's default, which host.json may change and this project's does not. */
+export const ROUTE_PREFIX = 'api';
 
 /**
  * The routes of an app's functions, those with a literal where others have a parameter first.
  *
- * @param routePrefix from host.json, before every route
  * @returns none for functions without an HTTP trigger
  * @throws {Error} for a route this host does not understand
  */
-export const routeTable = (functions: readonly RegisteredFunction[], routePrefix: string): readonly Route[] =>
+export const routeTable = (functions: readonly RegisteredFunction[]): readonly Route[] =>
   functions
     .flatMap((registered) =>
       Object.entries(registered.bindings)
         .filter(([, { type }]) => type === 'httpTrigger')
-        .map(([bindingName, binding]) => toRoute(registered, routePrefix, bindingName, binding)),
+        .map(([bindingName, binding]) => toRoute(registered, bindingName, binding)),
     )
     .sort((a, b) => (precedence(a) < precedence(b) ? -1 : 1));
 
-const toRoute = (
-  registered: RegisteredFunction,
-  routePrefix: string,
-  bindingName: string,
-  binding: BindingInfo,
-): Route => {
+const toRoute = (registered: RegisteredFunction, bindingName: string, binding: BindingInfo): Route => {
   const { name } = registered;
   const { authLevel, methods, route = name } = httpTriggerSchema.parse(binding);
   if (route.startsWith('/')) throw new Error(`${name}: a route starts without a slash`);
-  const path = routePrefix === '' ? route : `${routePrefix}/${route}`;
-  if (RESERVED.test(path)) throw new Error(`${name}: the host keeps the route ${path} for itself`);
-  const segments = pathSegments(path).map((text) => toSegment(name, text));
+  const segments = pathSegments(`${ROUTE_PREFIX}/${route}`).map((text) => toSegment(name, text));
   return { registered, bindingName, authLevel, methods: new Set(methods), segments };
 };
 
