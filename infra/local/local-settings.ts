@@ -12,6 +12,9 @@ import type { AcsSimulator } from './acs-simulator/simulator.ts';
 /** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
 
+/** Settings of one source; undefined or blank: it does not give this one. */
+type Given = Readonly<Record<string, string | undefined>>;
+
 const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
 
 /** The repository's own settings file, which a command reads unless it is told to read another one. */
@@ -75,7 +78,7 @@ const ALTERNATIVES: readonly (readonly [string, string])[] = [
  *
  * @example mergeSettings(process.env, withoutLocalParts(await readSettingsFile('local.settings.json')), defaults)
  */
-export const mergeSettings = (...strongestFirst: readonly Readonly<Record<string, string | undefined>>[]): Settings => {
+export const mergeSettings = (...strongestFirst: readonly Given[]): Settings => {
   const merged: Record<string, string> = {};
   for (const source of strongestFirst) {
     const taken = new Set(ALTERNATIVES.filter((pair) => pair.some((name) => name in merged)).flat());
@@ -97,7 +100,7 @@ export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'k
 };
 
 /**
- * The settings of a local run that nobody gave otherwise.
+ * The settings of a local run that nobody gave otherwise. For a real ACS there are no defaults: the app names what is missing.
  *
  * @param tablesConnectionString of the run's own Azurite; undefined where real storage is used
  * @param acs undefined where a real ACS is used, or the phone is off
@@ -108,23 +111,21 @@ export const localDefaults = (
   tablesConnectionString: string | undefined,
   acs: SimulatedAcs | undefined,
   verifiesCallbacks: boolean,
-): Settings => ({
-  SERVICE_NAME: 'Wildfire Watch',
-  CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
-  ...(tablesConnectionString === undefined ? {} : { TABLES_CONNECTION_STRING: tablesConnectionString }),
-  // For a real ACS they have no default: the app names those that are missing.
-  ...(acs === undefined
-    ? {}
-    : {
-        ACS_CONNECTION_STRING: acs.connectionString,
-        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
-        // Nobody wants to watch a simulated phone for a minute.
-        CALL_RETRY_SECONDS: '5',
-        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
-        EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
-        EVENT_TOPIC_KEY: acs.topic.key,
-      }),
-  ...(acs === undefined || !verifiesCallbacks
-    ? {}
-    : { ACS_RESOURCE_ID: acs.resourceId, ACS_TOKEN_ISSUER: acs.issuer, ACS_TOKEN_KEYS_URL: acs.keysUrl }),
-});
+): Given => {
+  const signer = verifiesCallbacks ? acs : undefined;
+  return {
+    SERVICE_NAME: 'Wildfire Watch',
+    CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
+    TABLES_CONNECTION_STRING: tablesConnectionString,
+    ACS_CONNECTION_STRING: acs?.connectionString,
+    ACS_SOURCE_PHONE_NUMBER: acs && '+12065550199',
+    // Nobody wants to watch a simulated phone for a minute.
+    CALL_RETRY_SECONDS: acs && '5',
+    ACS_COGNITIVE_SERVICES_ENDPOINT: acs && 'https://speech.invalid/',
+    EVENT_TOPIC_ENDPOINT: acs?.topic.endpoint,
+    EVENT_TOPIC_KEY: acs?.topic.key,
+    ACS_RESOURCE_ID: signer?.resourceId,
+    ACS_TOKEN_ISSUER: signer?.issuer,
+    ACS_TOKEN_KEYS_URL: signer?.keysUrl,
+  };
+};
