@@ -1,8 +1,7 @@
-import type { LocalRun } from './local-run.ts';
-import type { StartOptions } from './start-options.ts';
+import type { LocalRun, LocalRunOptions } from './local-run.ts';
 
 /** The text that `npm start` prints when everything runs: what runs where, and commands to try. */
-export const announcement = (run: LocalRun, options: StartOptions, seconds: number): string => {
+export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: number): string => {
   const { url } = run;
   const event = JSON.stringify({
     specversion: '1.0',
@@ -41,7 +40,7 @@ export const announcement = (run: LocalRun, options: StartOptions, seconds: numb
   ].join('\n');
 };
 
-const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: StartOptions): string => {
+const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: LocalRunOptions): string => {
   if (azurite === undefined) {
     const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
     return `the storage that ${given} names${dataDir === undefined ? '' : ' (--data has no effect)'}`;
@@ -50,7 +49,7 @@ const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: StartOptio
   return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
 };
 
-const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: StartOptions): string => {
+const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: LocalRunOptions): string => {
   if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
   if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';

@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
 import { z } from 'zod';
 
 import { readSdkError } from '../../src/azure/sdk-error.ts';
@@ -10,8 +7,6 @@ import { CommandError } from '../command-line.ts';
 import { mergeSettings, readSettingsFile, type Settings as Given, withoutLocalParts } from './local-settings.ts';
 import { readRunNote, type RunNote } from './run-directory.ts';
 
-const LOCAL_SETTINGS = fileURLToPath(new URL('../../local.settings.json', import.meta.url));
-
 /**
  * The storage that a command works on: the one that the environment names, else the settings file, else that of the local run on this
  * port.
@@ -20,9 +15,7 @@ const LOCAL_SETTINGS = fileURLToPath(new URL('../../local.settings.json', import
  * @throws {CommandError} that names the wrong or missing settings, without their values
  */
 export const chosenStorage = async (port: number, settingsFile: string | undefined): Promise<Settings['tables']> => {
-  const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
-  const given = file === undefined ? {} : await readSettingsFile(file);
-  return storageFrom(process.env, given, port, await readRunNote(port));
+  return storageFrom(process.env, await readSettingsFile(settingsFile), port, await readRunNote(port));
 };
 
 const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX } = settingSchemas;

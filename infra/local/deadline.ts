@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /**
  * The result of `work`, or `'late'` where it takes longer than this. The work itself goes on.
  *
@@ -12,5 +14,20 @@ export const within = async <Result>(milliseconds: number, work: Promise<Result>
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+  }
+};
+
+const PAUSE_MILLISECONDS = 200;
+
+/** Probes again and again until there is a result; undefined where that takes longer than this. */
+export const polled = async <Result>(
+  milliseconds: number,
+  probe: () => Promise<Result | undefined>,
+): Promise<Result | undefined> => {
+  const end = performance.now() + milliseconds;
+  for (;;) {
+    const result = await probe();
+    if (result !== undefined || performance.now() >= end) return result;
+    await delay(PAUSE_MILLISECONDS);
   }
 };

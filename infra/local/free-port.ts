@@ -1,18 +1,26 @@
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
-/** Listens once on a port of 127.0.0.1, 0 for any, and gives the port. Rejects where the port is in use. */
-const listenOnce = async (port: number): Promise<number> =>
+/**
+ * Makes a server listen on a port of 127.0.0.1, 0 for any, and gives the port.
+ *
+ * @throws where the port is in use
+ */
+export const listenOn = (server: Server, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    const server = createServer();
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port }, () => {
       const address = server.address();
-      server.close(() => {
-        if (address === null || typeof address === 'string') reject(new Error('No TCP port was given.'));
-        else resolve(address.port);
-      });
+      if (address === null || typeof address === 'string') reject(new Error('The server has no TCP port.'));
+      else resolve(address.port);
     });
   });
+
+const listenOnce = async (port: number): Promise<number> => {
+  const server = createServer();
+  const taken = await listenOn(server, port);
+  await new Promise((closed) => void server.close(closed));
+  return taken;
+};
 
 /**
  * A TCP port of 127.0.0.1 that no process listens on now. Another process may take it before it is used: the caller must be ready to

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 
+import { z } from 'zod';
+
 import { within } from './deadline.ts';
-import { adminFunctionName, startFunction } from './functions-host/admin-endpoint.ts';
-import { type Datum, provideFunctionsCore } from './functions-host/functions-core.ts';
-import { readHostJson } from './functions-host/host-json.ts';
-import { type Exchange, forward } from './functions-host/forwarding.ts';
-import { announcedBytes, requestKey, requestUrl, sendEmpty } from './functions-host/http-message.ts';
-import { invoke } from './functions-host/invocation.ts';
-import { type RegisteredFunction, Registry } from './functions-host/registry.ts';
-import { matchRoute, type Route, type RouteMatch, routeTable } from './functions-host/route-table.ts';
-import { TimerListener } from './functions-host/timer-listener.ts';
-import { timerTriggers } from './functions-host/timer-trigger.ts';
+import { listenOn } from './free-port.ts';
+import { announcedBytes, type Exchange, forward, requestUrl, sendEmpty } from './functions-host/forwarding.ts';
+import { matchRoute, type Route, ROUTE_PREFIX, type RouteMatch, routeTable } from './functions-host/route-table.ts';
+import { timerInput, TimerListener, timerTriggers } from './functions-host/timers.ts';
+import { type Datum, type RegisteredFunction, Worker } from './functions-host/worker.ts';
 
 /** What to serve, and where. */
 export interface FunctionsHostOptions {
@@ -24,22 +23,19 @@ export interface FunctionsHostOptions {
   readonly hostJson: string;
   /** The port of 127.0.0.1 to listen on; 0 for a free one. */
   readonly port: number;
-  /** Where it is given, functions of level `function` need it, as in Azure; locally nobody needs a key. */
-  readonly functionKey?: string;
-  /** Likewise for the admin paths; it opens every function as well. */
-  readonly masterKey?: string;
   /**
-   * False where no timer function runs on its schedule or on start-up, so that a test decides when it runs;
-   * `POST /admin/functions/{name}` still starts it. True where it is not given.
+   * Where it is given, functions of level `function` need it, as in Azure, and the admin paths are closed, because they need the master
+   * key, which nobody has here. Locally nobody needs a key.
    */
-  readonly runsSchedules?: boolean;
+  readonly functionKey: string | undefined;
+  /** False where no timer function runs on its schedule, so that a test decides when it runs: `POST /admin/functions/{name}` still starts it. */
+  readonly runsSchedules: boolean;
 }
 
 /** An app that is loaded and served. */
 export interface FunctionsHost {
   /** Without a slash at its end and without the route prefix. */
   readonly url: string;
-  readonly routes: readonly Route[];
   /** Refuses new connections, stops the schedules, finishes what is in flight, runs the app's terminate hooks. */
   stop(): Promise<void>;
 }
@@ -63,20 +59,24 @@ const MAX_BODY_BYTES = 100 * 1024 * 1024;
  * @throws whatever the app throws while it loads, and where the port is in use
  */
 export const startFunctionsHost = async (options: FunctionsHostOptions): Promise<FunctionsHost> => {
-  const hostJson = await readHostJson(options.hostJson);
-  const { registry, libraryServer } = await loadApp(resolve(options.bundle));
+  const { customHeaders } = await readHostJson(options.hostJson);
+  const bundle = resolve(options.bundle);
+  const worker = new Worker();
+  worker.provideCore();
+  createRequire(bundle)(bundle);
+  const libraryServer = await worker.finishLoading();
   const app = {
-    registry,
+    worker,
     libraryServer,
-    routes: routeTable(registry.functions, hostJson.routePrefix),
-    listeners: timerListeners(registry),
-    keys: { function: options.functionKey, master: options.masterKey },
+    routes: routeTable(worker.functions),
+    listeners: timerListeners(worker),
+    functionKey: options.functionKey,
     maxBodyBytes: Number(process.env['FUNCTIONS_REQUEST_BODY_SIZE_LIMIT'] ?? MAX_BODY_BYTES),
   };
   requireKnownTriggers(app);
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MILLISECONDS }, (request, response) => {
-    for (const [name, value] of Object.entries(hostJson.customHeaders)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(customHeaders)) response.setHeader(name, value);
     response.once('close', () => {
       if (!server.listening) server.closeIdleConnections();
     });
@@ -84,101 +84,132 @@ export const startFunctionsHost = async (options: FunctionsHostOptions): Promise
     if (url === undefined) sendEmpty(response, 400);
     else void serve({ request, response, url }, app);
   });
-  const port = await listen(server, options.port);
-  if (options.runsSchedules ?? true) for (const listener of app.listeners) listener.start();
-  return { url: `http://127.0.0.1:${port}`, routes: app.routes, stop: async () => stop(server, app) };
+  const port = await listenOn(server, options.port);
+  if (options.runsSchedules) for (const listener of app.listeners) listener.start();
+  return { url: `http://127.0.0.1:${port}`, stop: async () => stop(server, app) };
 };
-
-const loadApp = async (
-  bundle: string,
-): Promise<{ readonly registry: Registry; readonly libraryServer: string | undefined }> => {
-  const registry = new Registry();
-  provideFunctionsCore(registry.core());
-  createRequire(bundle)(bundle);
-  const { HttpUri: libraryServer } = await registry.programmingModel.getCapabilities({});
-  await registry.runHooks('appStart', { hookData: {}, functionAppDirectory: dirname(bundle) });
-  registry.finishLoading();
-  return { registry, libraryServer };
-};
-
-const timerListeners = (registry: Registry): readonly TimerListener[] =>
-  timerTriggers(registry.functions, process.env).map((trigger) => {
-    const { registered, bindingName: name } = trigger;
-    return new TimerListener(trigger, async (info) => {
-      try {
-        await invoke(registry, registered, { name, data: { json: JSON.stringify(info) } }, randomUUID());
-      } catch (error) {
-        logFailure(registered, error);
-      }
-    });
-  });
-
-const requireKnownTriggers = ({ registry, routes, listeners, libraryServer }: App): void => {
-  if (routes.length > 0 && libraryServer === undefined) {
-    throw new Error('This host serves apps that stream HTTP: app.setup({ enableHttpStream: true })');
-  }
-  const served = new Set([...routes, ...listeners.map(({ trigger }) => trigger)].map(({ registered }) => registered));
-  const other = registry.functions.find((registered) => !served.has(registered));
-  if (other !== undefined) throw new Error(`${other.metadata.name}: this host serves HTTP and timer triggers only`);
-};
-
-const logFailure = ({ metadata }: RegisteredFunction, error: unknown): void => {
-  process.stderr.write(`${metadata.name} failed: ${inspect(error)}\n`);
-};
-
-const listen = async (server: Server, port: number): Promise<number> =>
-  new Promise((fulfil, reject) => {
-    server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port }, () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('The server has no TCP port.'));
-      else fulfil(address.port);
-    });
-  });
 
 interface App {
-  readonly registry: Registry;
+  readonly worker: Worker;
   readonly routes: readonly Route[];
   readonly listeners: readonly TimerListener[];
   /** Where the library takes HTTP requests; undefined for an app that has none. */
   readonly libraryServer: string | undefined;
-  readonly keys: Keys;
+  readonly functionKey: string | undefined;
   readonly maxBodyBytes: number;
 }
 
-/** Undefined where nobody needs the key. */
-interface Keys {
-  readonly function: string | undefined;
-  readonly master: string | undefined;
-}
+/** The parts of host.json that this host follows; the others are about Azure. The headers are added to answers that lack them. */
+const hostJsonSchema = z.object({
+  version: z.literal('2.0'),
+  extensions: z
+    .object({
+      http: z
+        .object({
+          routePrefix: z.literal(ROUTE_PREFIX).optional(),
+          customHeaders: z.record(z.string(), z.string()).default({}),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+});
+
+const readHostJson = async (path: string) => {
+  try {
+    return hostJsonSchema.parse(JSON.parse(await readFile(path, 'utf8'))).extensions.http;
+  } catch (error) {
+    throw new Error(`${path} cannot be used as host.json`, { cause: error });
+  }
+};
+
+const timerListeners = (worker: Worker): readonly TimerListener[] =>
+  timerTriggers(worker.functions, process.env).map((trigger) => {
+    const run = async (): Promise<void> => {
+      try {
+        await worker.invoke(trigger.registered, timerInput(trigger), randomUUID());
+      } catch (error) {
+        logFailure(trigger.registered, error);
+      }
+    };
+    return new TimerListener(trigger, run);
+  });
+
+const requireKnownTriggers = ({ worker, routes, listeners, libraryServer }: App): void => {
+  if (routes.length > 0 && libraryServer === undefined) {
+    throw new Error('This host serves apps that stream HTTP: app.setup({ enableHttpStream: true })');
+  }
+  const served = new Set([...routes, ...listeners.map(({ trigger }) => trigger)].map(({ registered }) => registered));
+  const other = worker.functions.find((registered) => !served.has(registered));
+  if (other !== undefined) throw new Error(`${other.name}: this host serves HTTP and timer triggers only`);
+};
+
+const logFailure = ({ name }: RegisteredFunction, error: unknown): void => {
+  process.stderr.write(`${name} failed: ${inspect(error)}\n`);
+};
 
 const serve = async (exchange: Exchange, app: App): Promise<void> => {
   const { request, response, url } = exchange;
   const key = requestKey(request, url);
-  const functionName = adminFunctionName(url.pathname);
-  if (functionName !== undefined) {
-    const refused = adminRefusal(key, app.keys);
-    sendEmpty(response, refused ?? (await startFunction(request, functionName, app.listeners)));
+  const isKeyed = app.functionKey === undefined || key === app.functionKey;
+  const [, timerName] = /^\/admin\/functions\/([^/]+)\/?$/i.exec(url.pathname) ?? [];
+  if (timerName !== undefined) {
+    const isClosed = app.functionKey !== undefined;
+    sendEmpty(response, isClosed ? (isKeyed ? 403 : 401) : await startTimer(request, timerName, app.listeners));
     return;
   }
   const match = matchRoute(app.routes, request.method ?? 'GET', url.pathname);
   if (match === undefined) sendEmpty(response, 404);
-  else if (!mayCall(match.route, key, app.keys)) sendEmpty(response, 401);
+  else if (match.route.authLevel === 'function' && !isKeyed) sendEmpty(response, 401);
   else if (announcedBytes(request) > app.maxBodyBytes) sendEmpty(response, 413);
   else await answer(exchange, match, app);
 };
 
-const answer = async (exchange: Exchange, match: RouteMatch, { registry, libraryServer = '' }: App): Promise<void> => {
+/** The key that a request carries: the header's, else the first `code` of its query. */
+const requestKey = ({ headers }: IncomingMessage, url: URL): string | undefined => {
+  const header = headers['x-functions-key'];
+  if (typeof header === 'string') return header;
+  return [...url.searchParams].find(([name]) => name.toLowerCase() === 'code')?.[1];
+};
+
+/**
+ * Starts a timer function, as the real host does for `POST /admin/functions/{name}`: 202 at once, whatever becomes of the run; 415 where the
+ * body is not said to be JSON; 400 where it is not a JSON object; 404 for an unknown name.
+ *
+ * @param name in any case
+ * @returns the answer's status
+ */
+const startTimer = async (
+  request: IncomingMessage,
+  name: string,
+  listeners: readonly TimerListener[],
+): Promise<number> => {
+  if (request.method !== 'POST') return 404;
+  // A client that leaves gets no answer.
+  const body = await text(request).catch(() => '');
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers['content-type'] ?? '')) return 415;
+  if (!isJsonObject(body)) return 400;
+  const listener = listeners.find(({ trigger }) => trigger.registered.name.toLowerCase() === name.toLowerCase());
+  if (listener === undefined) return 404;
+  listener.runNow();
+  return 202;
+};
+
+const isJsonObject = (body: string): boolean => {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+};
+
+const answer = async (exchange: Exchange, match: RouteMatch, { worker, libraryServer = '' }: App): Promise<void> => {
   const { registered, bindingName: name } = match.route;
   const invocationId = randomUUID();
   try {
     forward(libraryServer, exchange, invocationId);
-    const returned = await invoke(
-      registry,
-      registered,
-      { name, metadata: triggerMetadata(exchange, match) },
-      invocationId,
-    );
+    const input = { name, metadata: triggerMetadata(exchange.request, match) };
+    const returned = await worker.invoke(registered, input, invocationId);
     // Then the library sends nothing.
     if (returned === null || returned === undefined) sendEmpty(exchange.response, 204);
   } catch (error) {
@@ -188,34 +219,21 @@ const answer = async (exchange: Exchange, match: RouteMatch, { registry, library
 };
 
 /** What the worker is told of a request besides the request itself: header names in lower case, repeated headers joined by commas. */
-const triggerMetadata = ({ request }: Exchange, { params }: RouteMatch): Readonly<Record<string, Datum>> => ({
-  ...Object.fromEntries(Object.entries(params).map(([name, value]) => [name, { string: value }])),
-  Headers: {
-    json: JSON.stringify(
-      Object.fromEntries(
-        Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(',')]),
-      ),
-    ),
-  },
-});
-
-const mayCall = ({ authLevel }: Route, given: string | undefined, keys: Keys): boolean =>
-  authLevel === 'anonymous' ||
-  (keys.function === undefined && keys.master === undefined) ||
-  (given !== undefined && (given === keys.master || (authLevel === 'function' && given === keys.function)));
-
-/** Admin paths want the master key; a function key is known, and not enough. */
-const adminRefusal = (given: string | undefined, keys: Keys): 401 | 403 | undefined => {
-  if ((keys.function === undefined && keys.master === undefined) || (given !== undefined && given === keys.master)) {
-    return undefined;
-  }
-  return given !== undefined && given === keys.function ? 403 : 401;
+const triggerMetadata = (
+  { headersDistinct }: IncomingMessage,
+  { params }: RouteMatch,
+): Readonly<Record<string, Datum>> => {
+  const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(',')]);
+  return {
+    ...Object.fromEntries(Object.entries(params).map(([name, value]) => [name, { string: value }])),
+    Headers: { json: JSON.stringify(Object.fromEntries(headers)) },
+  };
 };
 
-const stop = async (server: Server, { registry, listeners }: App): Promise<void> => {
+const stop = async (server: Server, { worker, listeners }: App): Promise<void> => {
   if (!server.listening) return;
   const closed = new Promise<void>((done) => server.close(() => done()));
   await within(DRAIN_MILLISECONDS, Promise.all([closed, ...listeners.map((listener) => listener.stop())]));
   server.closeAllConnections();
-  await within(TERMINATE_MILLISECONDS, registry.runHooks('appTerminate'));
+  await within(TERMINATE_MILLISECONDS, worker.terminate());
 };

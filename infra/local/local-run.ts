@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { buildApp } from '../build-app.ts';
@@ -8,20 +6,33 @@ import { CommandError } from '../command-line.ts';
 import type { Pace } from './acs-simulator/simulated-call.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';
 import { type Azurite, startAzurite } from './azurite.ts';
+import { polled } from './deadline.ts';
 import { portIsFree } from './free-port.ts';
-import { localDefaults } from './local-defaults.ts';
 import {
   gives,
+  localDefaults,
   mergeSettings,
   readSettingsFile,
   type Settings,
   unknownNames,
   withoutLocalParts,
 } from './local-settings.ts';
-import { Parts } from './parts.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from './service-process.ts';
-import type { StartOptions } from './start-options.ts';
+
+/** What to run. */
+export interface LocalRunOptions {
+  /** The port that serves the functions. */
+  readonly port: number;
+  /** The directory that keeps the tables between runs; undefined: they are in memory. */
+  readonly dataDir: string | undefined;
+  /** A file like local.settings.json; undefined: the repository's own, if there is one. */
+  readonly settingsFile: string | undefined;
+  /** How many calls the simulated phone takes at a time. */
+  readonly lines: number;
+  /** True where the service accepts a callback only with the simulator's token. */
+  readonly verifiesCallbacks: boolean;
+}
 
 /** Everything of the service, running on this machine. */
 export interface LocalRun {
@@ -34,7 +45,7 @@ export interface LocalRun {
   readonly simulator: AcsSimulator | undefined;
   /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
   readonly warnings: readonly string[];
-  /** Fulfils with the reason when a part ends that was not stopped. */
+  /** Fulfils with the reason when the first part ends, stopped or not. */
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
@@ -42,8 +53,14 @@ export interface LocalRun {
   kill(): void;
 }
 
+/** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
+interface Part {
+  stop(): Promise<void>;
+  kill?(): void;
+  readonly exited?: Promise<string>;
+}
+
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const LOCAL_SETTINGS = join(ROOT, 'local.settings.json');
 const HOST_MAIN = fileURLToPath(new URL('functions-host/main.ts', import.meta.url));
 
 /** Most that the wait for health may take, in milliseconds. */
@@ -60,35 +77,38 @@ const HEALTH_MILLISECONDS = 20_000;
  *   are stopped before.
  */
 export const startLocalRun = async (
-  { port, dataDir, settingsFile, lines, verifiesCallbacks }: StartOptions,
+  { port, dataDir, settingsFile, lines, verifiesCallbacks }: LocalRunOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
   pace: Pace = PACE,
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
-  const file = settingsFile ?? (existsSync(LOCAL_SETTINGS) ? LOCAL_SETTINGS : undefined);
-  const fileSettings = file === undefined ? {} : await readSettingsFile(file);
+  const fileSettings = await readSettingsFile(settingsFile);
   const given = mergeSettings(environment, withoutLocalParts(fileSettings));
   mustReachThisMachine(given, port);
-  const parts = new Parts();
+  const parts: Part[] = [];
+  const stop = async (): Promise<void> => {
+    for (const part of parts.toReversed()) await part.stop();
+  };
+  const started = <Started extends Part>(part: Started): Started => {
+    parts.push(part);
+    return part;
+  };
   try {
     const bundlePath = join(runDirectory(port), 'main.cjs');
     await buildApp({ outfile: bundlePath, debug: true });
-    parts.add({ stop: () => removeRunDirectory(port) });
+    started({ stop: () => removeRunDirectory(port) });
 
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
       ? undefined
-      : parts.add(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
+      : started(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
     const simulator =
       given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
         ? undefined
-        : parts.add(await startAcsSimulator({ pace, lines, print: (line) => print(`[phone] ${line}`) }));
-    const settings = mergeSettings(
-      given,
-      localDefaults(port, { tablesConnectionString: azurite?.connectionString, acs: simulator }, verifiesCallbacks),
-    );
+        : started(await startAcsSimulator({ pace, lines, print: (line) => print(`[phone] ${line}`) }));
+    const settings = mergeSettings(given, localDefaults(port, azurite?.connectionString, simulator, verifiesCallbacks));
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
-    parts.add(await startHost(port, bundlePath, settings, print));
+    started(await startHost(port, bundlePath, settings, print));
     const url = `http://localhost:${port}`;
     return {
       url,
@@ -97,14 +117,18 @@ export const startLocalRun = async (
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
-        ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is no setting of this service.`),
+        ...unknownNames(fileSettings).map(
+          (name) => `${settingsFile ?? 'local.settings.json'} has ${name}, which is no setting of this service.`,
+        ),
       ],
-      partLost: parts.lost,
-      stop: () => parts.stop(),
-      kill: () => parts.kill(),
+      partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
+      stop,
+      kill: () => {
+        for (const part of parts) part.kill?.();
+      },
     };
   } catch (error) {
-    await parts.stop();
+    await stop();
     throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
   }
 };
@@ -163,13 +187,7 @@ const portInUse = (port: number): CommandError =>
   new CommandError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
 
 const becomesHealthy = async (url: string): Promise<boolean> => {
-  const end = performance.now() + HEALTH_MILLISECONDS;
-  while (performance.now() < end) {
-    const response = await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(HEALTH_MILLISECONDS) }).catch(
-      () => undefined,
-    );
-    if (response?.ok === true) return true;
-    await delay(250);
-  }
-  return false;
+  const signal = AbortSignal.timeout(HEALTH_MILLISECONDS);
+  const isHealthy = async () => (await fetch(`${url}/api/health`, { signal }).catch(() => undefined))?.ok;
+  return (await polled(HEALTH_MILLISECONDS, async () => (await isHealthy()) === true || undefined)) === true;
 };

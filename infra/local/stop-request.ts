@@ -1,5 +1,3 @@
-import { EventEmitter, once } from 'node:events';
-
 /**
  * One Ctrl-C arrives as several signals: from the terminal to the whole process group, and again from each npm above. Signals
  * within this time of the first are the same request, in milliseconds: on a busy machine npm passes its signal on late.
@@ -22,22 +20,21 @@ export interface StopRequest {
  * npm put in between, which is that parent. From now on signals do not end the process by themselves.
  */
 export const watchForStop = (): StopRequest => {
-  const requests = new EventEmitter();
+  const asked = Promise.withResolvers<'asked'>();
+  const insisted = Promise.withResolvers<void>();
   let askedAt: number | undefined;
   const onSignal = (): void => {
     askedAt ??= performance.now();
-    requests.emit(performance.now() - askedAt < SAME_REQUEST_MILLISECONDS ? 'ask' : 'insist');
+    if (performance.now() - askedAt < SAME_REQUEST_MILLISECONDS) asked.resolve('asked');
+    else insisted.resolve();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 
   const parent = process.ppid;
   setInterval(() => {
-    if (hasEnded(parent)) requests.emit('ask');
+    if (hasEnded(parent)) asked.resolve('asked');
   }, PARENT_CHECK_MILLISECONDS).unref();
-  return {
-    asked: once(requests, 'ask').then(() => 'asked'),
-    insisted: once(requests, 'insist').then(() => undefined),
-  };
+  return { asked: asked.promise, insisted: insisted.promise };
 };
 
 /** Unix gives an orphan another parent; Windows lets it keep the id of the one it had. */

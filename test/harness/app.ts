@@ -25,8 +25,6 @@ export interface AppOptions {
   readonly hostJson?: string;
   /** With it, the host demands this key as Azure does. */
   readonly functionKey?: string;
-  /** Likewise for the admin paths. */
-  readonly masterKey?: string;
   /** Default: true. False: timer functions run only when `POST /admin/functions/{name}` starts them. */
   readonly runsSchedules?: boolean;
   /** The working directory. Default: the repository. */
@@ -71,15 +69,7 @@ export const startApp = async (options: AppOptions): Promise<App> => {
 };
 
 const startOn = async (port: number, options: AppOptions): Promise<App> => {
-  const {
-    environment,
-    bundle = 'debug',
-    hostJson = HOST_JSON,
-    functionKey,
-    masterKey,
-    runsSchedules = true,
-    cwd,
-  } = options;
+  const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, runsSchedules = true, cwd } = options;
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
   const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
@@ -91,7 +81,6 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
       `--host-json=${hostJson}`,
       `--port=${port}`,
       ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
-      ...(masterKey === undefined ? [] : [`--master-key=${masterKey}`]),
       ...(runsSchedules ? [] : ['--no-schedules']),
     ],
     environment: { ...(typeof environment === 'function' ? environment(url) : environment) },

@@ -20,22 +20,23 @@ export const startAcs = async (options?: AcsSimulatorOptions): Promise<AcsSimula
 };
 
 /** A request as the SDK makes it, written out by hand, so that each part of it can be wrong. */
-export const ask = async (
-  acs: AcsSimulator,
+export const signed = (
+  { url: base, connectionString }: Pick<AcsSimulator, 'url' | 'connectionString'>,
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
   version = '2026-03-12',
 ) => {
-  const url = new URL(`${acs.url}/calling/callConnections${path}?api-version=${version}`);
+  const url = new URL(`${base}/calling/callConnections${path}?api-version=${version}`);
   const text = body === undefined ? '' : JSON.stringify(body);
   const date = new Date().toUTCString();
   const hash = createHash('sha256').update(text).digest('base64');
-  const key = Buffer.from(/accesskey=(.+)$/.exec(acs.connectionString)?.[1] ?? '', 'base64');
-  const signed = `POST\n${url.pathname}${url.search}\n${date};${url.host};${hash}`;
-  const signature = createHmac('sha256', key).update(signed).digest('base64');
-  const response = await fetch(url, {
-    method: 'POST',
+  const key = Buffer.from(/accesskey=(.+)$/.exec(connectionString)?.[1] ?? '', 'base64');
+  const toSign = `POST\n${url.pathname}${url.search}\n${date};${url.host};${hash}`;
+  const signature = createHmac('sha256', key).update(toSign).digest('base64');
+  return {
+    url,
+    text,
     headers: {
       'content-type': 'application/json',
       'x-ms-date': date,
@@ -43,13 +44,17 @@ export const ask = async (
       authorization: `HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${signature}`,
       ...headers,
     },
-    ...(text === '' ? {} : { body: text }),
-  });
+  };
+};
+
+/** Sends such a request. */
+export const ask = async (...request: Parameters<typeof signed>) => {
+  const { url, text, headers } = signed(...request);
+  const response = await fetch(url, { method: 'POST', headers, ...(text === '' ? {} : { body: text }) });
   const answer = await response.text();
-  const { status, headers: answered } = response;
   return {
-    status,
-    retryAfter: answered.get('retry-after'),
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
     body: answer === '' ? undefined : z.unknown().parse(JSON.parse(answer)),
   };
 };

@@ -1,195 +1,217 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 
-import type { AcsSimulator } from '../../infra/local/acs-simulator/simulator.ts';
-import { until } from '../harness/until.ts';
-import { ask, callIdOf, createCall, errorSchema, listen, play, repeatable, startAcs } from './acs-requests.ts';
+import { CallingApi } from '../../infra/local/acs-simulator/calling-api.ts';
+import type { CallStory } from '../../infra/local/acs-simulator/story.ts';
+import { SimulatedCall } from '../../infra/local/acs-simulator/simulated-call.ts';
+import { createCallBody, playBody } from '../../infra/local/acs-simulator/wire.ts';
+import { ask, createCall, errorSchema, listen, play, repeatable, signed, startAcs } from './acs-requests.ts';
 
-/** Calls a number until the call has ended, and speaks and listens when it is answered. */
-const callOnce = async (acs: AcsSimulator, number: string, listens = false) => {
-  const callId = callIdOf((await ask(acs, '', createCall(number), repeatable())).body);
-  const told = () => acs.log().calls.find(({ id }) => id === callId);
-  await until(() => told()?.state !== 'ringing', 'somebody answers, or nobody');
-  if (told()?.state === 'connected') {
-    if (listens) await ask(acs, `/${callId}:startContinuousDtmfRecognition`, listen(number)).catch(() => undefined);
-    await ask(acs, `/${callId}:play`, play('A message'));
-    await until(() => told()?.state === 'ended' || told()?.speeches[0]?.isComplete === true, 'the message is over');
-    if (told()?.state === 'connected') await ask(acs, `/${callId}:terminate`, undefined, repeatable());
-  }
-  // Nothing comes after these two, but a late event about a key.
-  await until(() => told()?.story.some(({ text }) => text === 'CallDisconnected') === true, 'ACS has told the end');
-  if (told()?.endedBy === 'network') {
-    await until(() => told()?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'and why');
-  }
-  const call = told();
-  if (call === undefined) throw new Error('no such call');
-  return { ...call, events: call.story.filter(({ kind }) => kind === 'event') };
+const postedSchema = z.object({
+  type: z.string().transform((type) => type.replace(/^Microsoft\.Communication\.(ContinuousDtmfRecognition)?/, '')),
+  data: z.object({ resultInformation: z.object({ code: z.number(), subCode: z.number() }) }),
+});
+
+const silent = (): void => undefined;
+
+interface Played {
+  readonly told: CallStory;
+  /** A word for each event and each message that begins; ParticipantsUpdated is left out. */
+  readonly story: string;
+}
+
+/**
+ * Plays one call in virtual time with an app that listens and speaks when somebody has answered, and hangs up soon after the message.
+ *
+ * @param earlierCalls how often the number has rung before
+ */
+const playCall = (digits: string, { earlierCalls = 0, listens = true } = {}): Played => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const done = new Set<string>();
+  const arrived: string[] = [];
+  const post = (_: string, event: object): void => {
+    const { type, data } = postedSchema.parse(event);
+    const { code, subCode } = data.resultInformation;
+    arrived.push(code === 200 ? type : `${type}:${code}/${subCode}`);
+    if (call.state !== 'connected' || done.has(type)) return;
+    done.add(type);
+    if (type === 'CallConnected') {
+      if (listens) call.listen('keys');
+      call.play(playBody.parse(play('A message')));
+    } else if (/^Play(Completed|Failed)/.test(type)) setTimeout(() => call.terminate(), 150);
+  };
+  const call: SimulatedCall = new SimulatedCall({
+    body: createCallBody.parse(createCall(`+120655501${digits}`)),
+    earlierCalls,
+    pace: { ringMs: 1_000, eventMs: 100, speakMs: 2_000 },
+    deliveries: { post },
+    print: silent,
+  });
+  call.begin();
+  vi.advanceTimersByTime(60_000);
+  const told = call.told();
+  const words = told.story.flatMap(({ kind, text, answer }) => {
+    if (kind === 'speech') return ['heard'];
+    return answer === 'lost' ? [`lost:${text.replace('ContinuousDtmfRecognition', '')}`] : (arrived.shift() ?? []);
+  });
+  return { told, story: words.filter((word) => word !== 'ParticipantsUpdated').join(' ') };
 };
 
-describe('what a number makes of its calls', () => {
+const ALL_GOES_WELL = 'CallConnected PlayStarted heard PlayCompleted CallDisconnected';
+
+describe('what becomes of a call to a number that ends with', () => {
   it.each([
-    ['+12065550106', ['network', 'app', 'app']],
-    ['+12065550107', ['network', 'app', 'app']],
-    ['+12065550108', ['network', 'network', 'app']],
-    ['+12065550101', ['network', 'network', 'network']],
-    ['+12065550139', ['network', 'app', 'app']],
-    ['+12065550146', ['network', 'app', 'app']],
-    ['+12065550154', ['network', 'app', 'app']],
-  ])('%s: its calls are ended by %j, whatever other numbers do', async (number, endedBy) => {
-    const acs = await startAcs();
-    const other = `${number.slice(0, -4)}9${number.slice(-3)}`;
-    await callOnce(acs, other);
-    const calls = [await callOnce(acs, number), await callOnce(acs, number), await callOnce(acs, number)];
-    expect(calls.map((call) => call.endedBy)).toEqual(endedBy);
-    expect(calls.map(({ speeches }) => speeches.filter(({ isComplete }) => isComplete).length)).toEqual(
-      endedBy.map((by) => (by === 'app' ? 1 : 0)),
+    ['00', 'app', ALL_GOES_WELL],
+    ['01', 'network', 'CreateCallFailed:480/560480 CallDisconnected'],
+    ['02', 'network', 'CreateCallFailed:486/560486 CallDisconnected'],
+    ['03', 'network', 'CreateCallFailed:487/10024 CallDisconnected'],
+    ['04', 'network', 'CreateCallFailed:484/560484 CallDisconnected'],
+    ['05', 'network', 'CreateCallFailed:403/510403 CallDisconnected'],
+    ['09', 'app', ALL_GOES_WELL],
+    ['10', 'app', 'CallConnected PlayFailed:400/8565 CallDisconnected'],
+    ['11', 'app', 'CallConnected PlayFailed:400/8567 CallDisconnected'],
+    ['12', 'callee', 'CallConnected PlayStarted heard PlayCanceled CallDisconnected'],
+    ['19', 'callee', 'CallConnected PlayCanceled CallDisconnected'],
+    ['20', 'app', 'CallConnected CallConnected CallConnected PlayStarted heard PlayCompleted CallDisconnected'],
+    ['21', 'app', ALL_GOES_WELL.replaceAll(/[A-Z]\w+/g, '$& $&')],
+    ['22', 'app', 'CallConnected heard PlayCompleted PlayStarted CallDisconnected CallConnected'],
+    ['23', 'app', ALL_GOES_WELL],
+    ['24', undefined, 'CallConnected PlayStarted heard lost:PlayCompleted'],
+    ['25', undefined, 'lost:CallConnected'],
+    ['26', 'app', `CallTimeTravelled ${ALL_GOES_WELL.replace(' ', ' RecognizeFizzled:400/1 ')}`],
+    ['27', 'app', ALL_GOES_WELL.replace('PlayStarted', 'lost:PlayStarted')],
+    ['28', undefined, 'CallConnected lost:PlayStarted heard lost:PlayCompleted'],
+    ['29', 'network', 'lost:CreateCallFailed lost:CallDisconnected'],
+    ['44', 'callee', 'CallConnected PlayStarted heard lost:PlayCanceled lost:CallDisconnected'],
+    ['45', 'network', 'CreateCallFailed:603/560603 CallDisconnected'],
+    ['47', 'network', 'CallDisconnected CreateCallFailed:487/10024'],
+    ['48', 'network', 'lost:CreateCallFailed CallDisconnected'],
+    ['49', 'network', 'CreateCallFailed:487/10004 CallDisconnected'],
+    ['57', 'callee', 'CallConnected lost:PlayStarted heard PlayCanceled CallDisconnected'],
+    ['58', 'callee', 'CallConnected PlayStarted heard PlayCanceled CallDisconnected'],
+  ] as const)('%s: %s ends it, and the story is %s', (digits, endedBy, story) => {
+    expect([playCall(digits).told.endedBy, playCall(digits).story]).toEqual([endedBy, story]);
+  });
+
+  it.each([
+    ['70', 'CallConnected PlayStarted heard ToneReceived PlayCompleted CallDisconnected'],
+    ['71', 'CallConnected PlayStarted heard PlayCompleted ToneReceived CallDisconnected'],
+    ['72', 'CallConnected PlayStarted heard ToneReceived ToneReceived PlayCompleted CallDisconnected'],
+    ['73', 'CallConnected ToneReceived PlayStarted heard PlayCompleted CallDisconnected'],
+    ['74', ALL_GOES_WELL],
+    ['75', ALL_GOES_WELL],
+    ['76', 'CallConnected PlayStarted heard lost:ToneReceived PlayCompleted CallDisconnected'],
+    ['77', 'CallConnected PlayStarted heard PlayCompleted CallDisconnected ToneReceived'],
+    ['78', 'CallConnected PlayStarted heard ToneFailed:400/8500 PlayCompleted CallDisconnected'],
+    ['79', 'CallConnected PlayStarted heard ToneReceived PlayCanceled CallDisconnected'],
+    ['82', 'CallConnected PlayStarted heard ToneReceived PlayCompleted CallDisconnected'],
+  ])('%s: a service that listens is told %s, and one that does not of no key', (digits, story) => {
+    expect(playCall(digits).story).toBe(story);
+    expect(playCall(digits, { listens: false }).story).toBe(story.replaceAll(/ (lost:)?Tone\S+/g, ''));
+  });
+
+  it.each([
+    ['06', ['CreateCallFailed:486/560486 CallDisconnected', ALL_GOES_WELL]],
+    ['07', ['CreateCallFailed:480/560480 CallDisconnected', ALL_GOES_WELL]],
+    [
+      '08',
+      ['CreateCallFailed:486/560486 CallDisconnected', 'CreateCallFailed:480/560480 CallDisconnected', ALL_GOES_WELL],
+    ],
+    ['39', ['CreateCallFailed:403/8530 CallDisconnected', ALL_GOES_WELL]],
+    ['46', ['CreateCallFailed:603/560603 CallDisconnected', ALL_GOES_WELL]],
+    ['54', ['CreateCallFailed:403/10105 CallDisconnected', ALL_GOES_WELL]],
+    ['74', [ALL_GOES_WELL, 'CallConnected PlayStarted heard ToneReceived PlayCompleted CallDisconnected']],
+  ])('%s: it is another one at each call', (digits, stories) => {
+    expect(stories.map((_, earlierCalls) => playCall(digits, { earlierCalls }).story)).toEqual(stories);
+  });
+
+  it.each([
+    // Milliseconds of ringing, of the message, and to the end of the line after it.
+    ['00', 1_000, 2_000, 150],
+    ['09', 10_000, 2_000, 150],
+    ['12', 1_000, 1_000, 0],
+    ['58', 1_000, 1_500, 0],
+    ['23', 0, 2_000, 150],
+  ])('%s: it takes its time', (digits, ringing, spoken, more) => {
+    const { told } = playCall(digits);
+    const [speech] = told.speeches;
+    const [rang, answered, started, ended] = [told.rangAt, told.answeredAt, speech?.startedAt, told.endedAt].map(
+      (text) => Date.parse(text ?? ''),
     );
-    expect(acs.log().refused).toEqual([]);
+    expect(speech).toMatchObject({ text: 'A message', spokenMs: spoken, isComplete: more > 0 });
+    expect([Number(answered) - Number(rang), Number(ended) - Number(started)]).toEqual([ringing, spoken + more]);
   });
+});
 
-  it('tells how far a message was spoken, when it rang, and who ended it', async () => {
-    const acs = await startAcs({ pace: { ringMs: 50, eventMs: 5, speakMs: 400 } });
-    const whole = await callOnce(acs, '+12065550100');
-    expect(whole).toMatchObject({ endedBy: 'app', speeches: [{ text: 'A message', isComplete: true }] });
-    expect(whole.speeches[0]?.spokenMs).toBeGreaterThan(380);
+const ACTIONS = { play: ':play', listen: ':startContinuousDtmfRecognition', hangUp: ':terminate' } as const;
+/** What a request is answered with that is carried out. */
+const DONE = { createCall: '201', play: '202', listen: '200', hangUp: '204' } as const;
 
-    const [rang, answered, started, ended] = [
-      whole.rangAt,
-      whole.answeredAt ?? '',
-      whole.speeches[0]?.startedAt ?? '',
-      whole.endedAt ?? '',
-    ].map((text) => Date.parse(text));
-    expect(Number(answered) - Number(rang)).toBeGreaterThanOrEqual(49);
-    expect(started).toBeGreaterThanOrEqual(Number(answered));
-    expect(Number(ended) - Number(started)).toBeGreaterThan(380);
-
-    const cut = await callOnce(acs, '+12065550112');
-    expect(cut).toMatchObject({ endedBy: 'callee', spoken: ['A message'], speeches: [{ isComplete: false }] });
-    expect(cut.speeches[0]?.spokenMs).toBeLessThan(390);
-  });
-
+describe('what becomes of the requests about a call to a number that ends with', () => {
   it.each([
-    ['+12065550127', ['PlayStarted'], 'app'],
-    ['+12065550128', ['PlayStarted', 'PlayCompleted'], 'app'],
-    ['+12065550129', ['CreateCallFailed', 'CallDisconnected'], 'network'],
-    ['+12065550148', ['CreateCallFailed'], 'network'],
-    ['+12065550157', ['PlayStarted'], 'callee'],
-    ['+12065550144', ['PlayCanceled', 'CallDisconnected'], 'callee'],
-  ])('%s: %j never arrive', async (number, names, endedBy) => {
-    const { events, endedBy: by } = await callOnce(await startAcs(), number);
-    expect(events.filter(({ answer }) => answer === 'lost').map(({ text }) => text)).toEqual(names);
-    expect(by).toBe(endedBy);
+    ['13', 'play', ['400/8535', '400/8535', '400/8535']],
+    ['14', 'play', ['500/Simulated', '500/Simulated', '500/Simulated']],
+    ['15', 'play', ['answer lost', DONE.play]],
+    ['16', 'play', ['hangs', 'hangs', 'hangs']],
+    ['17', 'play', ['429/TooManyRequests after 1', DONE.play]],
+    ['18', 'play', ['hangs', DONE.play]],
+    ['30', 'createCall', ['429/TooManyRequests after 1', DONE.createCall]],
+    ['31', 'createCall', ['429/TooManyRequests after 600', '429/TooManyRequests after 600']],
+    ['32', 'createCall', ['hangs', DONE.createCall]],
+    ['33', 'createCall', ['hangs', 'hangs', 'hangs']],
+    ['34', 'createCall', ['answer lost', DONE.createCall]],
+    ['35', 'createCall', ['500/Simulated', '500/Simulated', DONE.createCall]],
+    ['36', 'createCall', ['400/8519', '400/8519', '400/8519']],
+    ['37', 'createCall', ['403/8530', DONE.createCall]],
+    ['40', 'hangUp', ['answer lost', '404/8522']],
+    ['41', 'hangUp', ['503/Simulated', DONE.hangUp]],
+    ['42', 'hangUp', ['hangs', DONE.hangUp]],
+    ['43', 'play', ['hangs', '404/8522']],
+    ['50', 'createCall', ['403/7504', '403/7504', DONE.createCall]],
+    ['51', 'createCall', ['401/Denied', '401/Denied', DONE.createCall]],
+    ['52', 'createCall', ['404/NotFound', '404/NotFound', DONE.createCall]],
+    ['53', 'createCall', ['403/8529', '403/8529', DONE.createCall]],
+    ['55', 'play', ['400/8585', DONE.play]],
+    ['56', 'play', ['400/8500', DONE.play]],
+    ['60', 'hangUp', ['410/Gone', '404/8522']],
+    ['61', 'hangUp', ['400/8528', '404/8522']],
+    ['62', 'hangUp', ['400/8501', '404/8522']],
+    ['63', 'hangUp', ['400/8585', '404/8522']],
+    ['80', 'listen', ['400/8500', '400/8500']],
+    ['81', 'listen', ['hangs', 'hangs']],
+    ['82', 'listen', ['answer lost', DONE.listen]],
+  ] as const)('%s: %s gets %j', (digits, kind, expected) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const accessKey = 'dGVzdA==';
+    const pace = { ringMs: 10, eventMs: 10, speakMs: 60_000 };
+    const deliveries = { post: silent };
+    const options = { accessKey, pace, lines: 2, whenLinesAreTaken: '429', deliveries, print: silent } as const;
+    const api = new CallingApi(options);
+    const number = `+120655501${digits}`;
+    const bodies = { createCall: createCall(number), play: play('x'), listen: listen(number), hangUp: undefined };
+    const requested = (asked: keyof typeof DONE): string => {
+      const path = asked === 'createCall' ? '' : `/${api.log().calls[0]?.id}${ACTIONS[asked]}`;
+      const acs = { url: 'http://acs', connectionString: `accesskey=${accessKey}` };
+      const { url, headers, text } = signed(acs, path, bodies[asked], repeatable());
+      const request = { method: 'POST', url: `${url.pathname}${url.search}`, headers: { ...headers, host: url.host } };
+      const reply = api.reply(request, text);
+      vi.advanceTimersByTime(100);
+      if (typeof reply === 'string') return reply;
+      const error = errorSchema.safeParse(reply.body).data;
+      const after = reply.headers?.['retry-after'];
+      return `${reply.status}${error === undefined ? '' : `/${error}`}${after === undefined ? '' : ` after ${after}`}`;
+    };
+    if (kind !== 'createCall') requested('createCall');
+    expect(expected.map(() => requested(kind))).toEqual(expected);
   });
+});
 
-  it('19: the callee has hung up before anything can be said; that the app could not know', async () => {
-    const acs = await startAcs();
-    const callId = callIdOf((await ask(acs, '', createCall('+12065550119'), repeatable())).body);
-    await until(() => acs.log().calls[0]?.state === 'ended', 'the callee hangs up');
-    expect((await ask(acs, `/${callId}:play`, play('x'))).status).toBe(404);
-    await until(() => acs.log().calls[0]?.story.at(-1)?.text === 'CallDisconnected', 'ACS tells it');
-    expect(acs.log()).toMatchObject({ calls: [{ endedBy: 'callee', speeches: [] }], refused: [] });
-  });
-
-  it('43: nothing is said when the request to speak has no answer, and the callee hangs up', async () => {
-    const acs = await startAcs();
-    const callId = callIdOf((await ask(acs, '', createCall('+12065550143'), repeatable())).body);
-    await until(() => acs.log().calls[0]?.state === 'connected', 'somebody answers');
-    void ask(acs, `/${callId}:play`, play('x')).catch(() => undefined);
-    await until(() => acs.log().calls[0]?.state === 'ended', 'the callee hangs up');
-    expect(acs.log().calls).toMatchObject([{ endedBy: 'callee', speeches: [] }]);
-  });
-
-  it('38: every answer to a request for a call is lost, and it rings once', async () => {
-    const acs = await startAcs();
-    const headers = repeatable();
-    await expect(ask(acs, '', createCall('+12065550138'), headers)).rejects.toThrow('fetch failed');
-    await expect(ask(acs, '', createCall('+12065550138'), headers)).rejects.toThrow('fetch failed');
-    expect(acs.log().calls).toMatchObject([{ to: '+12065550138' }]);
-  });
-
-  it('09: it rings ten times as long', async () => {
-    const acs = await startAcs({ pace: { ringMs: 20 } });
-    const call = await callOnce(acs, '+12065550109');
-    expect(Date.parse(call.answeredAt ?? '') - Date.parse(call.rangAt)).toBeGreaterThanOrEqual(199);
-  });
-
-  it.each([
-    ['+12065550103', ['CreateCallFailed', 'CallDisconnected']],
-    ['+12065550147', ['CallDisconnected', 'CreateCallFailed']],
-    ['+12065550145', ['CreateCallFailed', 'CallDisconnected']],
-  ])('%s: nobody is reached, which is told twice: %j', async (number, names) => {
-    const { events } = await callOnce(await startAcs(), number);
-    expect(events.map(({ text }) => text)).toEqual(names);
-  });
-
-  it('a ringing call that is hung up rings no longer, and is told like one that was not answered', async () => {
-    const acs = await startAcs({ pace: { ringMs: 60_000 } });
-    const callId = callIdOf((await ask(acs, '', createCall(), repeatable())).body);
-    expect((await ask(acs, `/${callId}:terminate`, undefined, repeatable())).status).toBe(204);
-    await until(() => acs.log().calls[0]?.story.at(-1)?.text === 'CallDisconnected', 'ACS tells it');
-    expect(acs.log().calls[0]).toMatchObject({ state: 'ended', endedBy: 'app' });
-    expect(acs.log().calls[0]?.story.map(({ text }) => text)).toContain('CreateCallFailed');
-  });
-
-  it.each([
-    ['+12065550150', 403, '7504'],
-    ['+12065550151', 401, 'Denied'],
-    ['+12065550152', 404, 'NotFound'],
-    ['+12065550153', 403, '8529'],
-  ])('%s: a request for a call is answered %i/%s twice, then taken', async (number, status, code) => {
-    const acs = await startAcs();
-    const answers = [];
-    for (let request = 1; request <= 3; request += 1)
-      answers.push(await ask(acs, '', createCall(number), repeatable()));
-    expect(answers.map((answer) => answer.status)).toEqual([status, status, 201]);
-    expect(errorSchema.parse(answers[0]?.body)).toBe(code);
-    expect(acs.log().calls).toHaveLength(1);
-  });
-
-  it.each([
-    ['+12065550160', 410, 'Gone'],
-    ['+12065550161', 400, '8528'],
-    ['+12065550162', 400, '8501'],
-    ['+12065550163', 400, '8585'],
-  ])('%s: the call has ended when it is hung up, which is answered %i/%s', async (number, status, code) => {
-    const acs = await startAcs();
-    const callId = callIdOf((await ask(acs, '', createCall(number), repeatable())).body);
-    await until(() => acs.log().calls[0]?.state === 'connected', 'somebody answers');
-    const answer = await ask(acs, `/${callId}:terminate`, undefined, repeatable());
-    expect([answer.status, errorSchema.parse(answer.body)]).toEqual([status, code]);
-    expect(acs.log()).toMatchObject({ calls: [{ state: 'ended' }], refused: [] });
-  });
-
-  const RECEIVED = 'ContinuousDtmfRecognitionToneReceived';
-  it.each([
-    ['+12065550170', ['PlayStarted', RECEIVED, 'PlayCompleted']],
-    ['+12065550171', ['PlayStarted', 'PlayCompleted', RECEIVED]],
-    ['+12065550172', ['PlayStarted', RECEIVED, RECEIVED, 'PlayCompleted']],
-    ['+12065550173', [RECEIVED, 'PlayStarted', 'PlayCompleted']],
-    ['+12065550174', ['PlayStarted', 'PlayCompleted']],
-    ['+12065550175', ['PlayStarted', 'PlayCompleted']],
-    ['+12065550178', ['PlayStarted', 'ContinuousDtmfRecognitionToneFailed', 'PlayCompleted']],
-    ['+12065550179', ['PlayStarted', RECEIVED, 'PlayCanceled']],
-    ['+12065550180', ['PlayStarted', 'PlayCompleted']],
-    ['+12065550182', ['PlayStarted', RECEIVED, 'PlayCompleted']],
-  ])('%s: a service that listens is told %j, and one that does not is told of no key', async (number, names) => {
-    const acs = await startAcs();
-    const told = ({ events }: Awaited<ReturnType<typeof callOnce>>) =>
-      events.map(({ text }) => text).filter((text) => /^Play|Dtmf/.test(text));
-    const heard = await callOnce(acs, number, true);
-    expect(told(heard)).toEqual(names);
-    expect(heard.requests.listen).toBe(1);
-    const deaf = await callOnce(acs, `${number.slice(0, -3)}9${number.slice(-2)}`);
-    expect(told(deaf)).toEqual(names.filter((name) => !name.includes('Dtmf')));
-    expect(acs.log().refused).toEqual([]);
-  });
-
-  it('74 and 77: a key in the second call only; an event about a key when the call is over', async () => {
-    const acs = await startAcs();
-    await callOnce(acs, '+12065550174', true);
-    const { events } = await callOnce(acs, '+12065550174', true);
-    expect(events.map(({ text }) => text)).toContain(RECEIVED);
-    const late = await callOnce(acs, '+12065550177', true);
-    const log = () => acs.log().calls.find(({ id }) => id === late.id);
-    await until(() => log()?.story.at(-1)?.text === RECEIVED, 'the late event');
-  });
+it('38: every answer to a request for a call is lost, and it rings once', async () => {
+  const acs = await startAcs();
+  const headers = repeatable();
+  await expect(ask(acs, '', createCall('+12065550138'), headers)).rejects.toThrow('fetch failed');
+  await expect(ask(acs, '', createCall('+12065550138'), headers)).rejects.toThrow('fetch failed');
+  expect(acs.log().calls).toMatchObject([{ to: '+12065550138' }]);
 });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
 import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
-import { freePort } from '../../infra/local/free-port.ts';
+import { LoopbackServer } from '../harness/loopback-server.ts';
 import { until } from '../harness/until.ts';
 import { ask, callIdOf, createCall, errorSchema, play, repeatable, startAcs } from './acs-requests.ts';
 
@@ -19,8 +19,11 @@ it('takes a right request, and the same again with its repeatability id as one',
   expect(acs.log().calls).toHaveLength(1);
 });
 
+const SIGNED_BY_NOBODY = `HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${'A'.repeat(43)}=`;
+
 it.each<[string, number, (acs: AcsSimulator) => ReturnType<typeof ask>]>([
-  ['a wrong signature', 401, (acs) => ask(acs, '', createCall(), { ...repeatable(), authorization: 'HMAC-SHA256 x' })],
+  ['a wrong signature', 401, (acs) => ask(acs, '', createCall(), { ...repeatable(), authorization: SIGNED_BY_NOBODY })],
+  ['no signature', 401, (acs) => ask(acs, '', createCall(), { ...repeatable(), authorization: '' })],
   ['another body than the signed one', 401, (acs) => ask(acs, '', createCall(), { 'x-ms-content-sha256': 'x' })],
   ['an old date', 401, (acs) => ask(acs, '', createCall(), { 'x-ms-date': 'Sat, 01 Nov 2025 08:00:00 GMT' })],
   ['another wire protocol', 400, (acs) => ask(acs, '', createCall(), repeatable(), '2023-01-01')],
@@ -51,13 +54,27 @@ it('refuses to speak before the call is connected, more than 4,000 characters, a
   expect((await ask(acs, `/${callId}:play`, play('x'.repeat(4_001)))).status).toBe(400);
   expect((await ask(acs, `/${callId}:play`, play('x'.repeat(4_000)))).status).toBe(202);
   expect((await ask(acs, `/${callId}:terminate`, undefined, repeatable())).status).toBe(204);
-  for (const [action, body] of [
-    [':play', play('x')],
-    [':terminate', undefined],
-  ] as const) {
-    const late = await ask(acs, `/${callId}${action}`, body, repeatable());
-    expect([late.status, errorSchema.parse(late.body)]).toEqual([404, '8522']);
-  }
+  expect(acs.log().refused).toHaveLength(2);
+  const late = await ask(acs, `/${callId}:play`, play('x'));
+  expect([late.status, errorSchema.parse(late.body)]).toEqual([404, '8522']);
+  expect(acs.log().refused).toHaveLength(3);
+});
+
+it('does not take it amiss if the app could not know that the callee has hung up', async () => {
+  const acs = await startAcs();
+  const callId = callIdOf((await ask(acs, '', createCall('+12065550119'), repeatable())).body);
+  await until(() => acs.log().calls[0]?.state === 'ended', 'the callee hangs up');
+  expect((await ask(acs, `/${callId}:play`, play('x'))).status).toBe(404);
+  expect(acs.log()).toMatchObject({ calls: [{ endedBy: 'callee', speeches: [] }], refused: [] });
+});
+
+it('tells a ringing call that is hung up like one that was not answered', async () => {
+  const acs = await startAcs({ pace: { ringMs: 60_000 } });
+  const callId = callIdOf((await ask(acs, '', createCall(), repeatable())).body);
+  expect((await ask(acs, `/${callId}:terminate`, undefined, repeatable())).status).toBe(204);
+  await until(() => acs.log().calls[0]?.story.at(-1)?.text === 'CallDisconnected', 'ACS tells it');
+  expect(acs.log().calls[0]).toMatchObject({ state: 'ended', endedBy: 'app' });
+  expect(acs.log().calls[0]?.story.map(({ text }) => text)).toContain('CreateCallFailed');
 });
 
 it('serves its keys and what they are for, and its log', async () => {
@@ -68,102 +85,84 @@ it('serves its keys and what they are for, and its log', async () => {
     .object({ keys: z.array(z.record(z.string(), z.unknown())) })
     .parse(await (await fetch(acs.keysUrl)).json());
   expect(keys.keys.map(({ kty, alg, d }) => [kty, alg, d])).toEqual([['RSA', 'RS256', undefined]]);
-  expect(await (await fetch(`${acs.url}/log`)).json()).toEqual({
-    calls: [],
-    refused: [],
-    turnedAway: [],
-    published: [],
-    keyFetches: 1,
-  });
-});
-
-it('carries a repeated request out again where it does not honour repeatability ids', async () => {
-  const acs = await startAcs({ honoursRepeatabilityIds: false });
-  const headers = repeatable();
-  const [first, again] = [await ask(acs, '', createCall(), headers), await ask(acs, '', createCall(), headers)];
-  expect(callIdOf(first.body)).not.toBe(callIdOf(again.body));
-  expect(acs.log().calls).toHaveLength(2);
+  const nothing = { calls: [], refused: [], turnedAway: [], published: [], keyFetches: 1 };
+  expect(await (await fetch(`${acs.url}/log`)).json()).toEqual(nothing);
 });
 
 it('calls from a number or from a Teams resource account, never from both or neither', async () => {
   const acs = await startAcs();
   const { sourceCallerIdNumber, ...rest } = createCall();
   const teamsAppSource = { appId: '0d1c2b3a-0000-4000-8000-00000000000a' };
-  const fromTeams = await ask(acs, '', { ...rest, teamsAppSource }, repeatable());
-  expect(fromTeams.status).toBe(201);
-  expect((await ask(acs, '', { ...rest, sourceCallerIdNumber }, repeatable())).status).toBe(201);
-  expect((await ask(acs, '', { ...rest, sourceCallerIdNumber, teamsAppSource }, repeatable())).status).toBe(400);
-  expect((await ask(acs, '', rest, repeatable())).status).toBe(400);
-  expect((await ask(acs, '', { ...rest, teamsAppSource: { appId: 'x' } }, repeatable())).status).toBe(400);
+  const statuses = [];
+  for (const from of [
+    { teamsAppSource },
+    { sourceCallerIdNumber },
+    { sourceCallerIdNumber, teamsAppSource },
+    {},
+    { teamsAppSource: { appId: 'x' } },
+  ]) {
+    statuses.push((await ask(acs, '', { ...rest, ...from }, repeatable())).status);
+  }
+  expect(statuses).toEqual([201, 201, 400, 400, 400]);
   expect(acs.log().calls.map(({ from }) => from)).toEqual([teamsAppSource.appId, '+12065550199']);
 });
 
-/** Two calls ring when a third is asked for. */
-const askForThree = async (options: AcsSimulatorOptions) => {
-  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 }, ...options });
-  const two = [await ask(acs, '', createCall('+12065550100'), repeatable())];
-  two.push(await ask(acs, '', createCall('+12065551100'), repeatable()));
-  expect(two.map(({ status }) => status)).toEqual([201, 201]);
-  const third = await ask(acs, '', createCall('+12065552100'), repeatable());
-  expect(acs.log().turnedAway).toMatchObject([{ to: '+12065552100' }]);
-  expect(acs.log().refused).toEqual([]);
-  return { acs, first: callIdOf(two[0]?.body), third };
-};
+it.each<[NonNullable<AcsSimulatorOptions['whenLinesAreTaken']>, number, string | null, string | undefined]>([
+  ['429', 429, null, 'TooManyRequests'],
+  ['429 with Retry-After', 429, '1', 'TooManyRequests'],
+  ['403', 403, null, '8530'],
+  ['CreateCallFailed', 201, null, undefined],
+  ['603', 201, null, undefined],
+])('if both lines ring, one more call does not ring (%s), until one has ended', async (kind, status, after, code) => {
+  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 }, whenLinesAreTaken: kind });
+  const called = (number: string) => ask(acs, '', createCall(number), repeatable());
+  const first = await called('+12065550100');
+  expect((await called('+12065551100')).status).toBe(201);
+  const third = await called('+12065552100');
+  expect([third.status, third.retryAfter, errorSchema.safeParse(third.body).data]).toEqual([status, after, code]);
+  expect(acs.log()).toMatchObject({ refused: [], turnedAway: [{ to: '+12065552100' }] });
+  const ringing = () => acs.log().calls.flatMap(({ to, state }) => (state === 'ringing' ? to : []));
+  expect(ringing()).toEqual(['+12065550100', '+12065551100']);
+  const told = () => acs.log().calls[2]?.story.map(({ text }) => text);
+  if (status === 201) await until(() => told()?.includes('CreateCallFailed') === true, 'it fails');
 
-describe('the lines', () => {
-  it.each([
-    [undefined, 429, 'TooManyRequests', null],
-    ['429', 429, 'TooManyRequests', null],
-    ['429 with Retry-After', 429, 'TooManyRequests', '1'],
-    ['403', 403, '8530', null],
-  ] as const)(
-    'all taken: one more call is refused (%s), until one has ended',
-    async (whenTaken, status, code, retryAfter) => {
-      const { acs, first, third } = await askForThree(whenTaken === undefined ? {} : { whenLinesAreTaken: whenTaken });
-      expect(third).toMatchObject({ status, retryAfter });
-      expect(errorSchema.parse(third.body)).toBe(code);
-      expect(acs.log().calls).toHaveLength(2);
-
-      expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
-      expect((await ask(acs, '', createCall('+12065552100'), repeatable())).status).toBe(201);
-    },
-  );
-
-  it.each(['CreateCallFailed', '603'] as const)(
-    'all taken: one more call is taken and then fails (%s), without ringing or taking a line',
-    async (whenLinesAreTaken) => {
-      const { acs, first, third } = await askForThree({ whenLinesAreTaken });
-      expect(third.status).toBe(201);
-      await until(() => acs.log().calls[2]?.story.some(({ text }) => text === 'CreateCallFailed') === true, 'it fails');
-      expect(acs.log().calls[2]).toMatchObject({ state: 'ended', endedBy: 'network', speeches: [] });
-
-      expect((await ask(acs, `/${first}:terminate`, undefined, repeatable())).status).toBe(204);
-      await ask(acs, '', createCall('+12065552100'), repeatable());
-      expect(acs.log().calls[3]?.state).toBe('ringing');
-    },
-  );
-
-  it('are as many as are asked for where nobody says', async () => {
-    const acs = await startAcs({ pace: { ringMs: 60_000 } });
-    for (let call = 0; call < 10; call += 1) {
-      expect((await ask(acs, '', createCall(`+1206555${call}100`), repeatable())).status).toBe(201);
-    }
-  });
+  await ask(acs, `/${callIdOf(first.body)}:terminate`, undefined, repeatable());
+  expect((await called('+12065553100')).status).toBe(201);
+  expect(ringing()).toEqual(['+12065551100', '+12065553100']);
 });
 
-it.each([1, 3])('posts a callback that is not accepted at most %i times', async (deliveryAttempts) => {
+it('posts a callback that is not accepted three times', async () => {
   let posts = 0;
-  const server = createServer((request, response) => {
+  const app = await LoopbackServer.start((request, response) => {
     posts += 1;
     request.resume();
     response.writeHead(503).end();
   });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const acs = await startAcs({ deliveryAttempts });
-  const callbackUri = `http://127.0.0.1:${port}/api/CustomCallback`;
+  onTestFinished(() => app.stop());
+  const acs = await startAcs();
+  const callbackUri = `http://127.0.0.1:${app.port}/api/CustomCallback`;
   await ask(acs, '', { ...createCall('+12065550148'), callbackUri }, repeatable());
   await until(() => acs.log().calls[0]?.story.at(-1)?.answer === '503', 'ACS gives up');
-  expect(posts).toBe(deliveryAttempts);
+  expect(posts).toBe(3);
+});
+
+it("its topic takes what Microsoft's client publishes with its key, and nothing else", async () => {
+  const acs = await startAcs();
+  const { endpoint, key } = acs.topic;
+  const publish = (events: { id: string; source: string; type: string; data: object }[], sasKey: string) =>
+    new EventGridPublisherClient(endpoint, 'CloudEvent', new AzureKeyCredential(sasKey), {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+    }).send(events);
+  const event = { id: '1', source: '/notifications', type: 'Notification.Completed', data: { a: 1 } };
+  await publish([event, { ...event, id: '2' }], key);
+  expect(acs.log().published).toMatchObject([event, { ...event, id: '2' }]);
+
+  await expect(publish([event], 'another key')).rejects.toMatchObject({ statusCode: 401 });
+  const body = JSON.stringify([{ ...event, specversion: '0.3' }]);
+  const headers = { 'aeg-sas-key': key, 'content-type': 'application/cloudevents-batch+json' };
+  const wrong = await fetch(`${endpoint}?api-version=2018-01-01`, { method: 'POST', headers, body });
+  expect(wrong.status).toBe(400);
+  expect(acs.log().published).toHaveLength(2);
+  expect(acs.log().refused.map(({ status }) => status)).toEqual([401, 400]);
 });

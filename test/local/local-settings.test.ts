@@ -2,10 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { localDefaults } from '../../infra/local/local-defaults.ts';
-import { mergeSettings, readSettingsFile, unknownNames, withoutLocalParts } from '../../infra/local/local-settings.ts';
+import { storageFrom } from '../../infra/local/chosen-storage.ts';
+import {
+  localDefaults,
+  mergeSettings,
+  readSettingsFile,
+  unknownNames,
+  withoutLocalParts,
+} from '../../infra/local/local-settings.ts';
 import { readSettings } from '../../src/settings.ts';
 
 describe('settings from several sources', () => {
@@ -36,9 +42,9 @@ describe('settings from several sources', () => {
       resourceId: 'r',
       topic: { endpoint: 'http://127.0.0.1:9/topic', key: 'dGVzdA==' },
     };
-    const parts = { tablesConnectionString: 'UseDevelopmentStorage=true', acs };
+    const tables = 'UseDevelopmentStorage=true';
     const account = '6f2b1f2e-8c5d-4f0e-9c7a-0d1e2f3a4b5c';
-    const settings = mergeSettings({ ACS_TEAMS_RESOURCE_ACCOUNT_ID: account }, localDefaults(7071, parts, false));
+    const settings = mergeSettings({ ACS_TEAMS_RESOURCE_ACCOUNT_ID: account }, localDefaults(7071, tables, acs, false));
     expect(settings).not.toHaveProperty('ACS_SOURCE_PHONE_NUMBER');
     expect(readSettings(settings).phone).toMatchObject({ caller: { teamsResourceAccountId: account } });
   });
@@ -65,36 +71,61 @@ describe('settings from several sources', () => {
   });
 });
 
-describe('a settings file', () => {
-  let directory: string;
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
-  });
-  afterAll(() => rm(directory, { recursive: true }));
-
-  it('that is not there: an error that names the file', async () => {
-    await expect(readSettingsFile(join(directory, 'none.json'))).rejects.toThrow('none.json does not exist.');
-  });
-
-  it('may have settings of the Functions host; a name that nobody knows is told', () => {
-    const host = { FUNCTIONS_WORKER_RUNTIME: 'node', AzureWebJobsStorage: '', WEBSITE_TIME_ZONE: 'UTC' };
-    expect(unknownNames({ ...host, SERVICE_NAME: 'A', DETECTION_CATEGORYS: 'fire' })).toEqual(['DETECTION_CATEGORYS']);
-  });
-
-  it('gives its Values', async () => {
-    const path = join(directory, 'right.json');
-    await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
-
-    expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });
-  });
-
-  it.each([
-    ['not JSON', '{ "Values": '],
-    ['a number among the values', '{ "Values": { "COUNTER_SHARDS": 4 } }'],
-  ])('%s: an error that names the file', async (_case, text) => {
-    const path = join(directory, 'wrong.json');
-    await writeFile(path, text);
-
+it('a settings file gives its Values; one that is missing or wrong is named in the error', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'own.json');
+  await expect(readSettingsFile(path)).rejects.toThrow('own.json does not exist.');
+  await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
+  expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });
+  for (const wrong of ['{ "Values": ', '{ "Values": { "COUNTER_SHARDS": 4 } }']) {
+    await writeFile(path, wrong);
     await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not a settings file`);
+  }
+});
+
+it('a settings file may have settings of the Functions host; a name that nobody knows is told', () => {
+  const host = { FUNCTIONS_WORKER_RUNTIME: 'node', AzureWebJobsStorage: '', WEBSITE_TIME_ZONE: 'UTC' };
+  expect(unknownNames({ ...host, SERVICE_NAME: 'A', DETECTION_CATEGORYS: 'fire' })).toEqual(['DETECTION_CATEGORYS']);
+});
+
+describe('the storage that a command works on', () => {
+  const run = { simulatorUrl: undefined, tables: { TABLES_CONNECTION_STRING: emulator('3'), TABLES_PREFIX: 'run' } };
+  const given = (file: string): Record<string, string> => ({ TABLES_CONNECTION_STRING: emulator(file) });
+
+  it('is the one that the environment names, else the settings file, else the local run', () => {
+    expect(storageFrom(given('1'), given('2'), 7071, run).connection).toEqual({ connectionString: emulator('1') });
+    expect(storageFrom({}, given('2'), 7071, run).connection).toEqual({ connectionString: emulator('2') });
+    expect(storageFrom({}, {}, 7071, run)).toEqual({
+      connection: { connectionString: emulator('3') },
+      prefix: 'run',
+    });
+  });
+
+  it('is that of the local run, not the emulator that a settings file names for func start', () => {
+    const file = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
+    expect(storageFrom({}, file, 7071, run).connection).toEqual({ connectionString: emulator('3') });
+    expect(storageFrom({}, file, 7071, undefined).connection).toEqual({
+      connectionString: 'UseDevelopmentStorage=true',
+    });
+  });
+
+  it('must be named by exactly one valid setting', () => {
+    const endpoint = 'https://account.table.core.windows.net';
+    expect(storageFrom({ TABLES_ENDPOINT: endpoint }, given('2'), 7071, run).connection).toEqual({ endpoint });
+    expect(() => storageFrom({ TABLES_ENDPOINT: endpoint, ...given('1') }, {}, 7071, run)).toThrow(
+      'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING',
+    );
+    expect(() => storageFrom({ TABLES_CONNECTION_STRING: 'secret' }, {}, 7071, run)).toThrow(
+      /^TABLES_CONNECTION_STRING is not a storage connection string/,
+    );
+    expect(() => storageFrom({}, {}, 7071, undefined)).toThrow('There is no local run on port 7071');
+    expect(() => storageFrom({}, {}, 7071, { simulatorUrl: undefined, tables: undefined })).toThrow(
+      'The local run on port 7071 uses a storage that is named in its environment.',
+    );
   });
 });
+
+function emulator(port: string): string {
+  return `AccountName=a;AccountKey=YQ==;TableEndpoint=http://127.0.0.1:${port}/a`;
+}

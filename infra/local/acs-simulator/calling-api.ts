@@ -1,45 +1,56 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 
 import { z } from 'zod';
 
 import type { Deliveries } from './deliveries.ts';
-import { type Answer, readBody, send } from './http-exchange.ts';
-import { signatureFault } from './request-signature.ts';
-import type { Lines } from './lines.ts';
-import { type Fault, scenarioOf } from './scenarios.ts';
+import { type Fault, type RequestKind, scenarioOf, WHEN_LINES_ARE_TAKEN, type WhenLinesAreTaken } from './scenarios.ts';
 import { type Pace, SimulatedCall } from './simulated-call.ts';
 import type { RefusedRequest, SimulatorLog, TurnedAway } from './story.ts';
-import { API_VERSION, createCallBody, errorBody, listenBody, playBody, repeatabilityHeaders } from './wire.ts';
+import {
+  type Answer,
+  API_VERSION,
+  createCallBody,
+  errorBody,
+  jsonText,
+  listenBody,
+  playBody,
+  repeatabilityHeaders,
+  send,
+  signatureFault,
+} from './wire.ts';
 
-const MOST_BODY_BYTES = 1024 * 1024;
-
-/** A request that ACS would not take: the app should not have made it. */
+/** A request that ACS would not take. */
 class Refusal extends Error {
-  override readonly name: string = 'Refusal';
+  override readonly name = 'Refusal';
   readonly status: number;
   readonly code: string;
+  /** False where the app could not know better: the call has just ended. */
+  readonly isMistake: boolean;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, isMistake = true) {
     super(message);
     this.status = status;
     this.code = code;
+    this.isMistake = isMistake;
   }
 }
 
-/** A request about a call that the app could not know to be over. */
-class TooLate extends Refusal {
-  override readonly name = 'TooLate';
-}
+type ApiRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+type Reply = Answer | 'hangs' | 'answer lost';
+
+const PATH = /^\/calling\/callConnections(?:\/([0-9a-f-]{36})(:play|:startContinuousDtmfRecognition|:terminate))?$/;
 
 /** What the requests depend on. */
 export interface CallingApiOptions {
   /** Base64, as in the connection string. */
   readonly accessKey: string;
   readonly pace: Pace;
-  readonly lines: Lines;
-  /** False where a request with a repeatability id of before is carried out again. */
-  readonly honoursRepeatabilityIds: boolean;
-  readonly deliveries: Deliveries;
+  /** How many calls there may be at a time. A line is taken from the request until the call's end. */
+  readonly lines: number;
+  /** What becomes of a request for one call more than that. */
+  readonly whenLinesAreTaken: WhenLinesAreTaken;
+  readonly deliveries: Pick<Deliveries, 'post'>;
   readonly print: (line: string) => void;
 }
 
@@ -69,7 +80,8 @@ export class CallingApi {
   }
 
   /** Remembers a request that the app should not have made. */
-  refuse(request: string, status: number, reason: string): void {
+  refuse({ method = '', url = '/' }: ApiRequest, status: number, reason: string): void {
+    const request = `${method} ${pathOf(url).pathname}`;
     this.#refused.push({ at: new Date().toISOString(), request, status, reason });
     this.#options.print(`refused: ${request}: ${reason}`);
   }
@@ -79,149 +91,125 @@ export class CallingApi {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const reply = this.reply(request, await textOf(request));
+    if (reply === 'hangs') return;
+    if (reply === 'answer lost') request.socket.destroy();
+    else send(response, reply);
+  }
+
+  /** Carries a request out, or refuses it and remembers that. */
+  reply(request: ApiRequest, body: string): Reply {
     try {
-      const body = await readBody(request, MOST_BODY_BYTES);
-      if (body === undefined) throw new Refusal(413, 'TooLarge', 'the body is too large');
-      const answer = this.#route(request, body);
-      if (answer === 'hangs') return;
-      if (answer === 'answer lost') request.socket.destroy();
-      else send(response, answer);
+      return this.#carryOut(request, body);
     } catch (error) {
-      const { status, code, message } =
-        error instanceof Refusal ? error : { status: 500, code: 'Simulator', message: String(error) };
-      if (!(error instanceof TooLate)) {
-        const path = new URL(request.url ?? '/', 'http://simulator').pathname;
-        this.refuse(`${request.method ?? ''} ${path}`, status, message);
-      }
-      send(response, { status, body: errorBody(code, message) });
+      const { status, code, message, isMistake } =
+        error instanceof Refusal ? error : new Refusal(500, 'Simulator', String(error));
+      if (isMistake) this.refuse(request, status, message);
+      return { status, body: errorBody(code, message) };
     }
   }
 
-  #route(request: IncomingMessage, body: string): Answer | 'hangs' | 'answer lost' {
+  #carryOut(request: ApiRequest, body: string): Reply {
     const fault = signatureFault(request, body, this.#options.accessKey);
     if (fault !== undefined) throw new Refusal(401, 'Denied', fault);
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator');
+    const { pathname, searchParams } = pathOf(request.url);
     if (searchParams.get('api-version') !== API_VERSION) {
       throw new Refusal(400, 'UnsupportedApiVersion', 'api-version is missing or unknown');
     }
-    const path =
-      /^\/calling\/callConnections(?:\/([0-9a-f-]{36}))?(:play|:startContinuousDtmfRecognition|:terminate)?$/.exec(
-        pathname,
-      );
-    const [, callId, action] = path ?? [];
-    if (request.method === 'POST' && path !== null) {
-      if (callId === undefined && action === undefined) return this.#createCall(request, body);
-      if (callId !== undefined && action === ':play') return this.#play(callId, body);
-      if (callId !== undefined && action === ':startContinuousDtmfRecognition') return this.#listen(callId, body);
-      if (callId !== undefined && action === ':terminate') return this.#terminate(callId, request, body);
-    }
-    throw new Refusal(404, 'NotFound', 'no such operation');
+    const path = request.method === 'POST' ? PATH.exec(pathname) : null;
+    if (path === null) throw new Refusal(404, 'NotFound', 'no such operation');
+    const [, callId, action] = path;
+    if (callId === undefined) return this.#createCall(request, body);
+    if (action === ':play') return this.#play(callId, body);
+    return action === ':terminate' ? this.#terminate(callId, request, body) : this.#listen(callId, body);
   }
 
-  #createCall(request: IncomingMessage, text: string): Answer | 'hangs' | 'answer lost' {
+  #createCall(request: ApiRequest, text: string): Reply {
     const requestId = repeatabilityId(request);
     const body = parse(createCallBody, text);
     const to = body.targets[0].phoneNumber.value;
     const earlier = this.#earlier(requestId, text);
     if (earlier !== undefined) return losesEveryAnswer(to) ? 'answer lost' : earlier;
-    const fault = this.#fault(to, 'call');
-    if (fault === 'hangs') return fault;
-    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
+    const fault = this.#fault(to, 'createCall');
+    if (fault !== undefined && !isCarriedOut(fault)) return replyTo(fault);
 
+    const { lines, whenLinesAreTaken, print } = this.#options;
     const calls = [...this.#calls.values()];
-    const refusal = this.#options.lines.refusal(calls.filter(({ state }) => state !== 'ended').length);
-    if (refusal !== undefined) {
+    const isTurnedAway = calls.filter(({ state }) => state !== 'ended').length >= lines;
+    const noLine = isTurnedAway ? WHEN_LINES_ARE_TAKEN[whenLinesAreTaken] : undefined;
+    if (isTurnedAway) {
       this.#turnedAway.push({ at: new Date().toISOString(), to });
-      this.#options.print(`${to}: no line is free`);
-      if ('answer' in refusal) return answerOf(refusal);
+      print(`${to}: no line is free`);
     }
-    const call = new SimulatedCall({
-      ...this.#options,
-      body,
-      earlierCalls: calls.filter((other) => other.to === to && other.rang).length,
-      ...refusal,
-    });
+    if (noLine !== undefined && 'refusal' in noLine) return replyTo(noLine.refusal);
+    const earlierCalls = calls.filter((other) => other.to === to && other.rang).length;
+    const call = new SimulatedCall({ ...this.#options, body, earlierCalls, ...noLine });
     this.#calls.set(call.id, call);
     const answer = { status: 201, body: call.properties() };
     this.#answered.set(requestId, { body: text, answer });
-    call.note('request', 'createCall', fault ?? '201');
-    if (call.rang) this.#options.print(`${to} rings (${call.scenario.name})`);
+    call.note('request', 'createCall', fault === undefined ? '201' : nameOf(fault));
+    if (call.rang) print(`${to} rings (${call.scenario.name})`);
     call.begin();
-    return fault ?? answer;
+    return fault === undefined ? answer : replyTo(fault);
   }
 
-  #play(callId: string, text: string): Answer | 'hangs' | 'answer lost' {
+  #play(callId: string, text: string): Reply {
     this.playsAt.set(callId, performance.timeOrigin + performance.now());
     const call = this.#find(callId);
-    call.requests.play += 1;
     const body = parse(playBody, text);
-    if (call.state !== 'connected') {
-      throw new Refusal(400, '8501', 'Action is invalid when call is not in Established state.');
-    }
-    const fault = this.#fault(call.to, 'play');
-    call.note('request', 'play', fault === undefined ? '202' : nameOf(fault));
-    if (fault !== undefined && fault !== 'answer lost') call.staysSilent();
-    if (fault === 'hangs') return fault;
-    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
-    call.play(body);
-    return fault ?? { status: 202 };
+    mustBeConnected(call);
+    return this.#act(call, 'play', 202, () => call.play(body));
   }
 
-  #listen(callId: string, text: string): Answer | 'hangs' | 'answer lost' {
+  #listen(callId: string, text: string): Reply {
     const call = this.#find(callId);
-    call.requests.listen += 1;
     const { targetParticipant, operationContext } = parse(listenBody, text);
-    if (targetParticipant.phoneNumber.value !== call.to)
+    if (targetParticipant.phoneNumber.value !== call.to) {
       throw new Refusal(400, '8500', 'Not a participant of the call.');
-    if (call.state !== 'connected') {
-      throw new Refusal(400, '8501', 'Action is invalid when call is not in Established state.');
     }
-    const fault = this.#fault(call.to, 'listen');
-    call.note('request', 'listen', fault === undefined ? '200' : nameOf(fault));
-    if (fault === 'hangs') return fault;
-    if (fault !== undefined && fault !== 'answer lost') return answerOf(fault);
-    call.listen(operationContext);
-    return fault ?? { status: 200 };
+    mustBeConnected(call);
+    return this.#act(call, 'listen', 200, () => call.listen(operationContext));
   }
 
-  #terminate(callId: string, request: IncomingMessage, text: string): Answer | 'hangs' | 'answer lost' {
+  #terminate(callId: string, request: ApiRequest, text: string): Reply {
     const requestId = repeatabilityId(request);
     if (text !== '') throw new Refusal(400, 'BadRequest', 'terminate has no body');
     const earlier = this.#earlier(requestId, callId);
     if (earlier !== undefined) return earlier;
     const call = this.#find(callId);
-    call.requests.hangUp += 1;
-    const fault = this.#fault(call.to, 'hangUp');
-    call.note('request', 'hangUp', fault === undefined ? '204' : nameOf(fault));
-    if (fault === 'hangs') return fault;
-    if (fault !== undefined && fault !== 'answer lost') {
-      if (fault.isCarriedOut === true) call.terminate();
-      return answerOf(fault);
-    }
-    const answer = { status: 204 };
-    this.#answered.set(requestId, { body: callId, answer });
-    call.terminate();
-    return fault ?? answer;
+    return this.#act(call, 'hangUp', 204, () => {
+      this.#answered.set(requestId, { body: callId, answer: { status: 204 } });
+      call.terminate();
+    });
+  }
+
+  /** Carries a request about a call out and answers it so, unless its number's scenario has a fault for it. */
+  #act(call: SimulatedCall, kind: Exclude<RequestKind, 'createCall'>, status: number, carryOut: () => void): Reply {
+    const fault = this.#fault(call.to, kind);
+    call.note('request', kind, fault === undefined ? String(status) : nameOf(fault));
+    if (fault === undefined || isCarriedOut(fault)) carryOut();
+    else if (kind === 'play') call.staysSilent();
+    return fault === undefined ? { status } : replyTo(fault);
   }
 
   #find(callId: string): SimulatedCall {
     const call = this.#calls.get(callId);
     if (call !== undefined && call.state !== 'ended') return call;
     // The app knows that it hung up itself; it may not know yet that the callee did.
-    const AnyRefusal = call === undefined || call.endedBy === 'app' ? Refusal : TooLate;
-    throw new AnyRefusal(404, '8522', 'Call not found.');
+    throw new Refusal(404, '8522', 'Call not found.', call === undefined || call.endedBy === 'app');
   }
 
   #earlier(requestId: string, body: string): Answer | undefined {
     const earlier = this.#answered.get(requestId);
-    if (earlier === undefined || !this.#options.honoursRepeatabilityIds) return undefined;
-    if (earlier.body !== body)
+    if (earlier === undefined) return undefined;
+    if (earlier.body !== body) {
       throw new Refusal(400, 'BadRequest', 'the repeatability id was used for another request');
+    }
     return { ...earlier.answer, headers: { 'repeatability-result': 'accepted' } };
   }
 
   /** The next fault of the number's scenario for this kind of request. */
-  #fault(to: string, kind: 'call' | 'play' | 'listen' | 'hangUp'): Fault | undefined {
+  #fault(to: string, kind: RequestKind): Fault | undefined {
     const { faults } = scenarioOf(to);
     const planned = faults?.[kind] ?? [];
     const met = this.#met.get(`${kind} ${to}`) ?? 0;
@@ -230,35 +218,41 @@ export class CallingApi {
   }
 }
 
+const isCarriedOut = (fault: Fault): boolean =>
+  typeof fault === 'string' ? fault === 'answer lost' : fault.isCarriedOut === true;
+
 const losesEveryAnswer = (to: string): boolean => {
   const { faults } = scenarioOf(to);
-  return faults?.always === true && faults.call?.at(-1) === 'answer lost';
+  return faults?.always === true && faults.createCall?.at(-1) === 'answer lost';
 };
 
-const answerOf = ({ answer, code, retryAfterSeconds }: Exclude<Fault, string>): Answer => ({
-  status: answer,
-  body: errorBody(code ?? 'Simulated', 'This is what the number asked for.'),
-  ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }),
-});
+const replyTo = (fault: Fault): Reply =>
+  typeof fault === 'string'
+    ? fault
+    : {
+        status: fault.answer,
+        body: errorBody(fault.code, 'This is what the number asked for.'),
+        ...(fault.retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': `${fault.retryAfterSeconds}` } }),
+      };
 
 const nameOf = (fault: Fault): string => (typeof fault === 'string' ? fault : String(fault.answer));
 
-const repeatabilityId = (request: IncomingMessage): string => {
+const mustBeConnected = ({ state }: SimulatedCall): void => {
+  if (state !== 'connected') {
+    throw new Refusal(400, '8501', 'Action is invalid when call is not in Established state.');
+  }
+};
+
+const pathOf = (url = '/'): URL => new URL(url, 'http://simulator');
+
+const repeatabilityId = (request: ApiRequest): string => {
   const headers = repeatabilityHeaders.safeParse(request.headers);
   if (!headers.success) throw new Refusal(400, 'BadRequest', z.prettifyError(headers.error));
   return headers.data['repeatability-request-id'];
 };
 
 const parse = <Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> => {
-  const body = schema.safeParse(parseJson(text));
+  const body = jsonText.pipe(schema).safeParse(text);
   if (!body.success) throw new Refusal(400, 'BadRequest', z.prettifyError(body.error));
   return body.data;
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Refusal(400, 'BadRequest', 'the body is not JSON');
-  }
 };

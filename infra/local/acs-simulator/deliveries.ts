@@ -2,20 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TokenSigner } from './token-signer.ts';
 
+/** How often a callback is posted at most that is not accepted. Microsoft does not publish it. */
+const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 const DEADLINE_MS = 60_000;
 
 /** Posts signed callbacks as ACS does: each event in an array of its own, and again where the app does not accept it. */
 export class Deliveries {
   readonly #signer: TokenSigner;
-  readonly #attempts: number;
-  readonly #stopped = new AbortController();
+  readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
 
-  /** @param attempts how often a callback is posted at most, where the app does not take it */
-  constructor(signer: TokenSigner, attempts: number) {
+  constructor(signer: TokenSigner) {
     this.#signer = signer;
-    this.#attempts = attempts;
   }
 
   /** @param answered is told what the app answered: a status, or `unreachable` */
@@ -31,20 +30,22 @@ export class Deliveries {
   }
 
   async stop(): Promise<void> {
-    this.#stopped.abort();
+    this.#stopping.abort();
     await this.settled();
   }
 
   async #deliver(url: string, body: string): Promise<string> {
+    const { signal } = this.#stopping;
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#post(url, body);
-      if (/^[234]/.test(answer) || attempt >= this.#attempts || this.#stopped.signal.aborted) return answer;
-      await sleep(PAUSE_MS * attempt);
+      if (/^[234]/.test(answer) || attempt === ATTEMPTS) return answer;
+      await sleep(PAUSE_MS * attempt, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return answer;
     }
   }
 
   async #post(url: string, body: string): Promise<string> {
-    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(DEADLINE_MS)]);
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
     try {
       const headers = {
         'content-type': 'application/cloudevents-batch+json; charset=utf-8',

@@ -1,9 +1,9 @@
 /** What may happen to a request instead of being carried out and answered. */
 export type Fault =
-  /** Answered with this status and error code, and not carried out, unless it says so: the call has just ended by itself then. */
+  /** Answered so and not carried out, unless it says so: the call has just ended by itself then. */
   | {
       readonly answer: number;
-      readonly code?: string;
+      readonly code: string;
       readonly retryAfterSeconds?: number;
       readonly isCarriedOut?: true;
     }
@@ -38,11 +38,8 @@ export type KeyPress =
   /** In the middle, and ContinuousDtmfRecognitionToneFailed is all that arrives. */
   | 'not understood';
 
-/** What a number's last two digits make of its call. What is not given goes as it should. */
-export interface Scenario {
-  readonly digits: string;
-  /** A few words, for the log and the README. */
-  readonly name: string;
+/** What a number makes of its call. What is not given goes as it should. */
+interface Course {
   /** Nobody is reached: CreateCallFailed with this result, and CallDisconnected at the same time. */
   readonly unreachable?: Result;
   /** The first calls to the number reach nobody: CreateCallFailed with these results, one a call. Later calls go as the rest says. */
@@ -73,185 +70,155 @@ export interface Scenario {
   /** Events of kinds that nobody knows in between. */
   readonly unknownKinds?: true;
   /** What happens to the requests about this call, in their order; after the last one all goes well, unless it says `always`. */
-  readonly faults?: {
-    readonly call?: readonly Fault[];
-    readonly play?: readonly Fault[];
-    readonly listen?: readonly Fault[];
-    readonly hangUp?: readonly Fault[];
-    readonly always?: true;
-  };
+  readonly faults?: { readonly [kind in RequestKind]?: readonly Fault[] } & { readonly always?: true };
+}
+
+/** The requests that a scenario may spoil. */
+export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
+
+/** What a number's last two digits make of its call. */
+export interface Scenario extends Course {
+  readonly digits: string;
+  /** A few words, for the log and the README. */
+  readonly name: string;
 }
 
 const NO_ANSWER: Result = [480, 560_480];
 const BUSY: Result = [486, 560_486];
 const DECLINED: Result = [487, 10_024];
 /** The limit of active calls is reached. */
-export const NO_LINE: Result = [403, 8_530];
+const NO_LINE: Result = [403, 8_530];
 /** The callee declined, or all lines are taken: these codes say both. */
-export const DECLINED_OR_NO_LINE: Result = [603, 560_603];
+const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 
-const throttled: Fault = { answer: 429, code: 'TooManyRequests', retryAfterSeconds: 1 };
-
-const twice = (fault: Fault): NonNullable<Scenario['faults']> => ({ call: [fault, fault] });
-const hasEnded = (answer: number, code: string): NonNullable<Scenario['faults']> => ({
-  hangUp: [{ answer, code, isCarriedOut: true }],
+const refused = (answer: number, code = 'Simulated'): Fault => ({ answer, code });
+const throttled = (retryAfterSeconds?: number): Fault => ({
+  answer: 429,
+  code: 'TooManyRequests',
+  ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+});
+const hasEnded = (answer: number, code: string): Fault => ({ answer, code, isCarriedOut: true });
+const callsRefusedTwice = (answer: number, code: string): Course => ({
+  faults: { createCall: [refused(answer, code), refused(answer, code)] },
 });
 
-/** Every scenario. A number that ends otherwise is answered, and all goes well. */
-export const SCENARIOS: readonly Scenario[] = [
-  { digits: '01', name: 'no answer', unreachable: NO_ANSWER },
-  { digits: '02', name: 'busy', unreachable: BUSY },
-  { digits: '03', name: 'declined', unreachable: DECLINED },
-  { digits: '04', name: 'invalid number', unreachable: [484, 560_484] },
-  { digits: '05', name: 'blocked as spam', unreachable: [403, 510_403] },
-  { digits: '06', name: 'busy, then answered', firstCalls: [BUSY] },
-  { digits: '07', name: 'no answer, then answered', firstCalls: [NO_ANSWER] },
-  { digits: '08', name: 'busy, no answer, then answered', firstCalls: [BUSY, NO_ANSWER] },
-  { digits: '09', name: 'answered after ten times the usual ringing', ringing: 10 },
+const TABLE: readonly (readonly [digits: string, name: string, course: Course])[] = [
+  ['01', 'no answer', { unreachable: NO_ANSWER }],
+  ['02', 'busy', { unreachable: BUSY }],
+  ['03', 'declined', { unreachable: DECLINED }],
+  ['04', 'invalid number', { unreachable: [484, 560_484] }],
+  ['05', 'blocked as spam', { unreachable: [403, 510_403] }],
+  ['06', 'busy, then answered', { firstCalls: [BUSY] }],
+  ['07', 'no answer, then answered', { firstCalls: [NO_ANSWER] }],
+  ['08', 'busy, no answer, then answered', { firstCalls: [BUSY, NO_ANSWER] }],
+  ['09', 'answered after ten times the usual ringing', { ringing: 10 }],
 
-  { digits: '10', name: 'play fails: speech refused', playFails: [400, 8_565] },
-  { digits: '11', name: 'play fails: speech not configured', playFails: [400, 8_567] },
-  { digits: '12', name: 'callee hangs up mid-message', calleeHangsUp: 'mid-message' },
-  { digits: '13', name: 'play request refused', faults: { play: [{ answer: 400, code: '8535' }], always: true } },
-  { digits: '14', name: 'play request answered 500', faults: { play: [{ answer: 500 }], always: true } },
-  { digits: '15', name: "play request's answer lost", faults: { play: ['answer lost'] } },
-  { digits: '16', name: 'play request never answered', faults: { play: ['hangs'], always: true } },
-  { digits: '17', name: 'play request throttled once', faults: { play: [throttled] } },
-  { digits: '18', name: 'play request never answered the first time', faults: { play: ['hangs'] } },
-  { digits: '19', name: 'callee hangs up before the message', calleeHangsUp: 'before the message' },
+  ['10', 'play fails: speech refused', { playFails: [400, 8_565] }],
+  ['11', 'play fails: speech not configured', { playFails: [400, 8_567] }],
+  ['12', 'callee hangs up mid-message', { calleeHangsUp: 'mid-message' }],
+  ['13', 'play request refused', { faults: { play: [refused(400, '8535')], always: true } }],
+  ['14', 'play request answered 500', { faults: { play: [refused(500)], always: true } }],
+  ['15', "play request's answer lost", { faults: { play: ['answer lost'] } }],
+  ['16', 'play request never answered', { faults: { play: ['hangs'], always: true } }],
+  ['17', 'play request throttled once', { faults: { play: [throttled(1)] } }],
+  ['18', 'play request never answered the first time', { faults: { play: ['hangs'] } }],
+  ['19', 'callee hangs up before the message', { calleeHangsUp: 'before the message' }],
 
-  { digits: '20', name: 'CallConnected repeated', copies: { CallConnected: 3 } },
-  { digits: '21', name: 'every event repeated', copies: { all: 2 } },
-  { digits: '22', name: 'events reordered', reordered: true },
-  { digits: '23', name: "CallConnected before the call request's answer", connectedFirst: true },
-  { digits: '24', name: 'PlayCompleted lost', lost: ['PlayCompleted'] },
-  { digits: '25', name: 'CallConnected lost', lost: ['CallConnected'] },
-  { digits: '26', name: 'unknown event kinds', unknownKinds: true },
-  { digits: '27', name: 'PlayStarted lost', lost: ['PlayStarted'] },
-  { digits: '28', name: 'PlayStarted and PlayCompleted lost', lost: ['PlayStarted', 'PlayCompleted'] },
-  {
-    digits: '29',
-    name: 'no answer, and all events about it are lost',
-    unreachable: NO_ANSWER,
-    lost: ['CreateCallFailed', 'CallDisconnected'],
-  },
+  ['20', 'CallConnected repeated', { copies: { CallConnected: 3 } }],
+  ['21', 'every event repeated', { copies: { all: 2 } }],
+  ['22', 'events reordered', { reordered: true }],
+  ['23', "CallConnected before the call request's answer", { connectedFirst: true }],
+  ['24', 'PlayCompleted lost', { lost: ['PlayCompleted'] }],
+  ['25', 'CallConnected lost', { lost: ['CallConnected'] }],
+  ['26', 'unknown event kinds', { unknownKinds: true }],
+  ['27', 'PlayStarted lost', { lost: ['PlayStarted'] }],
+  ['28', 'PlayStarted and PlayCompleted lost', { lost: ['PlayStarted', 'PlayCompleted'] }],
+  [
+    '29',
+    'no answer, and all events about it are lost',
+    { unreachable: NO_ANSWER, lost: ['CreateCallFailed', 'CallDisconnected'] },
+  ],
 
-  { digits: '30', name: 'call request throttled once, with Retry-After', faults: { call: [throttled] } },
-  {
-    digits: '31',
-    name: 'call request throttled for ever',
-    faults: { call: [{ ...throttled, retryAfterSeconds: 600 }], always: true },
-  },
-  { digits: '32', name: 'call request never answered the first time', faults: { call: ['hangs'] } },
-  { digits: '33', name: 'call request never answered', faults: { call: ['hangs'], always: true } },
-  { digits: '34', name: "call request's answer lost", faults: { call: ['answer lost'] } },
-  { digits: '35', name: 'call request answered 500 twice', faults: { call: [{ answer: 500 }, { answer: 500 }] } },
-  { digits: '36', name: 'call request refused', faults: { call: [{ answer: 400, code: '8519' }], always: true } },
-  {
-    digits: '37',
-    name: 'call request refused once: no line, 403/8530',
-    faults: { call: [{ answer: 403, code: '8530' }] },
-  },
-  {
-    digits: '38',
-    name: "call request's answers all lost, and it rings",
-    faults: { call: ['answer lost'], always: true },
-  },
-  { digits: '39', name: 'call request answered, then CreateCallFailed 8530 once', firstCalls: [NO_LINE] },
+  ['30', 'call request throttled once, with Retry-After', { faults: { createCall: [throttled(1)] } }],
+  ['31', 'call request throttled for ever', { faults: { createCall: [throttled(600)], always: true } }],
+  ['32', 'call request never answered the first time', { faults: { createCall: ['hangs'] } }],
+  ['33', 'call request never answered', { faults: { createCall: ['hangs'], always: true } }],
+  ['34', "call request's answer lost", { faults: { createCall: ['answer lost'] } }],
+  ['35', 'call request answered 500 twice', { faults: { createCall: [refused(500), refused(500)] } }],
+  ['36', 'call request refused', { faults: { createCall: [refused(400, '8519')], always: true } }],
+  ['37', 'call request refused once: no line, 403/8530', { faults: { createCall: [refused(403, '8530')] } }],
+  ['38', "call request's answers all lost, and it rings", { faults: { createCall: ['answer lost'], always: true } }],
+  ['39', 'call request answered, then CreateCallFailed 8530 once', { firstCalls: [NO_LINE] }],
 
-  { digits: '40', name: "hang-up request's answer lost", faults: { hangUp: ['answer lost'] } },
-  { digits: '41', name: 'hang-up request answered 503 once', faults: { hangUp: [{ answer: 503 }] } },
-  { digits: '42', name: 'hang-up request never answered the first time', faults: { hangUp: ['hangs'] } },
-  {
-    digits: '43',
-    name: 'play request never answered, and the callee hangs up in the silence',
-    calleeHangsUp: 'in the silence',
-    faults: { play: ['hangs'], always: true },
-  },
-  {
-    digits: '44',
-    name: 'callee hangs up mid-message, and the events about it are lost',
-    calleeHangsUp: 'mid-message',
-    lost: ['PlayCanceled', 'CallDisconnected'],
-  },
-  { digits: '45', name: 'declined or no line, 603/560603', unreachable: DECLINED_OR_NO_LINE },
-  { digits: '46', name: 'declined or no line once, then answered', firstCalls: [DECLINED_OR_NO_LINE] },
-  { digits: '47', name: 'declined, and CallDisconnected comes first', unreachable: DECLINED, disconnectedFirst: true },
-  {
-    digits: '48',
-    name: 'no answer, and only CallDisconnected arrives',
-    unreachable: NO_ANSWER,
-    lost: ['CreateCallFailed'],
-  },
-  { digits: '49', name: 'no answer: cancelled on timeout, 487/10004', unreachable: [487, 10_004] },
+  ['40', "hang-up request's answer lost", { faults: { hangUp: ['answer lost'] } }],
+  ['41', 'hang-up request answered 503 once', { faults: { hangUp: [refused(503)] } }],
+  ['42', 'hang-up request never answered the first time', { faults: { hangUp: ['hangs'] } }],
+  [
+    '43',
+    'play request never answered, and the callee hangs up in the silence',
+    { calleeHangsUp: 'in the silence', faults: { play: ['hangs'], always: true } },
+  ],
+  [
+    '44',
+    'callee hangs up mid-message, and the events about it are lost',
+    { calleeHangsUp: 'mid-message', lost: ['PlayCanceled', 'CallDisconnected'] },
+  ],
+  ['45', 'declined or no line, 603/560603', { unreachable: DECLINED_OR_NO_LINE }],
+  ['46', 'declined or no line once, then answered', { firstCalls: [DECLINED_OR_NO_LINE] }],
+  ['47', 'declined, and CallDisconnected comes first', { unreachable: DECLINED, disconnectedFirst: true }],
+  ['48', 'no answer, and only CallDisconnected arrives', { unreachable: NO_ANSWER, lost: ['CreateCallFailed'] }],
+  ['49', 'no answer: cancelled on timeout, 487/10004', { unreachable: [487, 10_004] }],
 
-  {
-    digits: '50',
-    name: 'call request refused twice: permission, 403/7504',
-    faults: twice({ answer: 403, code: '7504' }),
-  },
-  { digits: '51', name: 'call request refused twice: credential, 401', faults: twice({ answer: 401, code: 'Denied' }) },
-  { digits: '52', name: 'call request refused twice: resource, 404', faults: twice({ answer: 404, code: 'NotFound' }) },
-  {
-    digits: '53',
-    name: "call request refused twice: the month's limit, 403/8529",
-    faults: twice({ answer: 403, code: '8529' }),
-  },
-  { digits: '54', name: 'set-up wrong once, CreateCallFailed 403/10105', firstCalls: [[403, 10_105]] },
-  { digits: '55', name: 'play request refused once, 400/8585', faults: { play: [{ answer: 400, code: '8585' }] } },
-  { digits: '56', name: 'play request refused once, 400/8500', faults: { play: [{ answer: 400, code: '8500' }] } },
-  {
-    digits: '57',
-    name: 'callee hangs up mid-message, and PlayStarted is lost',
-    calleeHangsUp: 'mid-message',
-    lost: ['PlayStarted'],
-  },
-  { digits: '58', name: 'callee hangs up after three quarters of the message', calleeHangsUp: 'late' },
+  ['50', 'call request refused twice: permission, 403/7504', callsRefusedTwice(403, '7504')],
+  ['51', 'call request refused twice: credential, 401', callsRefusedTwice(401, 'Denied')],
+  ['52', 'call request refused twice: resource, 404', callsRefusedTwice(404, 'NotFound')],
+  ['53', "call request refused twice: the month's limit, 403/8529", callsRefusedTwice(403, '8529')],
+  ['54', 'set-up wrong once, CreateCallFailed 403/10105', { firstCalls: [[403, 10_105]] }],
+  ['55', 'play request refused once, 400/8585', { faults: { play: [refused(400, '8585')] } }],
+  ['56', 'play request refused once, 400/8500', { faults: { play: [refused(400, '8500')] } }],
+  [
+    '57',
+    'callee hangs up mid-message, and PlayStarted is lost',
+    { calleeHangsUp: 'mid-message', lost: ['PlayStarted'] },
+  ],
+  ['58', 'callee hangs up after three quarters of the message', { calleeHangsUp: 'late' }],
 
-  { digits: '60', name: 'hang-up request answered 410: it has ended', faults: hasEnded(410, 'Gone') },
-  { digits: '61', name: 'hang-up request answered 400/8528: it has ended', faults: hasEnded(400, '8528') },
-  { digits: '62', name: 'hang-up request answered 400/8501: it has ended', faults: hasEnded(400, '8501') },
-  { digits: '63', name: 'hang-up request answered 400/8585: it has ended', faults: hasEnded(400, '8585') },
+  ['60', 'hang-up request answered 410: it has ended', { faults: { hangUp: [hasEnded(410, 'Gone')] } }],
+  ['61', 'hang-up request answered 400/8528: it has ended', { faults: { hangUp: [hasEnded(400, '8528')] } }],
+  ['62', 'hang-up request answered 400/8501: it has ended', { faults: { hangUp: [hasEnded(400, '8501')] } }],
+  ['63', 'hang-up request answered 400/8585: it has ended', { faults: { hangUp: [hasEnded(400, '8585')] } }],
 
-  { digits: '70', name: 'presses a key in the middle of the message', presses: 'mid-message' },
-  { digits: '71', name: 'presses a key when the message is over', presses: 'at the end' },
-  { digits: '72', name: 'presses a key twice', presses: 'twice' },
-  { digits: '73', name: 'presses a key before PlayStarted', presses: 'at the start' },
-  {
-    digits: '74',
-    name: 'presses no key in the first call, and one in the next',
-    presses: 'mid-message',
-    callsWithoutKey: 1,
-  },
-  { digits: '75', name: 'mailbox: listens to the end, and no key is pressed' },
-  {
-    digits: '76',
-    name: 'presses a key, and the event is lost',
-    presses: 'mid-message',
-    lost: ['ContinuousDtmfRecognitionToneReceived'],
-  },
-  { digits: '77', name: 'presses a key, and the event arrives after the end of the call', presses: 'reported late' },
-  { digits: '78', name: 'presses a key that is not understood: ToneFailed', presses: 'not understood' },
-  { digits: '79', name: 'presses a key, and hangs up at once', presses: 'mid-message', calleeHangsUp: 'mid-message' },
-  {
-    digits: '80',
-    name: 'start of listening refused',
-    presses: 'mid-message',
-    faults: { listen: [{ answer: 400, code: '8500' }], always: true },
-  },
-  {
-    digits: '81',
-    name: 'start of listening never answered',
-    presses: 'mid-message',
-    faults: { listen: ['hangs'], always: true },
-  },
-  {
-    digits: '82',
-    name: "start of listening's answer lost, and a key",
-    presses: 'mid-message',
-    faults: { listen: ['answer lost'] },
-  },
+  ['70', 'presses a key in the middle of the message', { presses: 'mid-message' }],
+  ['71', 'presses a key when the message is over', { presses: 'at the end' }],
+  ['72', 'presses a key twice', { presses: 'twice' }],
+  ['73', 'presses a key before PlayStarted', { presses: 'at the start' }],
+  ['74', 'presses no key in the first call, and one in the next', { presses: 'mid-message', callsWithoutKey: 1 }],
+  ['75', 'mailbox: listens to the end, and no key is pressed', {}],
+  [
+    '76',
+    'presses a key, and the event is lost',
+    { presses: 'mid-message', lost: ['ContinuousDtmfRecognitionToneReceived'] },
+  ],
+  ['77', 'presses a key, and the event arrives after the end of the call', { presses: 'reported late' }],
+  ['78', 'presses a key that is not understood: ToneFailed', { presses: 'not understood' }],
+  ['79', 'presses a key, and hangs up at once', { presses: 'mid-message', calleeHangsUp: 'mid-message' }],
+  [
+    '80',
+    'start of listening refused',
+    { presses: 'mid-message', faults: { listen: [refused(400, '8500')], always: true } },
+  ],
+  ['81', 'start of listening never answered', { presses: 'mid-message', faults: { listen: ['hangs'], always: true } }],
+  [
+    '82',
+    "start of listening's answer lost, and a key",
+    { presses: 'mid-message', faults: { listen: ['answer lost'] } },
+  ],
 ];
+
+/** Every scenario. A number that ends otherwise is answered, and all goes well. */
+export const SCENARIOS: readonly Scenario[] = TABLE.map(([digits, name, course]) =>
+  Object.assign({ digits, name }, course),
+);
 
 const ANSWERED: Scenario = { digits: '00', name: 'answered' };
 
@@ -262,3 +229,20 @@ const ANSWERED: Scenario = { digits: '00', name: 'answered' };
  */
 export const scenarioOf = (number: string): Scenario =>
   SCENARIOS.find((scenario) => number.endsWith(scenario.digits)) ?? ANSWERED;
+
+/**
+ * What becomes of a request for a call while all lines are taken. Microsoft does not publish it: a 429 with or without Retry-After, a 403, or
+ * a 201 with a CreateCallFailed after it, by 8530 or by the 603 of somebody who declines.
+ */
+export type WhenLinesAreTaken = '429' | '429 with Retry-After' | '403' | 'CreateCallFailed' | '603';
+
+/** The refusal of the request, or what the call fails with at once. */
+export const WHEN_LINES_ARE_TAKEN: Readonly<
+  Record<WhenLinesAreTaken, { readonly refusal: Fault } | { readonly failsAtOnce: Result }>
+> = {
+  '429': { refusal: throttled() },
+  '429 with Retry-After': { refusal: throttled(1) },
+  '403': { refusal: refused(403, '8530') },
+  CreateCallFailed: { failsAtOnce: NO_LINE },
+  '603': { failsAtOnce: DECLINED_OR_NO_LINE },
+};

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-import { callEvent, participants } from './call-events.ts';
 import type { Deliveries } from './deliveries.ts';
 import { type Result, type Scenario, scenarioOf } from './scenarios.ts';
 import type { CallStory, EndedBy, StoryLine } from './story.ts';
-import type { CreateCallBody, PlayBody } from './wire.ts';
+import { callEvent, type CreateCallBody, participants, type PlayBody } from './wire.ts';
 
 /** How long things take, in milliseconds. */
 export interface Pace {
@@ -24,7 +23,7 @@ export interface CallOptions {
   /** Where it is given, the call fails at once with this result and never rings. */
   readonly failsAtOnce?: Result;
   readonly pace: Pace;
-  readonly deliveries: Deliveries;
+  readonly deliveries: Pick<Deliveries, 'post'>;
   readonly print: (line: string) => void;
 }
 
@@ -41,7 +40,6 @@ const CANCELLED_BY_CALLER: Result = [487, 540_487];
 export class SimulatedCall {
   readonly id = randomUUID();
   readonly scenario: Scenario;
-  readonly requests = { createCall: 1, play: 0, listen: 0, hangUp: 0 };
   readonly #options: CallOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #story: StoryLine[] = [];
@@ -94,6 +92,8 @@ export class SimulatedCall {
   }
 
   told(): CallStory {
+    const requests = this.#story.filter(({ kind }) => kind === 'request');
+    const asked = (name: string): number => requests.filter(({ text }) => text === name).length;
     const { sourceCallerIdNumber, teamsAppSource, callbackUri } = this.#options.body;
     return {
       id: this.id,
@@ -112,7 +112,12 @@ export class SimulatedCall {
         spokenMs: endedAt - startedAt,
         isComplete,
       })),
-      requests: { ...this.requests },
+      requests: {
+        createCall: asked('createCall'),
+        play: asked('play'),
+        listen: asked('listen'),
+        hangUp: asked('hangUp'),
+      },
       story: [...this.#story],
     };
   }
@@ -269,13 +274,8 @@ export class SimulatedCall {
       this.note('event', kind, 'lost');
       return;
     }
-    const subject = {
-      callId: this.id,
-      serverCallId: this.#serverCallId,
-      correlationId: this.#correlationId,
-      operationContext: context,
-    };
-    const event = callEvent(kind, subject, result, more);
+    const subject = { callConnectionId: this.id, serverCallId: this.#serverCallId, correlationId: this.#correlationId };
+    const event = callEvent(kind, { ...subject, operationContext: context }, result, more);
     const times = (kind === 'CallConnected' ? copies?.CallConnected : undefined) ?? copies?.all ?? 1;
     for (let copy = 1; copy <= times; copy += 1) {
       const index = this.#story.length;

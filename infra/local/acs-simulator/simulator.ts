@@ -1,31 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 
-import { CallingApi } from './calling-api.ts';
+import { listenOn } from '../free-port.ts';
+import { CallingApi, type CallingApiOptions } from './calling-api.ts';
 import { Deliveries } from './deliveries.ts';
-import { EventTopic, TOPIC_PATH, type TopicMood } from './event-topic.ts';
-import { type Answer, send } from './http-exchange.ts';
-import { Lines, type WhenLinesAreTaken } from './lines.ts';
+import { EventTopic } from './event-topic.ts';
 import type { Pace } from './simulated-call.ts';
 import type { SimulatorLog } from './story.ts';
 import { createTokenSigner, type TokenSigner } from './token-signer.ts';
+import { type Answer, send } from './wire.ts';
 
 /** How to start the simulator. */
-export interface AcsSimulatorOptions {
-  /** The port of 127.0.0.1 to listen on; a free one where it is not given. */
-  readonly port?: number;
+export interface AcsSimulatorOptions extends Partial<Pick<CallingApiOptions, 'whenLinesAreTaken' | 'print'>> {
   /** How long things take. The default is fast, for tests. */
   readonly pace?: Partial<Pace>;
   /** How many calls there may be at a time; as many as are asked for where it is not given. ACS gives a new number two. */
   readonly lines?: number;
-  /** What becomes of a request for one call more than that; a 429 without Retry-After where it is not given. */
-  readonly whenLinesAreTaken?: WhenLinesAreTaken;
-  /** False where a request with a repeatability id of before is carried out again; true where it is not given. */
-  readonly honoursRepeatabilityIds?: boolean;
-  /** How often a callback is posted that is not accepted, at most; 3 where it is not given. Microsoft does not publish it. */
-  readonly deliveryAttempts?: number;
-  /** Gets a line for everything that a callee hears and does. */
-  readonly print?: (line: string) => void;
 }
 
 /** A running simulator of ACS Call Automation. */
@@ -46,8 +36,8 @@ export interface AcsSimulator {
   readonly playsAt: ReadonlyMap<string, number>;
   /** While true, a request for the keys of the tokens is answered with 503. */
   keysDown: boolean;
-  /** An Event Grid topic: for EVENT_TOPIC_ENDPOINT and EVENT_TOPIC_KEY, and what it does with what is published. */
-  readonly topic: { readonly endpoint: string; readonly key: string; mood: TopicMood };
+  /** An Event Grid topic, and what it does with what is published. */
+  readonly topic: Pick<EventTopic, 'endpoint' | 'key' | 'mood'>;
   /** What happened so far; `GET /log` answers the same. */
   log(): SimulatorLog;
   /** Fulfils when no callback is on its way. */
@@ -56,77 +46,46 @@ export interface AcsSimulator {
 }
 
 const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
+const TOPIC_PATH = '/topic/api/events';
+const KEYS_PATH = '/calling/keys';
 
 /**
- * Starts a simulator of ACS Call Automation on this machine: the real SDK talks to it, and it posts the callbacks that ACS posts,
- * signed with keys of its own. It is strict: it refuses what ACS refuses and keeps a list of it, so that a test can assert that there
- * was no such request. The callee's last two digits choose what happens (scenarios.ts).
+ * Starts a simulator of ACS Call Automation on a free port of this machine: the real SDK talks to it, and it posts the callbacks that ACS
+ * posts, signed with keys of its own. It is strict: it refuses what ACS refuses and keeps a list of it, so that a test can assert that
+ * there was no such request. The callee's last two digits choose what happens (scenarios.ts).
  *
  * @example
  * const acs = await startAcsSimulator();
  * const app = await startApp({ environment: (url) => testEnvironment({ ACS_CONNECTION_STRING: acs.connectionString, … }) });
  */
-export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
-  const { lines = Infinity, whenLinesAreTaken = '429', honoursRepeatabilityIds = true, deliveryAttempts = 3 } = options;
+export const startAcsSimulator = async ({
+  pace,
+  lines = Infinity,
+  whenLinesAreTaken = '429',
+  print = () => undefined,
+}: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
   const accessKey = randomBytes(32).toString('base64');
   const resourceId = randomUUID();
   const server = createServer();
-  const port = await listen(server, options.port ?? 0);
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${await listenOn(server, 0)}`;
   const signer = await createTokenSigner(url, resourceId);
-  const deliveries = new Deliveries(signer, deliveryAttempts);
-  const api = new CallingApi({
-    accessKey,
-    pace: { ...PACE, ...options.pace },
-    lines: new Lines(lines, whenLinesAreTaken),
-    honoursRepeatabilityIds,
-    deliveries,
-    print: options.print ?? (() => undefined),
-  });
-  const keys = { down: false, fetches: 0 };
-  const topic = new EventTopic((request, status, reason) => api.refuse(request, status, reason));
-  const log = (): SimulatorLog => ({ ...api.log(), published: [...topic.published], keyFetches: keys.fetches });
+  const deliveries = new Deliveries(signer);
+  const calls = { accessKey, pace: { ...PACE, ...pace }, lines, whenLinesAreTaken, deliveries, print };
+  const api = new CallingApi(calls);
+  const topic = new EventTopic(`${url}${TOPIC_PATH}`);
+  let keyFetches = 0;
+  const log = (): SimulatorLog => ({ ...api.log(), published: [...topic.published], keyFetches });
 
-  const answerOpen = (path: string): Answer | undefined => {
-    if (path === '/log') return { status: 200, body: log() };
-    if (path === '/calling/.well-known/acsopenidconfiguration') {
-      return { status: 200, body: { issuer: url, jwks_uri: `${url}/calling/keys` } };
-    }
-    if (path !== '/calling/keys') return undefined;
-    keys.fetches += 1;
-    return keys.down ? { status: 503 } : { status: 200, body: signer.keySet };
-  };
-  server.on('request', (request, response) => {
-    const open = request.method === 'GET' ? answerOpen(request.url ?? '') : undefined;
-    if (open !== undefined) send(response, open);
-    else if (request.method === 'POST' && request.url?.startsWith(TOPIC_PATH) === true) {
-      void topic.handle(request, response);
-    } else void api.handle(request, response);
-  });
-  return {
+  const acs: AcsSimulator = {
     connectionString: `endpoint=${url}/;accesskey=${accessKey}`,
     resourceId,
     issuer: url,
-    keysUrl: `${url}/calling/keys`,
+    keysUrl: `${url}${KEYS_PATH}`,
     url,
     signer,
     playsAt: api.playsAt,
-    get keysDown() {
-      return keys.down;
-    },
-    set keysDown(down) {
-      keys.down = down;
-    },
-    topic: {
-      endpoint: `${url}${TOPIC_PATH}`,
-      key: topic.key,
-      get mood() {
-        return topic.mood;
-      },
-      set mood(mood) {
-        topic.mood = mood;
-      },
-    },
+    keysDown: false,
+    topic,
     log,
     settled: () => deliveries.settled(),
     stop: async () => {
@@ -138,14 +97,25 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
       });
     },
   };
-};
-
-const listen = (server: Server, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      if (typeof address === 'object' && address !== null) resolve(address.port);
-      else reject(new Error('The simulator has no port.'));
-    });
+  const answerOpen = (path: string): Answer | undefined => {
+    if (path === '/log') return { status: 200, body: log() };
+    if (path === '/calling/.well-known/acsopenidconfiguration') {
+      return { status: 200, body: { issuer: url, jwks_uri: acs.keysUrl } };
+    }
+    if (path !== KEYS_PATH) return undefined;
+    keyFetches += 1;
+    return acs.keysDown ? { status: 503 } : { status: 200, body: signer.keySet };
+  };
+  server.on('request', (request, response) => {
+    const { method, url: path = '' } = request;
+    const open = method === 'GET' ? answerOpen(path) : undefined;
+    if (open !== undefined) return send(response, open);
+    const handled =
+      method === 'POST' && path.startsWith(TOPIC_PATH)
+        ? topic.handle(request, response, (status, reason) => api.refuse(request, status, reason))
+        : api.handle(request, response);
+    // A client that gave up before the end of its request gets no answer.
+    handled.catch(() => response.destroy());
   });
+  return acs;
+};

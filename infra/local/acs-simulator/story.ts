@@ -45,7 +45,7 @@ export interface CallStory {
   readonly spoken: readonly string[];
   /** The same, and how far each was spoken. */
   readonly speeches: readonly Speech[];
-  /** How many requests of each kind came, those that failed included. */
+  /** How many requests of each kind came that ACS takes, those that were not carried out included. */
   readonly requests: Readonly<Record<'createCall' | 'play' | 'listen' | 'hangUp', number>>;
   readonly story: readonly StoryLine[];
 }

@@ -20,9 +20,13 @@ export interface TokenSigner {
 
 const LIFETIME_SECONDS = 300;
 
-/** A token signer with a new key pair. */
+/** All signers of a process share one key pair, each under an id of its own: making one takes longer than most tests. */
+let keyPair: ReturnType<typeof generateKeyPair> | undefined;
+
+/** A token signer with a new key id. */
 export const createTokenSigner = async (issuer: string, audience: string): Promise<TokenSigner> => {
-  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  keyPair ??= generateKeyPair('RS256', { extractable: true });
+  const { privateKey, publicKey } = await keyPair;
   const kid = randomUUID();
   return {
     keySet: { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] },

@@ -1,4 +1,10 @@
+/** What goes over the wire between the SDK and ACS: how requests are signed, what their bodies are, and the events. */
+import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
 import { z } from 'zod';
+
+import type { Result } from './scenarios.ts';
 
 /** The wire protocol that the SDK speaks. */
 export const API_VERSION = '2026-03-12';
@@ -6,9 +12,47 @@ export const API_VERSION = '2026-03-12';
 /** The longest text that ACS speaks. */
 const MOST_CHARACTERS = 4_000;
 
-const E164 = /^\+[1-9]\d{6,14}$/;
+const MOST_SKEW_MS = 15 * 60_000;
 
-const phoneNumber = z.strictObject({ value: z.string().regex(E164), isAnonymous: z.literal(false) });
+/**
+ * What is wrong with a request's HMAC signature; undefined where nothing is.
+ *
+ * @param accessKey base64, as in the connection string
+ */
+export const signatureFault = (
+  request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  body: string,
+  accessKey: string,
+): string | undefined => {
+  const { authorization, host = '' } = request.headers;
+  const date = String(request.headers['x-ms-date'] ?? '');
+  const contentHash = createHash('sha256').update(body).digest('base64');
+  if (request.headers['x-ms-content-sha256'] !== contentHash) return 'x-ms-content-sha256 is not the hash of the body';
+  if (!(Math.abs(Date.parse(date) - Date.now()) < MOST_SKEW_MS)) return 'x-ms-date is missing or too far from now';
+  const text = `${request.method ?? ''}\n${request.url ?? ''}\n${date};${host};${contentHash}`;
+  const signature = createHmac('sha256', Buffer.from(accessKey, 'base64')).update(text).digest('base64');
+  const expected = Buffer.from(`HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${signature}`);
+  const given = Buffer.from(authorization ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : 'the signature is wrong';
+};
+
+/** A text that is JSON. */
+export const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('not JSON');
+    return z.NEVER;
+  }
+});
+
+/** The headers by which a request that is sent again is carried out only once. */
+export const repeatabilityHeaders = z.object({
+  'repeatability-request-id': z.uuid(),
+  'repeatability-first-sent': z.string().refine((text) => new Date(text).toUTCString() === text, 'is not an HTTP date'),
+});
+
+const phoneNumber = z.strictObject({ value: z.string().regex(/^\+[1-9]\d{6,14}$/), isAnonymous: z.literal(false) });
 
 const isPublicOrLoopback = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
@@ -41,7 +85,7 @@ export const createCallBody = z
     'needs either sourceCallerIdNumber or teamsAppSource',
   );
 
-/** The parts of a request for a call that the simulator uses. */
+/** A request for a call. */
 export type CreateCallBody = z.infer<typeof createCallBody>;
 
 /** The body of `POST /calling/callConnections/{id}:play`. */
@@ -64,22 +108,72 @@ export const playBody = z.strictObject({
 /** A request to speak. */
 export type PlayBody = z.infer<typeof playBody>;
 
-/**
- * The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind.
- */
+/** The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind. */
 export const listenBody = z.strictObject({
   targetParticipant: z.strictObject({ rawId: z.string(), phoneNumber }),
   operationContext: z.string().max(5_000).optional(),
 });
 
-/** A request to listen for keys. */
-export type ListenBody = z.infer<typeof listenBody>;
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers a request. */
+export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {
+  response.writeHead(status, { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+};
 
 /** An error as ACS answers it. */
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });
 
-/** The headers by which a request that is sent again is carried out only once. */
-export const repeatabilityHeaders = z.object({
-  'repeatability-request-id': z.uuid(),
-  'repeatability-first-sent': z.string().refine((text) => new Date(text).toUTCString() === text, 'is not an HTTP date'),
+/** What an event says of its call. */
+export interface EventSubject {
+  readonly callConnectionId: string;
+  readonly serverCallId: string;
+  readonly correlationId: string;
+  /** Undefined is not sent. */
+  readonly operationContext: string | undefined;
+}
+
+/**
+ * An event of ACS as a CloudEvent, in the shape of Microsoft's recorded traffic.
+ *
+ * @param more what only events of this kind have
+ */
+export const callEvent = (kind: string, subject: EventSubject, [code, subCode]: Result, more: object = {}) => {
+  const type = `Microsoft.Communication.${kind}`;
+  const path = `calling/callConnections/${subject.callConnectionId}`;
+  return {
+    id: randomUUID(),
+    source: path,
+    type,
+    data: {
+      version: API_VERSION,
+      ...subject,
+      resultInformation: { code, subCode, message: '' },
+      ...more,
+      publicEventType: type,
+    },
+    // Seven digits, as .NET writes them.
+    time: `${new Date().toISOString().slice(0, -1)}1234+00:00`,
+    specversion: '1.0',
+    datacontenttype: 'application/json',
+    subject: path,
+  };
+};
+
+/** The callee as ParticipantsUpdated names them. */
+export const participants = (number: string) => ({
+  participants: [
+    {
+      identifier: { rawId: `4:${number}`, kind: 'phoneNumber', phoneNumber: { value: number, isAnonymous: false } },
+      isMuted: false,
+      isOnHold: false,
+    },
+  ],
+  sequenceNumber: 1,
 });

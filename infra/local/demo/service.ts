@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { CommandError } from '../../command-line.ts';
+import { polled } from '../deadline.ts';
 import type { CameraMessage } from './day.ts';
 
 /** Most that one request may take. */
@@ -11,11 +12,12 @@ const REQUEST_MILLISECONDS = 60_000;
 /** How often a batch is sent again that storage could not take. */
 const SEND_ATTEMPTS = 5;
 
+/** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
+const REACHED_MILLISECONDS = 300_000;
+
 const recordedSchema = z.object({ recorded: z.number(), unchanged: z.number() });
-export type Recorded = z.infer<typeof recordedSchema>;
 
 const countsSchema = z.record(z.string(), z.number());
-
 const analyticsSchema = z.object({
   ts_utc_start: z.string(),
   ts_utc_end: z.string(),
@@ -29,20 +31,10 @@ const analyticsSchema = z.object({
 });
 export type Analytics = z.infer<typeof analyticsSchema>;
 
-const sentCallsSchema = z.object({
-  notification_id: z.string(),
-  calls: z.array(z.object({ recipient: z.string(), status: z.string(), call_connection_id: z.string().optional() })),
-});
-/** What the service answers to a request to phone people. */
-export type SentCalls = z.infer<typeof sentCallsSchema>;
+const sentSchema = z.object({ notification_id: z.string() });
 
 /** The part of a notification's state that the demo looks at; all of it is printed. */
 const notificationSchema = z.looseObject({ status: z.string() });
-/** What became of a notification. */
-export type NotificationState = z.infer<typeof notificationSchema>;
-
-/** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
-const REACHED_MILLISECONDS = 300_000;
 
 /** The running service as the demo sees it: the same HTTP requests that anybody would send. */
 export class Service {
@@ -61,41 +53,28 @@ export class Service {
   }
 
   /** Sends messages as one CloudEvents batch, again where the service asks for that. */
-  async record(messages: readonly CameraMessage[]): Promise<Recorded> {
+  async record(messages: readonly CameraMessage[]): Promise<z.infer<typeof recordedSchema>> {
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.#request('/api/events', 'application/cloudevents-batch+json', messages);
-      if (response.ok) return recordedSchema.parse(await response.json());
-      if (response.status !== 503 || attempt === SEND_ATTEMPTS) throw await refused('POST /api/events', response);
+      const response = await this.#request('/api/events', messages, 'application/cloudevents-batch+json');
+      if (response.status !== 503 || attempt === SEND_ATTEMPTS) return parsed(recordedSchema, '/api/events', response);
       await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
     }
   }
 
   /** The analytics of one UTC day, all cameras together. */
-  async day(date: string): Promise<Analytics> {
-    const response = await this.#request(`/api/analytics/day?date=${date}`);
-    if (!response.ok) throw await refused('GET /api/analytics/day', response);
-    return analyticsSchema.parse(await response.json());
+  day(date: string): Promise<Analytics> {
+    return this.#ask(analyticsSchema, `/api/analytics/day?date=${date}`);
   }
 
   /** Places a test call. @throws {CommandError} if the service is a release build, which has none */
-  async testCall(phoneNumber: string): Promise<SentCalls> {
-    const response = await this.#request('/api/test-call', 'application/json', [phoneNumber]);
-    if (!response.ok) throw await refused('POST /api/test-call', response);
-    return sentCallsSchema.parse(await response.json());
+  async testCall(phoneNumber: string): Promise<void> {
+    await this.#ask(sentSchema, '/api/test-call', [phoneNumber]);
   }
 
-  /** Reports a confirmed fire to people in waves, of whom somebody has to press a key. */
-  async alert(waves: readonly (readonly string[])[], reference: string): Promise<SentCalls> {
-    const response = await this.#request('/api/notifications', 'application/json', {
-      channel: 'phone',
-      alert_type: 'ConfirmedFire',
-      recipients: waves,
-      confirm: true,
-      wave_seconds: 60,
-      reference,
-    });
-    if (!response.ok) throw await refused('POST /api/notifications', response);
-    return sentCallsSchema.parse(await response.json());
+  /** Reports a confirmed fire to people in waves, of whom somebody has to press a key. @returns the notification's id */
+  async alert(waves: readonly (readonly string[])[], reference: string): Promise<string> {
+    const alert = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: waves, confirm: true, wave_seconds: 60 };
+    return (await this.#ask(sentSchema, '/api/notifications', { ...alert, reference })).notification_id;
   }
 
   /**
@@ -103,23 +82,24 @@ export class Service {
    *
    * @throws {CommandError} where that takes minutes
    */
-  async completed(id: string): Promise<NotificationState> {
-    const end = performance.now() + REACHED_MILLISECONDS;
-    while (performance.now() < end) {
-      const response = await this.#request(`/api/notifications/${id}`);
-      if (!response.ok) throw await refused('GET /api/notifications/{id}', response);
-      const state = notificationSchema.parse(await response.json());
-      if (state.status !== 'in_progress') return state;
-      await delay(500);
-    }
-    throw new CommandError('The notification was not completed in time.');
+  async completed(id: string): Promise<z.infer<typeof notificationSchema>> {
+    const state = await polled(REACHED_MILLISECONDS, async () => {
+      const now = await this.#ask(notificationSchema, `/api/notifications/${id}`);
+      return now.status === 'in_progress' ? undefined : now;
+    });
+    if (state === undefined) throw new CommandError('The notification was not completed in time.');
+    return state;
   }
 
-  async #request(path: string, contentType?: string, body?: unknown): Promise<Response> {
+  async #ask<Schema extends z.ZodType>(schema: Schema, path: string, body?: unknown): Promise<z.infer<Schema>> {
+    return parsed(schema, path, await this.#request(path, body));
+  }
+
+  async #request(path: string, body?: unknown, contentType = 'application/json'): Promise<Response> {
     try {
       return await fetch(`${this.url}${path}`, {
         signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
-        ...(contentType === undefined
+        ...(body === undefined
           ? {}
           : { method: 'POST', headers: { 'content-type': contentType }, body: JSON.stringify(body) }),
       });
@@ -132,5 +112,11 @@ export class Service {
   }
 }
 
-const refused = async (what: string, response: Response): Promise<CommandError> =>
-  new CommandError(`${what} was answered with ${response.status}: ${await response.text()}`);
+const parsed = async <Schema extends z.ZodType>(
+  schema: Schema,
+  path: string,
+  response: Response,
+): Promise<z.infer<Schema>> => {
+  if (!response.ok) throw new CommandError(`${path} was answered with ${response.status}: ${await response.text()}`);
+  return schema.parse(await response.json());
+};

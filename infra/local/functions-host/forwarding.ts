@@ -1,13 +1,28 @@
 import { Agent, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 
-import { announcedBytes, sendEmpty } from './http-message.ts';
-
 /** One request of a client, on its way to the app and back. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly url: URL;
 }
+
+/** The request's URL with host; undefined where the request line or the Host header is not one. */
+export const requestUrl = ({ url: target = '', headers }: IncomingMessage): URL | undefined => {
+  const text = target.startsWith('/') ? `http://${headers.host ?? 'localhost'}${target}` : target;
+  return URL.canParse(text) ? new URL(text) : undefined;
+};
+
+/** The size that the request announces for its body, in bytes; 0 where it announces none. */
+export const announcedBytes = (request: IncomingMessage): number => Number(request.headers['content-length'] ?? 0);
+
+/** Sends an answer of the host itself, a status and nothing else; of an answer that has begun the client sees that it breaks off. */
+export const sendEmpty = (response: ServerResponse, status: number): void => {
+  if (response.writableEnded) return;
+  if (response.headersSent) return void response.destroy();
+  response.statusCode = status;
+  response.end();
+};
 
 /** What is between two neighbours is not passed on (RFC 9110, 7.6.1); the client's host goes into a header of its own. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

@@ -11,20 +11,19 @@ import { type FunctionsHostOptions, startFunctionsHost } from '../functions-host
 
 const HOST = {
   help: `node --import tsx infra/local/functions-host/main.ts [--bundle FILE] [--host-json FILE] [--port N] [--function-key KEY]
-         [--master-key KEY] [--no-schedules]
+         [--no-schedules]
   Serves a bundle by the rules of the Azure Functions host.
   --bundle FILE       the CommonJS bundle that registers the functions; dist/main.cjs by default
   --host-json FILE    the app's host.json; host.json by default
   --port N            the port of 127.0.0.1 to serve on; 7071 by default
-  --function-key KEY  functions of level "function" need this key, as in Azure; no function needs one by default
-  --master-key KEY    the admin paths need this key, as in Azure; it opens every function as well
+  --function-key KEY  functions of level "function" need this key, as in Azure, and the admin paths, which need another one, are
+                      closed; no function needs one by default
   --no-schedules      timer functions run only when POST /admin/functions/NAME starts them`,
   options: {
     bundle: { type: 'string', default: 'dist/main.cjs' },
     'host-json': { type: 'string', default: 'host.json' },
     port: { type: 'string', default: '7071' },
     'function-key': { type: 'string' },
-    'master-key': { type: 'string' },
     'no-schedules': { type: 'boolean', default: false },
   },
   values: z
@@ -33,16 +32,14 @@ const HOST = {
       'host-json': z.string(),
       port: portOption,
       'function-key': z.string().optional(),
-      'master-key': z.string().optional(),
       'no-schedules': z.boolean(),
     })
-    .transform(({ bundle, port, 'host-json': hostJson, 'function-key': functionKey, ...values }) => ({
+    .transform(({ bundle, port, 'host-json': hostJson, 'function-key': functionKey, 'no-schedules': isManual }) => ({
       bundle,
       hostJson,
       port,
-      runsSchedules: !values['no-schedules'],
-      ...(functionKey === undefined ? {} : { functionKey }),
-      ...(values['master-key'] === undefined ? {} : { masterKey: values['master-key'] }),
+      functionKey,
+      runsSchedules: !isManual,
     })),
 } as const;
 

@@ -1,21 +1,16 @@
 import { z } from 'zod';
 
-import type { BindingInfo } from './functions-core.ts';
-import type { RegisteredFunction } from './registry.ts';
-
-/** Who may call a function: anybody, whoever has a function key, or whoever has the master key. */
-export type AuthLevel = 'anonymous' | 'function' | 'admin';
+import type { BindingInfo, RegisteredFunction } from './worker.ts';
 
 /** A registered function that HTTP requests reach. */
 export interface Route {
   readonly registered: RegisteredFunction;
   /** The name of its HTTP trigger's binding. */
   readonly bindingName: string;
-  readonly authLevel: AuthLevel;
-  /** In upper case; empty means every method. */
+  /** Whether a caller needs a function key. */
+  readonly authLevel: 'anonymous' | 'function';
+  /** In upper case. */
   readonly methods: ReadonlySet<string>;
-  /** The route as registered, after the prefix, for messages. */
-  readonly template: string;
   readonly segments: readonly Segment[];
 }
 
@@ -25,72 +20,52 @@ export interface RouteMatch {
   readonly params: Readonly<Record<string, string>>;
 }
 
-type Segment =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'parameter'; readonly name: string; readonly isOptional: boolean }
-  | { readonly kind: 'rest'; readonly name: string };
+/** A literal in lower case, or the name of a parameter. */
+type Segment = { readonly literal: string } | { readonly parameter: string };
 
 const httpTriggerSchema = z.object({
   authLevel: z
     .string()
     .toLowerCase()
-    .pipe(z.enum(['anonymous', 'function', 'admin'])),
-  methods: z.array(z.string().toUpperCase()),
+    .pipe(z.enum(['anonymous', 'function'])),
+  methods: z.array(z.string().toUpperCase()).min(1),
   route: z.string().optional(),
 });
 
-/** The real host keeps these for itself. */
-const RESERVED = /^(admin|runtime)(\/|$)/i;
+/** Before every route: the real host's default, which host.json may change and this project's does not. */
+export const ROUTE_PREFIX = 'api';
 
 /**
- * The routes of an app's functions, those with more literal text first.
+ * The routes of an app's functions, those with a literal where others have a parameter first.
  *
- * @param routePrefix from host.json, before every route
  * @returns none for functions without an HTTP trigger
  * @throws {Error} for a route this host does not understand
  */
-export const routeTable = (functions: readonly RegisteredFunction[], routePrefix: string): readonly Route[] =>
+export const routeTable = (functions: readonly RegisteredFunction[]): readonly Route[] =>
   functions
-    .flatMap((registered) => toRoutes(registered, routePrefix))
+    .flatMap((registered) =>
+      Object.entries(registered.bindings)
+        .filter(([, { type }]) => type === 'httpTrigger')
+        .map(([bindingName, binding]) => toRoute(registered, bindingName, binding)),
+    )
     .sort((a, b) => (precedence(a) < precedence(b) ? -1 : 1));
 
-const toRoutes = (registered: RegisteredFunction, routePrefix: string): readonly Route[] =>
-  Object.entries(registered.metadata.bindings)
-    .filter(([, { type }]) => type === 'httpTrigger')
-    .map(([bindingName, binding]) => toRoute(registered, routePrefix, bindingName, binding));
-
-const toRoute = (
-  registered: RegisteredFunction,
-  routePrefix: string,
-  bindingName: string,
-  binding: BindingInfo,
-): Route => {
-  const { name } = registered.metadata;
+const toRoute = (registered: RegisteredFunction, bindingName: string, binding: BindingInfo): Route => {
+  const { name } = registered;
   const { authLevel, methods, route = name } = httpTriggerSchema.parse(binding);
   if (route.startsWith('/')) throw new Error(`${name}: a route starts without a slash`);
-  const template = routePrefix === '' ? route : `${routePrefix}/${route}`;
-  if (RESERVED.test(template)) throw new Error(`${name}: the host keeps the route ${template} for itself`);
-  return {
-    registered,
-    bindingName,
-    authLevel,
-    methods: new Set(methods),
-    template: route,
-    segments: pathSegments(template).map((text) => toSegment(name, text)),
-  };
+  const segments = pathSegments(`${ROUTE_PREFIX}/${route}`).map((text) => toSegment(name, text));
+  return { registered, bindingName, authLevel, methods: new Set(methods), segments };
 };
 
 const toSegment = (functionName: string, text: string): Segment => {
-  const [, star, name, optional] = /^\{(\*?)(\w+)(\??)\}$/.exec(text) ?? [];
-  if (name !== undefined) {
-    return star === '*' ? { kind: 'rest', name } : { kind: 'parameter', name, isOptional: optional === '?' };
-  }
+  const [, parameter] = /^\{(\w+)\}$/.exec(text) ?? [];
+  if (parameter !== undefined) return { parameter };
   if (/[{}]/.test(text)) throw new Error(`${functionName}: this host does not understand the route's ${text}`);
-  return { kind: 'literal', text: text.toLowerCase() };
+  return { literal: text.toLowerCase() };
 };
 
-const PRECEDENCE: Readonly<Record<Segment['kind'], string>> = { literal: '1', parameter: '2', rest: '3' };
-const precedence = (route: Route): string => route.segments.map(({ kind }) => PRECEDENCE[kind]).join('');
+const precedence = ({ segments }: Route): string => segments.map((segment) => ('literal' in segment ? 1 : 2)).join('');
 
 // One slash at the end is tolerated; an empty segment anywhere else matches nothing.
 const pathSegments = (path: string): readonly string[] => {
@@ -106,30 +81,21 @@ const pathSegments = (path: string): readonly string[] => {
 export const matchRoute = (routes: readonly Route[], method: string, path: string): RouteMatch | undefined => {
   const given = pathSegments(path).map(decodeSegment);
   for (const route of routes) {
-    if (route.methods.size > 0 && !route.methods.has(method)) continue;
-    const params = matchSegments(route.segments, given);
+    const params = route.methods.has(method) ? matchSegments(route.segments, given) : undefined;
     if (params !== undefined) return { route, params };
   }
   return undefined;
 };
 
-const matchSegments = (
-  segments: readonly Segment[],
-  given: readonly string[],
-): Readonly<Record<string, string>> | undefined => {
+const matchSegments = (segments: readonly Segment[], given: readonly string[]): RouteMatch['params'] | undefined => {
+  if (given.length !== segments.length) return undefined;
   const params: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
-    if (segment.kind === 'rest') return { ...params, [segment.name]: given.slice(index).join('/') };
-    const text = given[index];
-    if (segment.kind === 'literal') {
-      if (text?.toLowerCase() !== segment.text) return undefined;
-    } else if (text !== undefined && text !== '') {
-      params[segment.name] = text;
-    } else if (text !== undefined || !segment.isOptional) {
-      return undefined;
-    }
+    const text = given[index] ?? '';
+    if ('parameter' in segment && text !== '') params[segment.parameter] = text;
+    else if (!('literal' in segment) || text.toLowerCase() !== segment.literal) return undefined;
   }
-  return given.length > segments.length ? undefined : params;
+  return params;
 };
 
 const decodeSegment = (text: string): string => {

@@ -1,0 +1,167 @@
+/**
+ * What the Functions worker does for an app: it provides the module `@azure/functions-core`, keeps what the app registers there, and runs one
+ * function at a time. No package holds the module: the worker answers `require` itself, and so does this host. Names and shapes are the
+ * worker's own, as far as `@azure/functions` uses them for HTTP and timer triggers.
+ */
+import Module from 'node:module';
+
+/** A function that the app registered. One of its bindings is its trigger. */
+export interface RegisteredFunction {
+  readonly name: string;
+  readonly bindings: Readonly<Record<string, BindingInfo>>;
+  readonly callback: FunctionCallback;
+}
+
+/** One binding of a function; what else it holds depends on its type. */
+export interface BindingInfo {
+  readonly type: string;
+  readonly direction: string;
+  readonly [property: string]: unknown;
+}
+
+type FunctionMetadata = Pick<RegisteredFunction, 'name' | 'bindings'>;
+
+/** A function's handler, as registered: the inputs first, the invocation's context last. */
+type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
+
+type HookCallback = (context: object) => unknown;
+
+/** A value in a message of the worker's. */
+export type Datum = { readonly json: string } | { readonly string: string };
+
+/** What triggered an invocation, by the trigger's binding. An HTTP request is not in it: it comes over HTTP, see forwarding.ts. */
+export interface TriggerInput {
+  readonly name: string;
+  readonly data?: Datum;
+  /** Of an HTTP request: its headers, as `Headers`, and the parameters of its path. */
+  readonly metadata?: Readonly<Record<string, Datum>>;
+}
+
+type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
+/** Whose log line it is: the app's own or the library's. */
+type LogCategory = 'user' | 'system' | 'customMetric';
+
+/** What the library is told about one invocation. */
+interface CoreInvocationContext {
+  readonly invocationId: string;
+  readonly metadata: FunctionMetadata;
+  readonly request: {
+    readonly invocationId: string;
+    readonly inputData: readonly Omit<TriggerInput, 'metadata'>[];
+    readonly triggerMetadata: Readonly<Record<string, Datum>>;
+  };
+  log(level: LogLevel, category: LogCategory, message: string): void;
+}
+
+/** What the library provides: how to make a handler's arguments from a message, and a message from its result. */
+interface ProgrammingModel {
+  getInvocationModel(context: CoreInvocationContext): {
+    getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
+    invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
+    /** Makes the message of the result; the answer to an HTTP request goes over HTTP. */
+    getResponse(context: unknown, result: unknown): Promise<unknown>;
+  };
+  getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
+}
+
+/** The host's version that the app is told; HTTP streaming asks for a recent one. */
+const HOST_VERSION = '4.1045.0';
+
+/** Names that the real host takes. */
+const FUNCTION_NAME = /^[a-z][a-z0-9_-]{0,127}$/i;
+
+/** Of the app every level from `information` is shown, of its library only what is wrong; the real host's defaults. */
+const SHOWN_OF_THE_APP: ReadonlySet<LogLevel> = new Set(['information', 'warning', 'error', 'critical']);
+const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);
+
+/** Shows a log line on stdout or stderr as the app wrote it. */
+const log = (level: LogLevel, category: LogCategory, message: string): void => {
+  const isError = TO_STDERR.has(level);
+  if (isError || (category === 'user' && SHOWN_OF_THE_APP.has(level))) {
+    (isError ? process.stderr : process.stdout).write(`${message}\n`);
+  }
+};
+
+/** An app that registers its functions while it loads, as the worker sees it. */
+export class Worker {
+  readonly #functions = new Map<string, RegisteredFunction>();
+  readonly #terminateHooks: HookCallback[] = [];
+  #model: ProgrammingModel | undefined;
+  #isLoaded = false;
+
+  get functions(): readonly RegisteredFunction[] {
+    return [...this.#functions.values()];
+  }
+
+  /** From now on every CommonJS `require('@azure/functions-core')` of this process gives this worker's module. */
+  provideCore(): void {
+    const core = {
+      version: HOST_VERSION,
+      hostVersion: HOST_VERSION,
+      registerFunction: (metadata: FunctionMetadata, callback: FunctionCallback) => this.#register(metadata, callback),
+      registerHook: (name: string, callback: HookCallback): void => {
+        if (name !== 'appTerminate') throw new RangeError(`This host runs no ${name} hook.`);
+        this.#terminateHooks.push(callback);
+      },
+      setProgrammingModel: (model: ProgrammingModel): void => {
+        this.#model = model;
+      },
+      log,
+    };
+    const prototype: { require: (this: unknown, id: string) => unknown } = Module.prototype;
+    const original = prototype.require;
+    prototype.require = function require(id) {
+      return id === '@azure/functions-core' ? core : original.call(this, id);
+    };
+  }
+
+  /**
+   * To be called when the app has loaded: from now on registering is an error, as in the real worker.
+   *
+   * @returns the address where the library takes HTTP requests; undefined for an app that does not stream them
+   * @throws {Error} where the app registered nothing, so that no library has presented itself
+   */
+  async finishLoading(): Promise<string | undefined> {
+    this.#isLoaded = true;
+    return (await this.#library().getCapabilities({}))['HttpUri'];
+  }
+
+  /**
+   * Runs one function: the library makes the arguments, then the handler, then the library makes the message of the result.
+   *
+   * @returns what the handler returned
+   * @throws whatever the handler threw, or the library for a result that is not a response
+   */
+  async invoke(registered: RegisteredFunction, input: TriggerInput, invocationId: string): Promise<unknown> {
+    const { metadata: triggerMetadata = {}, ...trigger } = input;
+    const model = this.#library().getInvocationModel({
+      invocationId,
+      metadata: registered,
+      request: { invocationId, inputData: [trigger], triggerMetadata },
+      log,
+    });
+    const { context, inputs } = await model.getArguments();
+    const result = await model.invokeFunction(context, inputs, registered.callback);
+    await model.getResponse(context, result);
+    return result;
+  }
+
+  /** Runs the app's terminate hooks, one after the other. */
+  async terminate(): Promise<void> {
+    for (const hook of this.#terminateHooks) await hook({ hookData: {} });
+  }
+
+  #library(): ProgrammingModel {
+    if (this.#model === undefined) throw new Error('The app registered no function.');
+    return this.#model;
+  }
+
+  #register({ name, bindings }: FunctionMetadata, callback: FunctionCallback): void {
+    if (this.#isLoaded) throw new Error('A function can only be registered during app startup.');
+    if (!FUNCTION_NAME.test(name)) throw new Error(`"${name}" is not a name for a function.`);
+    // The real host takes names that differ in case only for the same.
+    const key = name.toLowerCase();
+    if (this.#functions.has(key)) throw new Error(`A function named "${name}" has already been registered.`);
+    this.#functions.set(key, { name, bindings, callback });
+  }
+}
