@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
+import type { Activity } from '../../../src/dashboard/browser/model/answers.ts';
 import {
   afterEvent,
   firstState,
@@ -10,63 +11,40 @@ import {
 import { FIRST_VIEW } from '../../../src/dashboard/browser/model/view.ts';
 
 const cameras = { date: '2026-11-21', days: 1, total_cameras: 0, cameras: [] };
-const shown = afterEvent(firstState(FIRST_VIEW, [], true), {
+const state = firstState(FIRST_VIEW, [], true);
+const shown = afterEvent(state, {
   kind: 'panels changed',
   panels: { cameras: { subject: 'day 1', answer: cameras, trouble: undefined } },
 });
 
-describe('a panel', () => {
-  it('never shows the answer to another question', () => {
-    expect(panelAbout(shown.panels.cameras, 'day 2', undefined)).toEqual({
-      subject: 'day 2',
-      answer: undefined,
-      trouble: undefined,
-    });
-  });
-
-  it('stays the same object for the same question', () => {
-    expect(panelAbout(shown.panels.cameras, 'day 1', undefined)).toBe(shown.panels.cameras);
-  });
+it('a panel never shows the answer to another question, and stays the same object for the same one', () => {
+  const { cameras: panel } = shown.panels;
+  expect(panelAbout(panel, 'day 2', undefined)).toEqual({ subject: 'day 2', answer: undefined, trouble: undefined });
+  expect(panelAbout(panel, 'day 1', undefined)).toBe(panel);
 });
 
-describe('the page', () => {
-  it('keeps what it shows when the service does not take the key any more', () => {
-    const locked = afterEvent(shown, {
-      kind: 'round ended',
-      outcome: { kind: 'unauthorized', keySent: true },
-      now: 1,
-      chance: 0,
-      byHand: false,
-    });
+it('the page keeps what it shows when the key is not taken any more, and nothing when somebody takes the key away', () => {
+  const outcome = { kind: 'unauthorized', keySent: true } as const;
+  const locked = afterEvent(shown, { kind: 'round ended', outcome, now: 1, chance: 0, byHand: false });
+  expect(locked).toMatchObject({ keyHeld: false, refresh: { phase: 'locked', refused: true } });
+  expect(locked.panels).toBe(shown.panels);
 
-    expect(locked).toMatchObject({ keyHeld: false, refresh: { phase: 'locked', refused: true } });
-    expect(locked.panels.cameras.answer).toBe(cameras);
-  });
-
-  it('shows nothing any more when somebody takes the key away', () => {
-    const left = afterEvent(shown, { kind: 'key forgotten' });
-
-    expect(left).toMatchObject({ keyHeld: false, refresh: { phase: 'locked', refused: false } });
-    expect(Object.values(left.panels).every(({ answer }) => answer === undefined)).toBe(true);
-  });
-
-  it('asks when a key is given', () => {
-    const left = afterEvent(shown, { kind: 'key forgotten' });
-
-    expect(afterEvent(left, { kind: 'key given' })).toMatchObject({ keyHeld: true, refresh: { phase: 'asking' } });
-  });
+  const left = afterEvent(shown, { kind: 'key forgotten' });
+  expect(left).toEqual({ ...state, keyHeld: false, refresh: { phase: 'locked', refused: false } });
+  expect(afterEvent(left, { kind: 'key given' })).toMatchObject({ keyHeld: true, refresh: { phase: 'asking' } });
 });
 
 it('the cameras are ordered by fire, unless the service knows no fire', () => {
-  const counts = { total_events: 0, reviewed_total_events: 0, annotated_total_events: 0 };
-  const maps = { reviewed_counts_per_category: {}, annotated_counts_per_category: {} };
-  const answer = {
-    ...counts,
-    ...maps,
+  const answer: Activity = {
     ts_utc_start: '',
     ts_utc_end: '',
     active_cameras: 0,
+    total_events: 0,
     counts_per_category: { flame: 0 },
+    reviewed_total_events: 0,
+    reviewed_counts_per_category: {},
+    annotated_total_events: 0,
+    annotated_counts_per_category: {},
   };
   const activity = { subject: '', answer, trouble: undefined };
 
