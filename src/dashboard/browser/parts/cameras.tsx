@@ -4,22 +4,18 @@ import type { CameraCounts, Cameras as CameraList } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
 import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
 import type { UtcDays } from '../model/spans.ts';
-import type { View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { ViewLink } from './view-link.tsx';
+import { useShown } from './shown.ts';
+import { CameraLink, ViewLink } from './view-link.tsx';
 import { Name, numbers } from './words.tsx';
 
-/** What the list of cameras needs. */
-export interface CamerasProps {
+interface CamerasProps {
   readonly panel: Panel<CameraList>;
-  readonly view: View;
   /** What they are ordered by. */
   readonly order: string;
   /** The days that are asked for. */
   readonly days: UtcDays;
   readonly limit: number;
-  readonly actions: Actions;
 }
 
 const TOTALS: ReadonlyMap<string, string> = new Map([
@@ -29,7 +25,8 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
-export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasProps) => {
+export const Cameras = ({ panel, order, days, limit }: CamerasProps) => {
+  const { view, actions } = useShown();
   const [filter, setFilter] = useState('');
   const { answer } = panel;
   const cameras = answer?.cameras ?? [];
@@ -42,23 +39,17 @@ export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasPro
     {
       name: 'Camera',
       value: ({ camera_id: id }) => id,
-      cell: (camera) => {
-        const isAlone = camera.camera_id === view.cameraId;
-        const to = { ...view, cameraId: isAlone ? undefined : camera.camera_id };
-        return (
-          <>
-            <ViewLink to={to} actions={actions} class="id" current={isAlone}>
-              <bdi>{camera.camera_id}</bdi>
-            </ViewLink>
-            <Share of={orderCount(camera, order)} most={most} />
-          </>
-        );
-      },
+      cell: (camera) => (
+        <>
+          <CameraLink id={camera.camera_id} current={camera.camera_id === view.cameraId} />
+          <Share of={orderCount(camera, order)} most={most} />
+        </>
+      ),
     },
     ...orders.map((each): Column<CameraCounts> => ({
       name: TOTALS.get(each) ?? `Detections of ${each}`,
       head: (
-        <ViewLink to={{ ...view, orderBy: each }} actions={actions} class="sort">
+        <ViewLink to={{ ...view, orderBy: each }} class="sort">
           <Name>{TOTALS.get(each) ?? each}</Name>
         </ViewLink>
       ),
