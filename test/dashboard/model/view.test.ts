@@ -26,22 +26,14 @@ const span: fc.Arbitrary<Span> = fc.oneof(
 
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 128 });
 const option = fc.option(text, { nil: undefined });
+const clock = fc.constantFrom('local', 'utc');
 
 describe('the address of a view', () => {
   it('is read as the same view, whatever the camera is called', () => {
     fc.assert(
-      fc.property(
-        span,
-        option,
-        text,
-        option,
-        fc.constantFrom('local', 'utc'),
-        (each, cameraId, orderBy, notification, clock) => {
-          const view = { span: each, cameraId, orderBy, notification, clock };
-
-          expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
-        },
-      ),
+      fc.property(fc.record({ span, cameraId: option, orderBy: text, notification: option, clock }), (view) => {
+        expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
+      }),
     );
   });
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 
-import type { CameraCounts, Cameras as CameraList } from '../model/answers.ts';
+import type { CameraCounts } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
-import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
+import { isBusy, LIMITS, orderOf, type PageState } from '../model/page-state.ts';
 import type { UtcDays } from '../model/spans.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { useShown } from './shown.ts';
@@ -10,12 +10,9 @@ import { CameraLink, ViewLink } from './view-link.tsx';
 import { Name, numbers } from './words.tsx';
 
 interface CamerasProps {
-  readonly panel: Panel<CameraList>;
-  /** What they are ordered by. */
-  readonly order: string;
+  readonly state: PageState;
   /** The days that are asked for. */
   readonly days: UtcDays;
-  readonly limit: number;
 }
 
 const TOTALS: ReadonlyMap<string, string> = new Map([
@@ -25,8 +22,11 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
-export const Cameras = ({ panel, order, days, limit }: CamerasProps) => {
+export const Cameras = ({ state, days }: CamerasProps) => {
   const { view, actions } = useShown();
+  const panel = state.panels.cameras;
+  const limit = state.wants.cameras;
+  const order = orderOf(state);
   const [filter, setFilter] = useState('');
   const { answer } = panel;
   const cameras = answer?.cameras ?? [];

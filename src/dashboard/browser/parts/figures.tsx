@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Activity } from '../model/answers.ts';
 import { nearestIds } from '../model/camera-ids.ts';
 import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
-import { isBusy, type Panel } from '../model/page-state.ts';
+import { isBusy, type PageState, type Panel } from '../model/page-state.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, CameraLinks } from './view-link.tsx';
@@ -103,12 +103,9 @@ const COLUMNS: readonly Column<CategoryRow>[] = [
   })),
 ];
 
-interface CategoriesProps extends Pick<FiguresProps, 'panel'> {
-  readonly wantsIds: boolean;
-}
-
 /** The counts of every category, and which cameras were active. */
-export const Categories = ({ panel, wantsIds }: CategoriesProps) => {
+export const Categories = ({ state: { panels, wants } }: { readonly state: PageState }) => {
+  const panel = panels.activity;
   const { answer } = panel;
   return (
     <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
@@ -129,7 +126,7 @@ export const Categories = ({ panel, wantsIds }: CategoriesProps) => {
           <p class="note period">
             From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
           </p>
-          <ActiveIds answer={answer} wantsIds={wantsIds} />
+          <ActiveIds answer={answer} wantsIds={wants.ids} />
         </>
       )}
     </section>

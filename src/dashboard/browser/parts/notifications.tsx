@@ -1,22 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
 
 import { alertTypeText, markOf, recipientsText, unreachedOf, wavesOf, wordingOf } from '../model/alerts.ts';
-import type { Attempt, Notification, Notifications as NotificationList, Recipient } from '../model/answers.ts';
-import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
+import type { Attempt, Notification, Recipient } from '../model/answers.ts';
+import { isBusy, LIMITS, type PageState } from '../model/page-state.ts';
 import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
 import { DataTable } from './data-table.tsx';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 import { Mark, numbers, Time, TimeWords } from './words.tsx';
-
-interface NotificationsProps {
-  readonly panel: Panel<NotificationList>;
-  readonly story: Panel<Notification>;
-  readonly limit: number;
-  /** Whether there is a key, which stopping takes. */
-  readonly keyHeld: boolean;
-  readonly stopTrouble: Trouble | undefined;
-}
 
 /** What runs, or did not reach somebody, under the head of the page: nobody has to scroll to see it. */
 export const AttentionStrip = ({ of }: { readonly of: readonly Notification[] }) => {
@@ -38,10 +29,11 @@ export const AttentionStrip = ({ of }: { readonly of: readonly Notification[] })
 };
 
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => {
-  const { answer, trouble } = panel;
+export const Notifications = ({ state }: { readonly state: PageState }) => {
   const { view, actions } = useShown();
-  const { story } = rest;
+  const { notifications: panel, story } = state.panels;
+  const { answer, trouble } = panel;
+  const limit = state.wants.notifications;
   const [onlyUnreached, setOnlyUnreached] = useState(false);
   const all = answer?.notifications ?? [];
   const listed = all.filter((each) => !onlyUnreached || unreachedOf(each) > 0);
@@ -77,7 +69,7 @@ export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => 
       )}
       <ul class="notifications">
         {shown.map((each) => (
-          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} {...rest} />
+          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} state={state} />
         ))}
       </ul>
       {all.length >= limit && limit < LIMITS.most.notifications ? (
@@ -89,13 +81,15 @@ export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => 
   );
 };
 
-interface ItemProps extends Omit<NotificationsProps, 'panel' | 'limit'> {
+interface ItemProps {
   readonly notification: Notification;
   readonly isOpen: boolean;
+  readonly state: PageState;
 }
 
-const Item = ({ notification, isOpen, story, keyHeld, stopTrouble }: ItemProps) => {
+const Item = ({ notification, isOpen, state: { panels, keyHeld, stopTrouble } }: ItemProps) => {
   const { view, actions } = useShown();
+  const { story } = panels;
   const { notification_id: id, alert_type: type, reference, recipients, created_at: at } = notification;
   return (
     <li>

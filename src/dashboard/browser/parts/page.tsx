@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 
 import { attentionOf } from '../model/alerts.ts';
 import { silentCameras } from '../model/camera-ids.ts';
-import { orderOf, type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
+import { type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
 import { troubleText } from '../model/refresh.ts';
 import { periodOf, spanTitle, utcDaysOf } from '../model/spans.ts';
 import { Cameras } from './cameras.tsx';
@@ -70,8 +70,7 @@ export const Page = ({ state, now, actions }: PageProps) => {
 
 const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
   const { view, times } = useShown();
-  const { panels, wants } = state;
-  const days = utcDaysOf(periodOf(view.span, now, times), now);
+  const { panels } = state;
   const silent = useSilentCameras(panels);
   const ids = useKnownIds(panels);
   // What is large is drawn anew only where it differs: a state changes several times a round.
@@ -93,19 +92,13 @@ const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
       <div class="columns">
         <Figures panel={panels.activity} silent={silent} knownIds={ids} />
         <div class="aside">
-          <Notifications
-            panel={panels.notifications}
-            story={panels.story}
-            limit={wants.notifications}
-            keyHeld={state.keyHeld}
-            stopTrouble={state.stopTrouble}
-          />
+          <Notifications state={state} />
           {silentList}
         </div>
         <div class="body">
-          <Categories panel={panels.activity} wantsIds={wants.ids} />
+          <Categories state={state} />
           {plots}
-          <Cameras panel={panels.cameras} order={orderOf(state)} days={days} limit={wants.cameras} />
+          <Cameras state={state} days={utcDaysOf(periodOf(view.span, now, times), now)} />
         </div>
       </div>
     </>

@@ -51,12 +51,7 @@ export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
           Today
         </ViewLink>
         {LIVE_HOURS.map((hours) => (
-          <ViewLink
-            key={hours}
-            to={to({ kind: 'last', hours })}
-
-            current={span.kind === 'last' && span.hours === hours}
-          >
+          <ViewLink key={hours} to={to({ kind: 'last', hours })} current={span.kind === 'last' && span.hours === hours}>
             <span class="unseen">Last </span>
             {hours} h
           </ViewLink>
