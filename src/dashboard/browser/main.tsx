@@ -7,8 +7,8 @@ import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
 import { apiBase } from './model/questions.ts';
 import { spanTitle } from './model/spans.ts';
 import { readView, type View, viewSearch, withoutKey } from './model/view.ts';
-import type { Actions } from './parts/actions.ts';
 import { Page } from './parts/page.tsx';
+import type { Actions } from './parts/shown.ts';
 
 /*
  * The page: address and answers become a state, the state becomes what is shown, what a person does becomes an event, and an event

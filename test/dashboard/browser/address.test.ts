@@ -1,109 +1,165 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import * as z from 'zod/mini';
+import { describe, expect, it } from 'vitest';
 
-import { activitySchema } from '../../../src/dashboard/browser/model/answers.ts';
-import { grouped, openPage, type Reader } from './reader.ts';
-import { openWithKey, setBrowserStage } from './stage.ts';
-import { startTarget, TODAY, YESTERDAY } from './target.ts';
+import { demoDays, frame, NOON, TODAY, YESTERDAY } from './activity.ts';
+import { type Reader, setStage } from './stage.ts';
 
-let reader: Reader;
-
-const stage = setBrowserStage(async () => startTarget());
-
-const open = async (search: string): Promise<void> => {
-  reader = await openWithKey(stage, search);
-};
-
-afterEach(() => reader.leave());
-
-const search = (): string => new URL(reader.page.url()).search;
-
-const shown = (): Promise<string> => reader.page.locator('#shown').innerText();
+const stage = setStage((service) => service.record(demoDays()));
 
 describe('the address', () => {
-  it('says what is shown, and shows it to whoever opens it', async () => {
-    await open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
+  it('says what is shown; back and forward lead through it', async () => {
+    const reader = await stage.open(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
     const { page } = reader;
 
     expect(await page.getByLabel('Day (UTC)').inputValue()).toBe(YESTERDAY);
     expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe('bear-creek');
     expect(await page.locator('th[aria-sort]').innerText()).toMatch(/^smoke/);
     expect(await reader.figure('active_cameras').innerText()).toBe('1');
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
+    expect(reader.search()).toBe(`?date=${YESTERDAY}&camera_id=bear-creek&order_by=smoke&tz=utc`);
+    // For another tab.
+    expect(await page.getByRole('link', { name: 'Later day' }).getAttribute('href')).toBe(
+      '/api/dashboard?camera_id=bear-creek&order_by=smoke&tz=utc',
+    );
+
+    await page.getByRole('link', { name: 'All cameras' }).click();
+    await reader.shows('active_cameras', 20);
+    await page.getByRole('link', { name: 'Last 1 h' }).click();
+    await page.getByRole('heading', { name: /^Last hour/ }).waitFor();
+    expect(await page.title()).toBe('Last hour · Camera activity');
+    expect(reader.search()).toBe('?last=1h&order_by=smoke&tz=utc');
+    await page.goBack();
+    await page.goBack();
+    await reader.shows('active_cameras', 1);
+    expect(reader.search()).toContain('camera_id=bear-creek');
+    await page.goForward();
+    await reader.shows('active_cameras', 20);
+    expect(reader.search()).toBe(`?date=${YESTERDAY}&order_by=smoke&tz=utc`);
   });
 
-  it('leads back and forward through what was shown', async () => {
-    await open('?tz=utc');
+  it('that is wrong is told; what the service does not take, in its own words; each once', async () => {
+    const reader = await stage.open('?date=2026-02-30&camera=a');
     const { page } = reader;
-    const today = await reader.figure('total_events').innerText();
-    await page.getByRole('link', { name: 'Earlier day' }).click();
-    const { total_events } = z.parse(activitySchema, await stage.target.ask(`analytics/day?date=${YESTERDAY}`));
-    const yesterday = grouped(total_events);
-    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
-    await page.getByRole('button', { name: 'Show all' }).click();
-    await page.locator('.cameras').getByRole('link', { name: 'hawk-hill' }).click();
-    await expect.poll(() => reader.figure('active_cameras').innerText()).toBe('1');
-    const alone = await reader.figure('total_events').innerText();
-
-    expect(search()).toBe(`?date=${YESTERDAY}&camera_id=hawk-hill&tz=utc`);
-    await page.goBack();
-    await expect.poll(() => reader.figure('total_events').innerText()).toBe(yesterday);
-    expect(search()).toBe(`?date=${YESTERDAY}&tz=utc`);
-    await page.goBack();
-    await expect.poll(() => reader.figure('total_events').innerText()).toBe(today);
-    expect(search()).toBe('?tz=utc');
-    expect(await shown()).toMatch(/^Today, /);
-    await page.goForward();
-    await page.goForward();
-    await expect.poll(() => reader.figure('total_events').innerText()).toBe(alone);
-    expect(await shown()).toContain('hawk-hill');
-  });
-
-  it('of a link is the one of what it leads to, for another tab', async () => {
-    await open('?camera_id=hawk-hill');
-    const address = await reader.page.getByRole('link', { name: 'Earlier day' }).getAttribute('href');
-
-    expect(address).toBe(`/api/dashboard?date=${YESTERDAY}&camera_id=hawk-hill`);
-  });
-
-  it('that is wrong is told, everything once, and today is shown', async () => {
-    await open('?date=2026-02-30&camera=a&last=2h');
-
-    const [told = '', ...others] = (await reader.page.getByRole('alert').allInnerTexts()).filter((text) => text !== '');
-    expect([told.split(/\n+/), others]).toEqual([
+    const alerts = page.getByRole('alert').filter({ hasText: /\S/ });
+    expect((await alerts.allInnerTexts()).map((text) => text.split(/\n+/))).toEqual([
       [
         'camera is no parameter of this page.',
         'date must be a day that exists, such as 2026-11-21.',
-        'last must be 1h, 6h, 24h.',
         'Today is shown.',
       ],
-      [],
     ]);
-    expect(await reader.page.getByLabel('Day (local)').inputValue()).toBe(TODAY);
-  });
+    expect(await page.getByLabel('Day (local)').inputValue()).toBe(TODAY);
 
-  it('never keeps a key', async () => {
-    await open(`?date=${YESTERDAY}&code=${stage.target.key}`);
-
-    expect(search()).toBe(`?date=${YESTERDAY}`);
-    await reader.page.getByRole('link', { name: 'Today' }).click();
-    await reader.page.goBack();
-    expect(search()).toBe(`?date=${YESTERDAY}`);
+    const { url } = stage.service;
+    await page.goto(`${url}/api/dashboard?ts_utc_start=2020-01-01T00:00:00Z&ts_utc_end=2026-01-01T00:00:00Z`);
+    await page.getByText(/did not accept this question \(400\)\. .*366/).waitFor();
+    await reader.settled();
+    expect(await page.getByText(/366/).count()).toBe(1);
+    expect(await reader.figure('total_events').innerText()).toBe('–');
   });
 });
 
-describe('a range that the service does not take', () => {
-  it('is shown with the service’s own reason, once', async () => {
-    reader = await openPage(stage.browser, {
-      url: stage.target.url,
-      key: stage.target.key,
-      search: '?ts_utc_start=2020-01-01T00:00:00Z&ts_utc_end=2026-01-01T00:00:00Z',
-      expectedErrors: /40[01] \(/,
-    });
-    await reader.page.getByText(/did not accept this question \(400\)\. .*366/).waitFor();
-    await reader.settled();
+/** Something has changed, and the page has asked and shown it. */
+const pollOnce = async (reader: Reader): Promise<void> => {
+  await stage.service.record([frame('tower-7', NOON - 60_000)]);
+  await reader.nextRound();
+};
 
-    expect(await reader.page.getByText(/366/).count()).toBe(1);
-    expect(await reader.figure('total_events').innerText()).toBe('–');
+describe('what somebody is typing', () => {
+  it('stays, whatever is answered meanwhile, and is shown when it is submitted', async () => {
+    const reader = await stage.open('?tz=utc');
+    const { page } = reader;
+    const entries = await page.evaluate('history.length');
+    await page.getByText('Range…').click();
+    const [camera, from, until] = [
+      page.getByLabel('Camera', { exact: true }),
+      page.getByLabel('From (UTC)'),
+      page.getByLabel('to (UTC)', { exact: true }),
+    ];
+    await from.fill(`${TODAY} 08`);
+    await camera.pressSequentially('tow');
+    await pollOnce(reader);
+    await camera.pressSequentially('er-7');
+    await pollOnce(reader);
+    expect([await from.inputValue(), await camera.inputValue()]).toEqual([`${TODAY} 08`, 'tower-7']);
+    expect(await page.evaluate('document.activeElement.id')).toBe('camera');
+    expect(await page.evaluate('history.length')).toBe(entries);
+
+    await from.press('End');
+    await from.pressSequentially(':30');
+    await until.fill('8 pm');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('To is no time').waitFor();
+    await until.fill(`${TODAY} 07:45`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('From is after To.').waitFor();
+    expect(reader.search()).toBe('?tz=utc');
+    await until.fill(`${TODAY} 17:45`);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/ts_utc_start/);
+    expect(reader.search()).toBe(`?ts_utc_start=${TODAY}T08:30:00Z&ts_utc_end=${TODAY}T17:45:00.999999Z&tz=utc`);
+    expect(await camera.inputValue()).toBe('tower-7');
+    await camera.press('Enter');
+    await page.waitForURL(/camera_id=tower-7/);
+  });
+
+  it('is no day before it is there wholly: no view, no entry of the history', async () => {
+    const reader = await stage.open('?tz=utc');
+    const { page } = reader;
+    const entries = Number(await page.evaluate('history.length'));
+    const day = page.getByLabel('Day (UTC)');
+    await day.focus();
+    await page.keyboard.type('112');
+    await pollOnce(reader);
+    await page.keyboard.type('02026');
+    await pollOnce(reader);
+    expect(await page.evaluate('history.length')).toBe(entries);
+    expect(reader.search()).toBe('?tz=utc');
+    expect(await day.inputValue()).toBe(YESTERDAY);
+
+    await page.getByRole('button', { name: 'Show day' }).click();
+    await page.waitForURL(new RegExp(`date=${YESTERDAY}`));
+    expect(await page.evaluate('history.length')).toBe(entries + 1);
+    // One that is picked is wanted at once.
+    await day.fill('2020-02-20');
+    await page.waitForURL(/date=2020-02-20/);
+  });
+});
+
+describe('times', () => {
+  it('are local: today is the local day, each time is printed in one zone, with the other one in its title', async () => {
+    const reader = await stage.open();
+    const { page } = reader;
+    const activity = stage.service.asked.findLast(({ path }) => path.includes('active_camera_ids=false'));
+
+    expect(activity?.path).toContain(`ts_utc_start=${TODAY}T08%3A00%3A00Z`);
+    expect(await page.locator('#shown').innerText()).toBe('Today, Saturday 21 November 2026 PST');
+    expect(await page.locator('.period').innerText()).toContain(
+      `From ${TODAY} 00:00:00 PST to ${TODAY} 23:59:59.999999 PST`,
+    );
+    expect(await page.locator('time').filter({ hasText: 'UTC' }).count()).toBe(0);
+    expect(await page.locator('time:not([title$=" UTC"])').count()).toBe(0);
+    expect(await page.locator('.marks').first().innerText()).toMatch(/^21 Nov\s+04:00\s+08:00/);
+    expect(await page.getByLabel('Day (local)').inputValue()).toBe(TODAY);
+  });
+
+  it('are UTC by a switch, that the address has and the browser keeps', async () => {
+    const reader = await stage.open();
+    const { page } = reader;
+    await page.getByRole('link', { name: 'UTC', exact: true }).click();
+    await page.getByLabel('Day (UTC)').waitFor();
+    expect(reader.search()).toBe('?tz=utc');
+    await expect.poll(() => page.locator('.period').innerText()).toContain(`From ${TODAY} 00:00:00 UTC`);
+    expect(await page.locator('.period time').first().getAttribute('title')).toBe(`${YESTERDAY} 16:00:00 PST`);
+    await page.goto(`${stage.service.url}/api/dashboard?date=${YESTERDAY}`);
+    await page.getByLabel('Day (UTC)').waitFor();
+    expect(reader.search()).toBe(`?date=${YESTERDAY}&tz=utc`);
+
+    await page.getByRole('link', { name: 'Local time' }).click();
+    await page.getByLabel('Day (local)').waitFor();
+    await page.reload();
+    await page.getByLabel('Day (local)').waitFor();
+    expect(reader.search()).toBe(`?date=${YESTERDAY}`);
+    // Back is exact: that view was in UTC.
+    await page.goBack();
+    await page.getByLabel('Day (UTC)').waitFor();
   });
 });

@@ -1,46 +1,23 @@
+import type { BrowserContextOptions } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { believableStories, waveStory } from '../stand-in/stories.ts';
-import type { Notification } from '../../../src/dashboard/browser/model/answers.ts';
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
-import { cellsOf, type Reader } from './reader.ts';
-import { setStandInStage } from './stage.ts';
-import { NOON } from './target.ts';
+import type { Told } from './service.ts';
+import { cellsOf, type Reader, setStage } from './stage.ts';
+import { HARMFUL, MISSED, quiet, RUNNING, WAVES } from './stories.ts';
 
-/** As they are at noon, when the page is opened. */
-const atNoon = (stories: readonly Notification[]): readonly Notification[] =>
-  JSON.parse(
-    JSON.stringify(stories).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)/g, (time) =>
-      new Date(Date.parse(time) - Date.now() + NOON).toISOString(),
-    ),
-  );
+const stage = setStage();
 
-const stage = setStandInStage((service) => {
-  service.notifications = atNoon(believableStories());
-});
-
-const open = async (search = '', stories = believableStories(), options = {}): Promise<Reader> => {
-  stage.service.notifications = atNoon(stories);
-  return stage.open(search, options);
+const open = async (search: string, stories: readonly Told[], browser?: BrowserContextOptions): Promise<Reader> => {
+  stage.service.notifications = stories;
+  return stage.open(search, browser);
 };
-
-const quiet = (id: string, people = 1): Notification => ({
-  notification_id: id,
-  alert_type: 'Anomaly',
-  created_at: new Date(NOON - 2_000_000).toISOString(),
-  status: 'completed',
-  recipients: Array.from({ length: people }, () => ({
-    recipient: '+1206•••••55',
-    status: 'heard',
-    attempts: [{ outcome: 'heard' }],
-  })),
-});
 
 describe('recent notifications', () => {
   it('are marked by their people, in the list, in a strip under the head and in the tab’s title', async () => {
-    const { page } = await open('', [waveStory(), ...believableStories(), quiet('n-1')]);
+    const reader = await open('', [WAVES, RUNNING, MISSED, HARMFUL, quiet('quiet')]);
+    const { page } = reader;
     const buttons = await page.locator('.notification').allInnerTexts();
-
     expect(buttons.map((text) => text.split('\n').slice(0, 2))).toEqual([
       ['Report of fire', '✓ Confirmed by +1206•••••11'],
       ['Confirmed fire', '… In progress'],
@@ -50,116 +27,101 @@ describe('recent notifications', () => {
     ]);
     expect(await page.locator('.attention p').allInnerTexts()).toEqual([
       '… In progress Confirmed fire 1 heard, 1 waiting, 1 ringing',
-      '✕ 1 not reached Report of fire 1 not reached',
-      '✕ 1 not reached Custom 1 failed',
+      '✕ 1 not reached Report of fire 29 heard, 1 not reached',
+      `✕ 1 not reached Custom ${HARMFUL.reference ?? ''} 1 failed`,
     ]);
     expect(await page.title()).toMatch(/^\(3\) Today, /);
     await page.locator('.attention a').first().click();
     await page.locator('.recipients').waitFor();
-    expect(new URL(page.url()).search).toBe('?notification=n-3-in-progress');
+    expect(reader.search()).toBe('?notification=running');
+
+    // What a service says is text.
+    await page.getByRole('button', { name: 'Custom' }).click();
+    await page.getByText('<b onclick="harmed=1">blocked</b>').waitFor();
+    await page.getByText('Codes and ids').click();
+    expect(await page.getByText(HARMFUL.notification_id).count()).toBe(1);
 
     // All is well: no strip, no count.
-    await page.goBack();
-    stage.service.notifications = [quiet('n-5')];
+    await page.getByRole('button', { name: 'Custom' }).click();
+    stage.service.notifications = [];
     await page.clock.fastForward(PACE.live);
     await expect.poll(() => page.title()).toMatch(/^Today, /);
     expect(await page.locator('.attention p').count()).toBe(0);
+    await page.getByText('Nobody has been phoned yet.').waitFor();
   });
 
-  it('open with every attempt to reach every person; codes and ids are folded away', async () => {
-    const { page } = await open('?tz=utc');
+  it('open with every attempt to reach every person; who was heard is folded away where there are many, and so are codes', async () => {
+    const { page } = await open('?tz=utc', [MISSED]);
     await page.getByRole('button', { name: 'Report of fire' }).click();
     await page.locator('.attempts').first().waitFor();
-
-    expect(
-      (await page.locator('.story').innerText())
-        .split('\n')
-        .filter((line) => /^[✕+]/.test(line))
-        .map((line) => line.replace(/ \d\d:.*/, '')),
-    ).toEqual(['+6421•••••77', '✕ Not reached', '✕ No answer', '✕ Busy', '✕ No answer']);
-    expect(await page.locator('.story time:visible').count()).toBe(6);
-    expect(await page.getByText('call-23').isVisible()).toBe(false);
+    expect((await page.locator('.story').innerText()).split(/\n+/).map((line) => line.replace(/ \d\d:.*/, ''))).toEqual(
+      [
+        '+1206•••••77',
+        '✕ Not reached',
+        '✕ No answer',
+        '✕ Busy',
+        '✕ No answer',
+        '29 heard: as expected',
+        'Codes and ids',
+      ],
+    );
+    await page.getByText('29 heard: as expected').click();
+    expect(await page.locator('.recipient:visible').count()).toBe(30);
+    expect(await page.getByText('call-700').isVisible()).toBe(false);
     await page.getByText('Codes and ids').click();
-    expect((await cellsOf(page.getByRole('table', { name: 'Attempts' }))).map((row) => row.slice(-2))).toEqual([
-      ['480 / 560480', 'call-21'],
-      ['486 / 560486', 'call-22'],
-      ['480 / 560480', 'call-23'],
+    const rows = await cellsOf(page.getByRole('table', { name: 'Attempts' }));
+    expect(rows.slice(-3).map((row) => row.slice(-2))).toEqual([
+      ['480 / 560480', 'call-900'],
+      ['486 / 560486', 'call-800'],
+      ['480 / 560480', 'call-700'],
     ]);
   });
 
-  it('are linked to by the address, also one that is older than the list', async () => {
-    const { page } = await open('?notification=n-2-completed', [
-      ...Array.from({ length: 12 }, (_, index) => quiet(`newer-${index}`)),
-      ...believableStories(),
-    ]);
-    await page.locator('.story .recipients').waitFor();
-
+  it('are linked to by the address, also one that is older than the list, of which 100 are shown on demand', async () => {
+    const newer = Array.from({ length: 12 }, (_, index) => quiet(`newer-${index}`));
+    const reader = await open('?notification=missed', [...newer, RUNNING, MISSED]);
+    const { page } = reader;
+    await page.locator('.story .recipients').first().waitFor();
     expect(await page.getByRole('button', { name: 'Report of fire' }).getAttribute('aria-expanded')).toBe('true');
     expect(await page.locator('.notification').count()).toBe(11);
-    await page.getByRole('button', { name: 'Report of fire' }).click();
-    expect(new URL(page.url()).search).toBe('');
-    await page.goBack();
-    await page.locator('.story .recipients').waitFor();
     // One is open at a time.
     await page.getByRole('button', { name: 'Anomaly' }).first().click();
     await expect.poll(() => page.locator('.story').count()).toBe(1);
-    // 100 on demand, and only those that did not reach somebody.
+    await page.getByRole('button', { name: 'Anomaly' }).first().click();
+    expect(reader.search()).toBe('');
     await page.getByRole('button', { name: 'Show 100' }).click();
-    await expect.poll(() => page.locator('.notification').count()).toBe(15);
+    await expect.poll(() => page.locator('.notification').count()).toBe(14);
     await page.getByLabel('Not reached').check();
-    await expect
-      .poll(() => page.locator('.notification .what').allInnerTexts())
-      .toEqual(['Anomaly', 'Report of fire', 'Custom']);
-  });
-
-  it('fold the people of whom there is nothing to tell, where there are many', async () => {
-    const [, completed] = believableStories();
-    const many = { ...quiet('many', 29), recipients: [...quiet('', 29).recipients, ...(completed?.recipients ?? [])] };
-    const { page } = await open('?notification=many', [many]);
-    await page.getByText('29 heard: as expected').waitFor();
-
-    expect(await page.locator('.recipient b:visible').allInnerTexts()).toEqual(['+6421•••••77']);
-    await page.getByText('29 heard: as expected').click();
-    expect(await page.locator('.recipient:visible').count()).toBe(30);
+    await expect.poll(() => page.locator('.notification .what').allInnerTexts()).toEqual(['Report of fire']);
   });
 
   it('go on by themselves while they are open, also of a day that is past', async () => {
-    const { page } = await open('?date=2020-02-20&notification=n-3-in-progress');
+    const reader = await open('?date=2020-02-20&notification=running', [RUNNING]);
+    const { page } = reader;
     await page.getByText(/Next attempt at \d\d:/).waitFor();
-    const [story, ...others] = stage.service.notifications;
-    if (story === undefined) throw new Error('no story');
-    const recipients = story.recipients.map(({ recipient, attempts }) => ({ recipient, attempts, status: 'heard' }));
-    stage.service.notifications = [{ ...story, status: 'completed', recipients }, ...others];
+    // Stopping takes a key.
+    expect(await page.getByRole('button', { name: 'Stop…' }).count()).toBe(0);
+    const recipients = RUNNING.recipients.map(
+      ({ recipient, attempts }) => ({ recipient, attempts, status: 'heard' }) as const,
+    );
+    stage.service.notifications = [{ ...RUNNING, status: 'completed', recipients }];
     await page.clock.fastForward(PACE.live);
     await expect
       .poll(() => page.locator('.recipient .status').allInnerTexts())
       .toEqual(['✓ Heard', '✓ Heard', '✓ Heard']);
     expect(await page.getByText('Next attempt at').count()).toBe(0);
-    await expect.poll(() => page.locator('.notification .status').first().innerText()).toBe('✓ All heard');
+    await expect.poll(() => page.locator('.notification .status').innerText()).toBe('✓ All heard');
   });
 
-  it('show reasons and ids that are markup as text, and say that there are none', async () => {
-    const { page } = await open();
-    await page.getByRole('button', { name: 'Custom' }).click();
-    await page.getByText('<b onmouseover="window.harmed=1">blocked</b>').waitFor();
-    await page.getByText('Codes and ids').click();
-    expect(await page.getByText('<img src=x onerror="window.harmed=1">/../?a=b#c').count()).toBe(1);
-    await page.getByRole('button', { name: 'Custom' }).click();
-    stage.service.notifications = [];
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await page.getByText('Nobody has been phoned yet.').waitFor();
-  });
-});
-
-describe('waves', () => {
-  it('are told one after the other, on a phone of 360 pixels as well', async () => {
-    const { page } = await open('?notification=n-4-waves&tz=utc', [waveStory()], {
-      browser: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
+  it('in waves are told one after the other, on a phone of 360 pixels as well', async () => {
+    const { page } = await open('?notification=waves&tz=utc', [WAVES], {
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      isMobile: true,
     });
     await page.locator('.recipients').first().waitFor();
-    const text = (await page.locator('.story').innerText()).replaceAll(/\d\d:\d\d:\d\d UTC, /g, '').split(/\n+/);
-
-    expect(text).toEqual([
+    const story = (await page.locator('.story').innerText()).replaceAll(/\d\d:\d\d:\d\d UTC, /g, '');
+    expect(story.split(/\n+/)).toEqual([
       'Wave 1',
       '+1206•••••10',
       '✕ Not reached',
@@ -182,53 +144,37 @@ describe('waves', () => {
   });
 });
 
-const openRunning = async (key: string | undefined): Promise<Reader> => {
-  stage.service.key = key;
-  const reader = await open('?notification=n-3-in-progress', believableStories(), {
-    expectedErrors: /401 \(|503 \(/,
-  });
-  await reader.page.locator('.recipients').waitFor();
-  return reader;
-};
-
 describe('a notification in progress', () => {
-  it('is stopped by a button that asks first, with the key', async () => {
-    const { page } = await openRunning('a-key');
-    const stops = (): number => stage.service.asked.filter(({ path }) => path.endsWith('/stop')).length;
-    await page.getByRole('button', { name: 'Stop…' }).click();
+  it('is stopped by a button that asks first, with the key; where it could not be stopped, that is said', async () => {
+    const { service } = stage;
+    service.key = 'a-key';
+    const { page } = await open('?notification=running', [RUNNING]);
+    const stops = () =>
+      service.asked.filter(({ path }) => path.endsWith('/stop')).map(({ status, key }) => [status, key]);
+    const statuses = () => page.locator('.recipient .status').allInnerTexts();
+    const stop = page.getByRole('button', { name: 'Stop…' });
+    const really = page.getByRole('button', { name: 'Stop it' });
+    await stop.click();
     await page.getByRole('dialog', { name: 'Stop this notification?' }).waitFor();
     await page.getByRole('button', { name: 'Go on phoning' }).click();
-    await page.getByRole('button', { name: 'Stop…' }).click();
+    await stop.click();
     await page.keyboard.press('Escape');
-    expect(stops()).toBe(0);
+    expect(stops()).toEqual([]);
 
-    await page.getByRole('button', { name: 'Stop…' }).click();
-    await page.getByRole('button', { name: 'Stop it' }).click();
-    await expect
-      .poll(() => page.locator('.recipient .status').allInnerTexts())
-      .toEqual(['✓ Heard', '• Stopped', '• Stopped']);
-    await expect.poll(() => page.locator('.notification .status').first().innerText()).toBe('• Stopped');
-    expect(await page.getByRole('button', { name: 'Stop…' }).count()).toBe(0);
-    expect(stops()).toBe(1);
-    expect(stage.service.asked.find(({ path }) => path.endsWith('/stop'))).toMatchObject({ status: 200, key: 'a-key' });
-  });
-
-  it('says so where it could not be stopped, and can be tried again', async () => {
-    const { page } = await openRunning('a-key');
-    stage.service.phone = false;
-    await page.getByRole('button', { name: 'Stop…' }).click();
-    await page.getByRole('button', { name: 'Stop it' }).click();
+    service.hasPhone = false;
+    await stop.click();
+    await really.click();
     await page.getByRole('alert').getByText('It was not stopped. The service cannot answer now (503).').waitFor();
-    stage.service.phone = true;
-    await page.getByRole('button', { name: 'Stop…' }).click();
-    await page.getByRole('button', { name: 'Stop it' }).click();
-    await expect
-      .poll(() => page.locator('.recipient .status').allInnerTexts())
-      .toEqual(['✓ Heard', '• Stopped', '• Stopped']);
-  });
-
-  it('has no such button on a page without a key', async () => {
-    const { page } = await openRunning(undefined);
-    expect(await page.getByRole('button', { name: 'Stop…' }).count()).toBe(0);
+    service.hasPhone = true;
+    await stop.click();
+    await really.click();
+    await expect.poll(statuses).toEqual(['✓ Heard', '• Stopped', '• Stopped']);
+    expect(stops()).toEqual([
+      [503, 'a-key'],
+      [200, 'a-key'],
+    ]);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await expect.poll(() => page.locator('.notification .status').first().innerText()).toBe('• Stopped');
+    expect(await stop.count()).toBe(0);
   });
 });

@@ -6,9 +6,8 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { startService, startStandIn, type Target, YESTERDAY } from './target.ts';
-
-const COMMAND = ['--import', 'tsx', 'infra/screenshot.ts'];
+import { frame, NOON, TODAY } from './activity.ts';
+import { setStage } from './stage.ts';
 
 /** The width and the height of a PNG. */
 const sizeOf = (png: Buffer): readonly [number, number] => {
@@ -16,47 +15,40 @@ const sizeOf = (png: Buffer): readonly [number, number] => {
   return [png.readUInt32BE(16), png.readUInt32BE(20)];
 };
 
+const stage = setStage((service) => service.record([frame('ridge-04', NOON)]));
 let directory: string;
-let service: Target;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'screenshot-'));
-  service = await startService(undefined, { days: [YESTERDAY] });
 });
 
-afterAll(async () => {
-  await service.close();
-  await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => rm(directory, { recursive: true }));
 
-const screenshot = async (...args: readonly string[]) => promisify(execFile)(process.execPath, [...COMMAND, ...args]);
+/** Takes the picture. */
+const screenshot = async (...args: readonly string[]) => {
+  const out = join(directory, 'page.png');
+  const command = ['--import', 'tsx', 'infra/screenshot.ts', '--url', stage.service.url, '--date', TODAY, '--out', out];
+  return { out, ...(await promisify(execFile)(process.execPath, [...command, ...args])) };
+};
 
 describe('npm run screenshot', () => {
   it('takes a picture of the page of a running service, and says of what', async () => {
-    const out = join(directory, 'page.png');
-    const args = ['--url', service.url, '--date', YESTERDAY, '--out', out, '--theme', 'dark', '--width', '900'];
-    const { stdout } = await screenshot(...args, '--height', '700');
-
-    expect(stdout).toBe(`${service.url}/api/dashboard?date=${YESTERDAY}&tz=utc\n${out}\n`);
+    const { out, stdout, stderr } = await screenshot('--theme', 'dark', '--width', '900', '--height', '700');
+    expect(stderr).toBe('Waiting for the answers to all questions of the page …\n');
+    expect(stdout).toBe(`${stage.service.url}/api/dashboard?date=${TODAY}&tz=utc\n${out}\n`);
     expect(sizeOf(await readFile(out))).toEqual([900, 700]);
   });
 
   it('says what is wrong, without a stack', async () => {
-    const { service: keyed, close } = await startStandIn('a-key');
-    const stderr = expect.not.stringMatching(/\n\s+at /);
-    const out = join(directory, 'none.png');
-    const refused = screenshot('--url', keyed.url, '--out', out);
-    await expect(refused).rejects.toMatchObject({ code: 1, stderr });
-    await expect(refused).rejects.toThrow('This service asks for a key.');
-    await close();
-    await expect(screenshot('--url', keyed.url, '--out', out)).rejects.toThrow('Nothing answers at');
-    await expect(screenshot('--width', '5')).rejects.toThrow('5 is no width from 320 to 3840.');
-  }, 60_000);
+    stage.service.key = 'a-key';
+    const stderr = expect.stringMatching(/^(?![^]*\n\s+at )[^]*This service asks for a key\./);
+    await expect(screenshot()).rejects.toMatchObject({ code: 1, stderr });
+    await expect(screenshot('--url', 'http://127.0.0.1:9')).rejects.toThrow('Nothing answers at');
+  });
 });
 
 it('the picture in the README is one of these, and small', async () => {
   const picture = await readFile(new URL('../../../src/dashboard/screenshot.png', import.meta.url));
-
   expect(sizeOf(picture)[0]).toBe(1_600);
   expect(picture.byteLength).toBeLessThan(300_000);
 });

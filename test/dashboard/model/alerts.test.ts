@@ -24,58 +24,49 @@ const notification = (status: string, ...people: readonly string[]): Notificatio
   recipients: people.map((each) => person(each)),
 });
 
-describe('the mark of a notification', () => {
-  it.each([
-    ['in_progress', ['heard', 'ringing'], 'In progress', 'pending'],
-    ['in_progress', ['not_reached', 'waiting'], 'In progress', 'pending'],
-    ['in_progress', ['confirmed', 'speaking'], 'Confirmed by +1206•••••00', 'good'],
-    ['completed', ['heard', 'heard'], 'All heard', 'good'],
-    ['completed', ['heard', 'not_reached', 'failed', 'not_reached'], '3 not reached', 'bad'],
-    ['completed', ['not_reached', 'confirmed', 'stopped'], 'Confirmed by +1206•••••00', 'good'],
-    ['completed', ['confirmed', 'confirmed'], 'Confirmed by 2 people', 'good'],
-    ['stopped', ['not_reached', 'stopped'], 'Stopped', 'neutral'],
-    ['completed', ['heard', 'new-status'], 'Completed', 'neutral'],
-    ['completed', [], 'Completed', 'neutral'],
-  ])('that is %s, of people who are %s, says %s', (status, people, text, tone) => {
-    expect(markOf(notification(status, ...people))).toEqual({ text, tone });
-  });
+it.each([
+  ['in_progress', ['not_reached', 'waiting'], 'In progress', 'pending'],
+  ['in_progress', ['confirmed', 'speaking'], 'Confirmed by +1206•••••00', 'good'],
+  ['completed', ['heard', 'heard'], 'All heard', 'good'],
+  ['completed', ['heard', 'not_reached', 'failed', 'not_reached'], '3 not reached', 'bad'],
+  ['completed', ['not_reached', 'confirmed', 'stopped'], 'Confirmed by +1206•••••00', 'good'],
+  ['completed', ['confirmed', 'confirmed'], 'Confirmed by 2 people', 'good'],
+  ['stopped', ['not_reached', 'stopped'], 'Stopped', 'neutral'],
+  ['completed', ['heard', 'new-status'], 'Completed', 'neutral'],
+  ['completed', [], 'Completed', 'neutral'],
+])('a notification that is %s, of people who are %s, is marked: %s', (status, people, text, tone) => {
+  expect(markOf(notification(status, ...people))).toEqual({ text, tone });
+});
 
-  it('asks for attention while it runs, and for a day where somebody was not reached', () => {
-    const [running, missed, heard, stopped] = [
-      notification('in_progress', 'ringing'),
-      notification('completed', 'not_reached'),
-      notification('completed', 'heard'),
-      notification('stopped', 'not_reached'),
-    ];
-    const at = Date.parse(missed.created_at);
+it('a notification asks for attention while it runs, and for a day where somebody was not reached', () => {
+  const running = notification('in_progress', 'ringing');
+  const missed = notification('completed', 'not_reached');
+  const notifications = [running, missed, notification('completed', 'heard'), notification('stopped', 'not_reached')];
+  const at = Date.parse(missed.created_at);
 
-    expect(attentionOf({ notifications: [running, missed, heard, stopped] }, at + 86_399_000)).toEqual([
-      running,
-      missed,
-    ]);
-    expect(attentionOf({ notifications: [running, missed, heard, stopped] }, at + 86_401_000)).toEqual([running]);
-  });
+  expect(attentionOf({ notifications }, at + 86_399_000)).toEqual([running, missed]);
+  expect(attentionOf({ notifications }, at + 86_401_000)).toEqual([running]);
 });
 
 it('calls are told in words; a new status as the service writes it', () => {
   expect(alertTypeText('PointOfInterest')).toBe('Point of interest');
   expect(wordingOf('not_reached')).toEqual({ text: 'Not reached', tone: 'bad' });
   expect(wordingOf('<b>new</b>')).toEqual({ text: '<b>new</b>', tone: 'neutral' });
-  expect(recipientsText([{ status: 'heard' }, { status: 'not_reached' }, { status: 'heard' }])).toBe(
-    '2 heard, 1 not reached',
-  );
+  expect(recipientsText([person('heard'), person('not_reached'), person('heard')])).toBe('2 heard, 1 not reached');
 });
 
 describe('the people of a notification', () => {
-  it('are in waves', () => {
+  it('are in waves, where it has any', () => {
     const [one, two, three] = [person('not_reached', 2), person('confirmed'), person('stopped', 0)];
-    const recipients = [
-      { ...one, wave: 1 },
-      { ...two, wave: 2 },
-      { ...three, wave: 2 },
-    ];
+    const waves = wavesOf({
+      recipients: [
+        { ...one, wave: 1 },
+        { ...two, wave: 2 },
+        { ...three, wave: 2 },
+      ],
+    });
 
-    expect(wavesOf({ recipients }).map(({ wave, shown }) => [wave, shown.length])).toEqual([
+    expect(waves.map(({ wave, shown }) => [wave, shown.length])).toEqual([
       [1, 1],
       [2, 2],
     ]);
@@ -83,17 +74,15 @@ describe('the people of a notification', () => {
   });
 
   it('are folded where they are many and nothing happened to them', () => {
-    const eventful = [
+    const shown = [
       person('not_reached', 3),
       person('heard', 2),
       person('confirmed'),
       person('ringing'),
       person('failed', 0),
     ];
-    const plain = [...Array.from({ length: 20 }, () => person('heard')), person('waiting', 0), person('stopped', 0)];
+    const folded = [...Array.from({ length: 20 }, () => person('heard')), person('waiting', 0), person('stopped', 0)];
 
-    expect(wavesOf({ recipients: [...plain, ...eventful] })).toEqual([
-      { wave: undefined, shown: eventful, folded: plain },
-    ]);
+    expect(wavesOf({ recipients: [...folded, ...shown] })).toEqual([{ wave: undefined, shown, folded }]);
   });
 });

@@ -1,89 +1,83 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Series, SeriesStepCounts } from '../../../src/dashboard/browser/model/answers.ts';
+import type { Series } from '../../../src/dashboard/browser/model/answers.ts';
 import { CATEGORY_MAPS, orderedCategories } from '../../../src/dashboard/browser/model/categories.ts';
 import { countMarks, drawnSteps, peakOf, plotData, timeMarks } from '../../../src/dashboard/browser/model/plot-data.ts';
-import { Times } from '../../../src/dashboard/browser/model/times.ts';
+import { STEP_MS, Times } from '../../../src/dashboard/browser/model/times.ts';
 
 const START = Date.parse('2026-11-21T00:00:00Z');
+const HOUR = 3_600_000;
+
+type Counts = Readonly<Record<string, number>>;
+
+type Step = readonly [frames: number, ...maps: readonly Counts[]];
+
+/** A series by hour. Of each step: its frames, and its detections, reviews and annotations. */
+const seriesBy = (steps: readonly Step[], start = START): Series => ({
+  step: 'hour',
+  steps: steps.map(([frames, detections = {}, reviewed = {}, annotations = {}], index) => ({
+    ts_utc_start: new Date(start + index * HOUR).toISOString(),
+    ts_utc_end: new Date(START + (index + 1) * HOUR - 1).toISOString(),
+    total_events: frames,
+    active_cameras: 1,
+    reviewed_total_events: 0,
+    annotated_total_events: 0,
+    counts_per_category: detections,
+    reviewed_counts_per_category: reviewed,
+    annotated_counts_per_category: annotations,
+  })),
+});
 
 const categories = fc.uniqueArray(
   fc.oneof(fc.constantFrom('fire', 'smoke', 'structure', 'constructor', 'toString'), fc.stringMatching(/^[a-z]{1,6}$/)),
   { maxLength: 20 },
 );
 
-/** A series by hour whose steps all have the same categories, as the service answers. */
-const seriesOf: fc.Arbitrary<Series> = categories.chain((names) => {
+/** All steps have the same categories, as the service answers. */
+const series: fc.Arbitrary<Series> = categories.chain((names) => {
   const counts = fc
     .array(fc.nat(1_000), { minLength: names.length, maxLength: names.length })
     .map((values) => Object.fromEntries(names.map((name, index) => [name, values[index] ?? 0])));
   return fc
-    .array(fc.tuple(counts, counts, counts, fc.nat(5_000)), { minLength: 1, maxLength: 30 })
-    .map((steps): Series => ({
-      step: 'hour',
-      steps: steps.map(([detections, reviewed, annotations, frames], index): SeriesStepCounts => ({
-        ts_utc_start: new Date(START + index * 3_600_000).toISOString(),
-        ts_utc_end: new Date(START + (index + 1) * 3_600_000 - 1).toISOString(),
-        total_events: frames,
-        active_cameras: 1,
-        reviewed_total_events: 0,
-        annotated_total_events: 0,
-        counts_per_category: detections,
-        reviewed_counts_per_category: reviewed,
-        annotated_counts_per_category: annotations,
-      })),
-    }));
+    .array(fc.tuple(fc.nat(5_000), counts, counts, counts), { minLength: 1, maxLength: 30 })
+    .map((steps) => seriesBy(steps));
 });
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 describe('a plot', () => {
-  it('draws every count of the series, in at most eight colours, and has every category in its table', () => {
+  it('draws every count, in at most eight colours that are the same for every fact, and its table has every category', () => {
     fc.assert(
-      fc.property(seriesOf, fc.constantFrom(...CATEGORY_MAPS), (series, fact) => {
-        const { drawn: lines, columns, starts } = plotData(series, fact);
-
-        expect(lines.length).toBeLessThanOrEqual(8);
-        expect(starts).toEqual(series.steps.map((_, index) => START + index * 3_600_000));
-        expect(columns.map(({ label }) => label)).toEqual(orderedCategories(series.steps));
-        series.steps.forEach((step, index) => {
-          expect(sum(lines.map(({ values }) => values[index] ?? Number.NaN))).toBe(sum(Object.values(step[fact])));
-        });
-      }),
-    );
-  });
-
-  it('draws the same categories for every fact', () => {
-    fc.assert(
-      fc.property(seriesOf, (series) => {
-        const [detections, reviews, annotations] = CATEGORY_MAPS.map((fact) =>
-          plotData(series, fact).drawn.map(({ label, colour }) => [label, colour]),
-        );
-
-        expect(reviews).toEqual(detections);
-        expect(annotations).toEqual(detections);
-      }),
-    );
-  });
-
-  it('has one line of frames, and one of cameras', () => {
-    fc.assert(
-      fc.property(seriesOf, (series) => {
-        for (const fact of ['total_events', 'active_cameras'] as const) {
-          expect(plotData(series, fact).drawn.map(({ values }) => values)).toEqual([
-            series.steps.map((step) => step[fact]),
-          ]);
+      fc.property(series, (each) => {
+        const plots = CATEGORY_MAPS.map((fact) => plotData(each, fact));
+        for (const [index, { drawn, columns, starts }] of plots.entries()) {
+          const fact = CATEGORY_MAPS[index] ?? 'counts_per_category';
+          expect(drawn.length).toBeLessThanOrEqual(8);
+          expect(drawn.map(({ label, colour }) => [label, colour])).toEqual(
+            plots[0]?.drawn.map(({ label, colour }) => [label, colour]),
+          );
+          expect(starts).toEqual(each.steps.map((_, step) => START + step * HOUR));
+          expect(columns.map(({ label }) => label)).toEqual(orderedCategories(each.steps));
+          expect(starts.map((_, step) => sum(drawn.map(({ values }) => values[step] ?? Number.NaN)))).toEqual(
+            each.steps.map((step) => sum(Object.values(step[fact]))),
+          );
         }
       }),
     );
   });
 
+  it('has one line of frames, and one of cameras', () => {
+    const each = seriesBy([[3], [5]]);
+    expect(plotData(each, 'total_events').drawn.map(({ values }) => values)).toEqual([[3, 5]]);
+    expect(plotData(each, 'active_cameras').drawn.map(({ values }) => values)).toEqual([[1, 1]]);
+  });
+
   it('finds its highest bar, and has marks up to it', () => {
     fc.assert(
-      fc.property(seriesOf, (series) => {
-        const { drawn } = plotData(series, 'counts_per_category');
-        const most = Math.max(0, ...series.steps.map((step) => sum(Object.values(step.counts_per_category))));
+      fc.property(series, (each) => {
+        const { drawn } = plotData(each, 'counts_per_category');
+        const most = Math.max(0, ...each.steps.map((step) => sum(Object.values(step.counts_per_category))));
         const marks = countMarks(most);
 
         expect(peakOf(drawn)?.count ?? 0).toBe(most);
@@ -101,8 +95,7 @@ describe('a plot', () => {
     ['hour', 168, ['21 Nov', '22 Nov', '23 Nov', '24 Nov', '25 Nov', '26 Nov', '27 Nov']],
   ] as const)('by %s, with %i steps, has round times of the reader’s clock beneath it', (step, count, marks) => {
     const midnight = Date.parse('2026-11-21T08:00:00Z');
-    const length = { minute: 60_000, hour: 3_600_000 }[step];
-    const starts = Array.from({ length: count }, (_, index) => midnight + index * length);
+    const starts = Array.from({ length: count }, (_, index) => midnight + index * STEP_MS[step]);
 
     expect(timeMarks({ starts, step }, new Times('local', 'America/Los_Angeles')).map(({ text }) => text)).toEqual(
       marks,
@@ -110,35 +103,19 @@ describe('a plot', () => {
   });
 
   it('begins a ragged first step where the whole step begins', () => {
-    const [step] = fc.sample(seriesOf, { numRuns: 1, seed: 1 })[0]?.steps ?? [];
-    if (step === undefined) throw new Error('no step');
-    const series: Series = { step: 'hour', steps: [{ ...step, ts_utc_start: '2026-11-21T08:17:00+00:00' }] };
-
-    expect(plotData(series, 'total_events').starts).toEqual([Date.parse('2026-11-21T08:00:00Z')]);
+    const ragged = seriesBy([[1]], START + 17 * 60_000);
+    expect(plotData(ragged, 'total_events').starts).toEqual([START]);
   });
 
-  it('draws nothing for hours that have not begun, unless they have counts', () => {
-    const step = {
-      ts_utc_end: '',
-      active_cameras: 0,
-      reviewed_total_events: 0,
-      annotated_total_events: 0,
-      counts_per_category: {},
-      reviewed_counts_per_category: {},
-      annotated_counts_per_category: {},
-    };
-    const hours = (frames: readonly number[]): Series => ({
-      step: 'hour',
-      steps: frames.map((total, index) => ({
-        ...step,
-        total_events: total,
-        ts_utc_start: new Date(START + index * 3_600_000).toISOString(),
-      })),
-    });
-    const now = START + 1.5 * 3_600_000;
-
-    expect(drawnSteps(plotData(hours([3, 0, 0, 0]), 'total_events'), now)).toBe(2);
-    expect(drawnSteps(plotData(hours([3, 0, 1, 0]), 'total_events'), now)).toBe(3);
-    expect(drawnSteps(plotData(hours([3, 0]), 'total_events'), START + 9 * 3_600_000)).toBe(2);
-  });
+  it.each([
+    [[3, 0, 0, 0], 1.5, 2],
+    [[3, 0, 1, 0], 1.5, 3],
+    [[3, 0], 9, 2],
+  ])(
+    'of hours with %j frames draws after %d hours %i: nothing that has not begun, unless it has counts',
+    (frames, hours, drawn) => {
+      const data = plotData(seriesBy(frames.map((count) => [count])), 'total_events');
+      expect(drawnSteps(data, START + hours * HOUR)).toBe(drawn);
+    },
+  );
 });

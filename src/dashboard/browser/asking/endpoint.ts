@@ -112,24 +112,14 @@ const send = async (
   try {
     // The page keeps the answers and their tags itself: the browser's own cache must not stand in between.
     const response = await fetch(url, { ...init, signal, cache: 'no-store', redirect: 'error' });
-    return {
-      status: response.status,
-      etag: response.headers.get('etag') ?? undefined,
-      retryAfter: response.headers.get('retry-after'),
-      body: parsedJson(await response.text()),
-    };
+    const { status, headers } = response;
+    const body: unknown = await response.json().catch((error: unknown) => {
+      if (!(error instanceof SyntaxError)) throw error;
+    });
+    return { status, etag: headers.get('etag') ?? undefined, retryAfter: headers.get('retry-after'), body };
   } catch (error) {
     // What fetch rejects with: no network, a redirect (TypeError); ended or too late (DOMException).
     if (error instanceof TypeError || error instanceof DOMException) return undefined;
-    throw error;
-  }
-};
-
-const parsedJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 };

@@ -1,12 +1,11 @@
 import {
-  type Activity,
   activitySchema,
   camerasSchema,
   notificationSchema,
   notificationsSchema,
   seriesSchema,
 } from '../model/answers.ts';
-import { orderOf, type PageEvent, type PageState, type Panel, panelAbout, type Panels } from '../model/page-state.ts';
+import { type Answers, orderOf, type PageEvent, type PageState, type Panel, panelAbout } from '../model/page-state.ts';
 import {
   activityQuestion,
   camerasQuestion,
@@ -25,20 +24,11 @@ export interface RoundsPage {
   readonly happened: (event: PageEvent) => void;
 }
 
-/** One panel and the endpoint that fills it. */
-interface Feed<Answer> {
-  readonly endpoint: Endpoint<Answer>;
-  readonly shown: () => Panel<Answer>;
-  readonly show: (panel: Panel<Answer>) => void;
-}
-
-type Feeds = { readonly [Name in keyof Panels]: Panels[Name] extends Panel<infer Answer> ? Feed<Answer> : never };
-
 /** Asks the service about everything that the page shows, one round at a time: a new one ends the one before. */
 export class Rounds {
   readonly #page: RoundsPage;
   readonly #connection: Connection;
-  readonly #feeds: Feeds;
+  readonly #endpoints: { readonly [Name in keyof Answers]: Endpoint<Answers[Name]> };
   #current = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPhoneOff = false;
@@ -46,22 +36,15 @@ export class Rounds {
   constructor(connection: Connection, page: RoundsPage) {
     this.#page = page;
     this.#connection = connection;
-    const panels = (): Panels => page.state().panels;
-    const show = (changed: Partial<Panels>): void => page.happened({ kind: 'panels changed', panels: changed });
-    const feed = <Name extends keyof Panels, Answer>(name: Name, endpoint: Endpoint<Answer>) => ({
-      endpoint,
-      shown: () => panels()[name],
-      show: (panel: Panels[Name]) => show({ [name]: panel }),
-    });
     const silence = new Endpoint(connection, activitySchema);
-    this.#feeds = {
-      activity: feed('activity', new Endpoint(connection, activitySchema)),
-      series: feed('series', new Endpoint(connection, seriesSchema)),
-      cameras: feed('cameras', new Endpoint(connection, camerasSchema)),
-      notifications: feed('notifications', new Endpoint(connection, notificationsSchema)),
-      story: feed('story', new Endpoint(connection, notificationSchema)),
-      recent: feed('recent', silence),
-      before: feed('before', silence),
+    this.#endpoints = {
+      activity: new Endpoint(connection, activitySchema),
+      series: new Endpoint(connection, seriesSchema),
+      cameras: new Endpoint(connection, camerasSchema),
+      notifications: new Endpoint(connection, notificationsSchema),
+      story: new Endpoint(connection, notificationSchema),
+      recent: silence,
+      before: silence,
     };
   }
 
@@ -82,7 +65,7 @@ export class Rounds {
   /** Asks nothing more and forgets every answer, as whoever takes the key away wants. */
   forget(): void {
     this.pause();
-    for (const { endpoint } of Object.values(this.#feeds)) endpoint.forget();
+    for (const endpoint of Object.values(this.#endpoints)) endpoint.forget();
   }
 
   /** Asks about the notifications with the next round, although the service has said that it has no phone. */
@@ -92,11 +75,11 @@ export class Rounds {
 
   /** Stops a notification: nobody more is phoned. Then asks how everything stands. */
   async stopNotification(id: string): Promise<void> {
-    const { story } = this.#feeds;
-    const reply = await story.endpoint.ask(`${storyQuestion(id)}/stop`, new AbortController().signal, 'POST');
+    const question = storyQuestion(id);
+    const reply = await this.#endpoints.story.ask(`${question}/stop`, new AbortController().signal, 'POST');
     if (reply.kind === 'trouble') this.#page.happened({ kind: 'stop failed', trouble: reply.trouble });
     if (reply.kind === 'answer' && this.#page.state().view.notification === id) {
-      story.show({ subject: storyQuestion(id), answer: reply.answer, at: Date.now(), trouble: undefined });
+      this.#show('story', { subject: question, answer: reply.answer, at: Date.now(), trouble: undefined });
     }
     this.start();
   }
@@ -115,17 +98,15 @@ export class Rounds {
   async #round(signal: AbortSignal): Promise<RoundOutcome> {
     const state = this.#page.state();
     const { view, times, wants } = state;
-    const { activity, series, cameras, notifications, story, recent, before } = this.#feeds;
     const now = Date.now();
     const period = periodOf(view.span, now, times);
     // The last hour is one subject, wherever it begins: its figures stay until the new ones are there.
     const moving = view.span.kind === 'last' ? `last ${view.span.hours}, camera ${view.cameraId ?? ''}` : undefined;
-    const withoutIds = activityQuestion(period, view.cameraId, { withIds: false });
-    const figures = askFor(
-      activity,
+    const figures = this.#askFor(
+      'activity',
       activityQuestion(period, view.cameraId, { withIds: wants.ids }),
       signal,
-      moving ?? withoutIds,
+      moving ?? activityQuestion(period, view.cameraId, { withIds: false }),
     );
     // Without a key, one question finds out whether there has to be one: many refusals tell no more than one.
     if (this.#connection.key() === undefined) {
@@ -133,70 +114,72 @@ export class Rounds {
       if (first.kind === 'unauthorized') return first;
     }
     const silence = silencePeriods(now);
-    const idsOf = async (feed: Feed<Activity>, of: keyof typeof silence): Promise<Reply<unknown>> =>
-      askOnce(feed, activityQuestion(silence[of], undefined, { withIds: true }), signal, of);
+    const idsOf = async (of: keyof typeof silence): Promise<Reply<unknown>> =>
+      this.#askOnce(of, activityQuestion(silence[of], undefined, { withIds: true }), signal);
     const replies = await Promise.all([
       figures,
-      askFor(series, seriesQuestion(period, view.cameraId), signal, moving),
-      askFor(cameras, camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), signal),
-      this.#isPhoneOff
-        ? NOTHING_ASKED
-        : askFor(notifications, notificationsQuestion(wants.notifications), signal, 'newest'),
-      view.notification === undefined ? NOTHING_ASKED : askFor(story, storyQuestion(view.notification), signal),
-      idsOf(recent, 'recent'),
-      idsOf(before, 'before'),
+      this.#askFor('series', seriesQuestion(period, view.cameraId), signal, moving),
+      this.#askFor('cameras', camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), signal),
+      this.#askPhone(notificationsQuestion(wants.notifications), signal),
+      view.notification === undefined ? NOTHING_ASKED : this.#askFor('story', storyQuestion(view.notification), signal),
+      idsOf('recent'),
+      idsOf('before'),
     ]);
-    return outcomeOf(replies.filter((reply) => !this.#saysPhoneOff(reply, replies[3])));
+    return outcomeOf(replies);
   }
 
-  /** Whether the service says that it has no phone: no failure, and nothing that passes by itself. */
-  #saysPhoneOff(reply: Reply<unknown>, ofNotifications: Reply<unknown>): boolean {
-    if (reply !== ofNotifications || reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return false;
+  /** Asks about the newest notifications, unless the service has no phone: that is no failure, and does not pass by itself. */
+  async #askPhone(question: Question, signal: AbortSignal): Promise<Reply<unknown>> {
+    if (this.#isPhoneOff) return NOTHING_ASKED;
+    const reply = await this.#askFor('notifications', question, signal, 'newest');
+    if (reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return reply;
     this.#isPhoneOff = true;
-    return true;
+    return NOTHING_ASKED;
+  }
+
+  #show<Name extends keyof Answers>(name: Name, panel: Panel<Answers[Name]>): void {
+    this.#page.happened({ kind: 'panels changed', panels: { [name]: panel } });
+  }
+
+  /**
+   * Asks and shows what comes; an answer to a question that was ended meanwhile is not shown.
+   *
+   * @param subject what the panel is about, where that is not the question itself
+   */
+  async #askFor<Name extends keyof Answers>(
+    name: Name,
+    question: Question,
+    signal: AbortSignal,
+    subject: string = question,
+  ): Promise<Reply<Answers[Name]>> {
+    const endpoint = this.#endpoints[name];
+    const panel = (): Panel<Answers[Name]> => this.#page.state().panels[name];
+    const shown = panelAbout(panel(), subject, endpoint.known(question));
+    if (shown !== panel()) this.#show(name, shown);
+    const reply = await endpoint.ask(question, signal);
+    if (signal.aborted) return reply;
+    const before = panel();
+    if (reply.kind === 'trouble') this.#show(name, { ...before, subject, trouble: reply.trouble });
+    // What has not changed is not shown again: nothing flickers.
+    if (reply.kind === 'answer' && (reply.answer !== before.answer || before.trouble !== undefined)) {
+      this.#show(name, { subject, answer: reply.answer, at: Date.now(), trouble: undefined });
+    }
+    return reply;
+  }
+
+  /** The same, unless the question has been answered before: its period is over. */
+  async #askOnce(name: 'recent' | 'before', question: Question, signal: AbortSignal): Promise<Reply<unknown>> {
+    const known = this.#endpoints[name].known(question);
+    if (known === undefined) return this.#askFor(name, question, signal, name);
+    if (this.#page.state().panels[name].answer !== known.answer) {
+      this.#show(name, { subject: name, ...known, trouble: undefined });
+    }
+    return NOTHING_ASKED;
   }
 }
 
 /** What was not asked cannot have failed. */
 const NOTHING_ASKED: Reply<undefined> = { kind: 'answer', answer: undefined };
-
-/**
- * Asks and shows what comes; an answer to a question that was ended meanwhile is not shown.
- *
- * @param subject what the panel is about, where that is not the question itself
- */
-const askFor = async <Answer>(
-  feed: Feed<Answer>,
-  question: Question,
-  signal: AbortSignal,
-  subject: string = question,
-): Promise<Reply<Answer>> => {
-  const shown = feed.shown();
-  const panel = panelAbout(shown, subject, feed.endpoint.known(question));
-  if (panel !== shown) feed.show(panel);
-  const reply = await feed.endpoint.ask(question, signal);
-  if (signal.aborted) return reply;
-  const before = feed.shown();
-  if (reply.kind === 'trouble') feed.show({ ...before, subject, trouble: reply.trouble });
-  // What has not changed is not shown again: nothing flickers.
-  if (reply.kind === 'answer' && (reply.answer !== before.answer || before.trouble !== undefined)) {
-    feed.show({ subject, answer: reply.answer, at: Date.now(), trouble: undefined });
-  }
-  return reply;
-};
-
-/** The same, unless the question has been answered before: its period is over. */
-const askOnce = async (
-  feed: Feed<Activity>,
-  question: Question,
-  signal: AbortSignal,
-  subject: string,
-): Promise<Reply<unknown>> => {
-  const known = feed.endpoint.known(question);
-  if (known === undefined) return askFor(feed, question, signal, subject);
-  if (feed.shown().answer !== known.answer) feed.show({ subject, ...known, trouble: undefined });
-  return NOTHING_ASKED;
-};
 
 /** How a round went: a missing key says more than a failure, a failure more than an answer. What is refused was answered. */
 const outcomeOf = (replies: readonly Reply<unknown>[]): RoundOutcome => {

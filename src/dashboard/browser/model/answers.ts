@@ -51,7 +51,6 @@ const recipient = z.object({
   recipient: z.string(),
   status: z.string(),
   wave: z.optional(z.number()),
-  reason: z.optional(z.string()),
   attempts: z.prefault(z.array(attempt), []),
   next_attempt_at: z.optional(z.string()),
 });

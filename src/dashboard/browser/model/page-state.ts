@@ -15,18 +15,21 @@ export interface Panel<Answer> {
   readonly trouble: Trouble | undefined;
 }
 
-/** Every part of the page that shows answers. */
-export interface Panels {
-  readonly activity: Panel<Activity>;
-  readonly series: Panel<Series>;
-  readonly cameras: Panel<Cameras>;
-  readonly notifications: Panel<Notifications>;
+/** What each part of the page shows the answers of. */
+export interface Answers {
+  readonly activity: Activity;
+  readonly series: Series;
+  readonly cameras: Cameras;
+  readonly notifications: Notifications;
   /** What became of the notification that is open. */
-  readonly story: Panel<Notification>;
+  readonly story: Notification;
   /** The cameras that sent frames in the last minutes, and those of the last 24 hours. */
-  readonly recent: Panel<Activity>;
-  readonly before: Panel<Activity>;
+  readonly recent: Activity;
+  readonly before: Activity;
 }
+
+/** Every part of the page that shows answers. */
+export type Panels = { readonly [Name in keyof Answers]: Panel<Answers[Name]> };
 
 /** How many cameras and notifications are asked for, and whether somebody looks at the ids of the active cameras. */
 export interface Wants {

@@ -110,19 +110,18 @@ export const shortDay = (day: string): string =>
 export const longDay = (day: string): string => LONG_DAY.format(Date.parse(`${day}T00:00:00Z`)).replace(',', '');
 
 /** Times as the reader's own clock shows them or as UTC; the other one is for titles. */
-export class Times {
-  readonly #shown: ZoneClock;
+export class Times extends ZoneClock {
   readonly #other: ZoneClock | undefined;
   /** The reader's own zone; `UTC` where it is that. */
   readonly readerZone: string;
   readonly isUtc: boolean;
 
   constructor(of: ClockOf, zone = readerZone()) {
-    this.readerZone = isUtcName(zone) ? 'UTC' : zone;
-    this.isUtc = of === 'utc' || this.readerZone === 'UTC';
-    const [utc, own] = [new ZoneClock('UTC'), new ZoneClock(this.readerZone)];
-    this.#shown = this.isUtc ? utc : own;
-    this.#other = this.readerZone === 'UTC' ? undefined : this.isUtc ? own : utc;
+    const own = isUtcName(zone) ? 'UTC' : zone;
+    super(of === 'utc' ? 'UTC' : own);
+    this.readerZone = own;
+    this.isUtc = this.zone === 'UTC';
+    this.#other = own === 'UTC' ? undefined : new ZoneClock(this.isUtc ? own : 'UTC');
   }
 
   /** `2026-11-21 04:00:02 PST`, with the fraction where there is one beyond milliseconds. `at`: ISO 8601, UTC. */
@@ -148,17 +147,7 @@ export class Times {
   }
 
   #both(say: (clock: ZoneClock) => string): TimeText {
-    return { text: say(this.#shown), other: this.#other && say(this.#other) };
-  }
-
-  /** `PST` */
-  zoneName(milliseconds: number): string {
-    return this.#shown.name(milliseconds);
-  }
-
-  /** `2026-11-21 04:00:02` */
-  wall(milliseconds: number): string {
-    return this.#shown.wall(milliseconds);
+    return { text: say(this), other: this.#other && say(this.#other) };
   }
 
   /** The calendar day of an instant. */
@@ -168,7 +157,7 @@ export class Times {
 
   /** When a day begins: it ends with the next one's begin, and may have 23 or 25 hours. */
   startOfDay(day: string): number {
-    return this.#shown.instants(`${day} 00:00:00`).first;
+    return this.instants(`${day} 00:00:00`).first;
   }
 
   /** What somebody wrote into a field (`2026-11-21 08:00`, with seconds, or a day alone), as the address has it; an end is included wholly. */
@@ -179,7 +168,7 @@ export class Times {
     if (minute === undefined) {
       return end === 'from' ? startText(this.startOfDay(day)) : endText(this.startOfDay(shiftDay(day, 1)));
     }
-    const { first, last } = this.#shown.instants(`${day} ${minute.padStart(5, '0')}${seconds ?? ':00'}`);
+    const { first, last } = this.instants(`${day} ${minute.padStart(5, '0')}${seconds ?? ':00'}`);
     return end === 'from' ? startText(first) : endText(last + 1_000);
   }
 }

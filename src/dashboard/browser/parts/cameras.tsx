@@ -1,25 +1,18 @@
 import { useState } from 'preact/hooks';
 
-import type { CameraCounts, Cameras as CameraList } from '../model/answers.ts';
+import type { CameraCounts } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
-import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
+import { isBusy, LIMITS, orderOf, type PageState } from '../model/page-state.ts';
 import type { UtcDays } from '../model/spans.ts';
-import type { View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { ViewLink } from './view-link.tsx';
+import { useShown } from './shown.ts';
+import { CameraLink, ViewLink } from './view-link.tsx';
 import { Name, numbers } from './words.tsx';
 
-/** What the list of cameras needs. */
-export interface CamerasProps {
-  readonly panel: Panel<CameraList>;
-  readonly view: View;
-  /** What they are ordered by. */
-  readonly order: string;
+interface CamerasProps {
+  readonly state: PageState;
   /** The days that are asked for. */
   readonly days: UtcDays;
-  readonly limit: number;
-  readonly actions: Actions;
 }
 
 const TOTALS: ReadonlyMap<string, string> = new Map([
@@ -29,7 +22,11 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
-export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasProps) => {
+export const Cameras = ({ state, days }: CamerasProps) => {
+  const { view, actions } = useShown();
+  const panel = state.panels.cameras;
+  const limit = state.wants.cameras;
+  const order = orderOf(state);
   const [filter, setFilter] = useState('');
   const { answer } = panel;
   const cameras = answer?.cameras ?? [];
@@ -42,23 +39,17 @@ export const Cameras = ({ panel, view, order, days, limit, actions }: CamerasPro
     {
       name: 'Camera',
       value: ({ camera_id: id }) => id,
-      cell: (camera) => {
-        const isAlone = camera.camera_id === view.cameraId;
-        const to = { ...view, cameraId: isAlone ? undefined : camera.camera_id };
-        return (
-          <>
-            <ViewLink to={to} actions={actions} class="id" current={isAlone}>
-              <bdi>{camera.camera_id}</bdi>
-            </ViewLink>
-            <Share of={orderCount(camera, order)} most={most} />
-          </>
-        );
-      },
+      cell: (camera) => (
+        <>
+          <CameraLink id={camera.camera_id} current={camera.camera_id === view.cameraId} />
+          <Share of={orderCount(camera, order)} most={most} />
+        </>
+      ),
     },
     ...orders.map((each): Column<CameraCounts> => ({
       name: TOTALS.get(each) ?? `Detections of ${each}`,
       head: (
-        <ViewLink to={{ ...view, orderBy: each }} actions={actions} class="sort">
+        <ViewLink to={{ ...view, orderBy: each }} class="sort">
           <Name>{TOTALS.get(each) ?? each}</Name>
         </ViewLink>
       ),

@@ -3,26 +3,22 @@ import { useMemo } from 'preact/hooks';
 import type { Activity } from '../model/answers.ts';
 import { nearestIds } from '../model/camera-ids.ts';
 import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
-import { isBusy, type Panel } from '../model/page-state.ts';
-import type { View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
+import { isBusy, type PageState, type Panel } from '../model/page-state.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { CameraLinks, ViewLink } from './view-link.tsx';
+import { useShown } from './shown.ts';
+import { CameraLink, CameraLinks } from './view-link.tsx';
 import { Name, numbers, Swatch, Time } from './words.tsx';
 
-/** What the figures need. */
-export interface FiguresProps {
+interface FiguresProps {
   readonly panel: Panel<Activity>;
   /** The cameras that were active before and send nothing now; undefined where that is not known yet. */
   readonly silent: readonly string[] | undefined;
   /** Every camera that the page knows of; empty where it knows none yet. */
   readonly knownIds: readonly string[];
-  readonly view: View;
-  readonly actions: Actions;
 }
 
 /** The ten facts of what is shown, and how many cameras are silent now. */
-export const Figures = ({ panel, panel: { answer }, silent, knownIds, view, actions }: FiguresProps) => (
+export const Figures = ({ panel, panel: { answer }, silent, knownIds }: FiguresProps) => (
   <section class="figures" aria-label="Figures" aria-busy={isBusy(panel)}>
     <dl class="tiles">
       <Tile name="Camera frames" fact="total_events" count={answer?.total_events} />
@@ -42,7 +38,7 @@ export const Figures = ({ panel, panel: { answer }, silent, knownIds, view, acti
       />
       <Tile name="Annotated frames" fact="annotated_total_events" count={answer?.annotated_total_events} />
     </dl>
-    {answer?.total_events === 0 ? <UnknownCamera view={view} knownIds={knownIds} actions={actions} /> : null}
+    {answer?.total_events === 0 ? <UnknownCamera knownIds={knownIds} /> : null}
   </section>
 );
 
@@ -71,8 +67,8 @@ const Tile = ({ name, fact, count, note, isBad }: TileProps) => (
 );
 
 /** Says so where nothing is known of the camera that is shown alone, and offers those that may have been meant. */
-const UnknownCamera = ({ view, knownIds, actions }: Pick<FiguresProps, 'view' | 'knownIds' | 'actions'>) => {
-  const { cameraId } = view;
+const UnknownCamera = ({ knownIds }: Pick<FiguresProps, 'knownIds'>) => {
+  const { cameraId } = useShown().view;
   const nearest = useMemo(() => nearestIds(cameraId ?? '', knownIds), [cameraId, knownIds]);
   if (cameraId === undefined || knownIds.length === 0 || knownIds.includes(cameraId)) return null;
   return (
@@ -81,7 +77,7 @@ const UnknownCamera = ({ view, knownIds, actions }: Pick<FiguresProps, 'view' | 
         No camera named <bdi>{cameraId}</bdi> sent anything in this time or in the last 24 hours.
         {nearest.length === 0 ? null : ' Did you mean'}
       </p>
-      {nearest.length === 0 ? null : <CameraLinks ids={nearest} view={view} actions={actions} />}
+      {nearest.length === 0 ? null : <CameraLinks ids={nearest} />}
     </div>
   );
 };
@@ -107,12 +103,9 @@ const COLUMNS: readonly Column<CategoryRow>[] = [
   })),
 ];
 
-interface CategoriesProps extends Omit<FiguresProps, 'silent' | 'knownIds'> {
-  readonly wantsIds: boolean;
-}
-
 /** The counts of every category, and which cameras were active. */
-export const Categories = ({ panel, view, wantsIds, actions }: CategoriesProps) => {
+export const Categories = ({ state: { panels, wants } }: { readonly state: PageState }) => {
+  const panel = panels.activity;
   const { answer } = panel;
   return (
     <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
@@ -133,7 +126,7 @@ export const Categories = ({ panel, view, wantsIds, actions }: CategoriesProps) 
           <p class="note period">
             From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
           </p>
-          <ActiveIds answer={answer} view={view} wantsIds={wantsIds} actions={actions} />
+          <ActiveIds answer={answer} wantsIds={wants.ids} />
         </>
       )}
     </section>
@@ -143,10 +136,12 @@ export const Categories = ({ panel, view, wantsIds, actions }: CategoriesProps) 
 /** The ids of the active cameras: over a thousand perhaps, so they are asked for only where somebody looks at them. */
 const ActiveIds = ({
   answer: { active_cameras: count, active_camera_ids: ids },
-  view,
   wantsIds,
-  actions,
-}: Pick<CategoriesProps, 'view' | 'wantsIds' | 'actions'> & { readonly answer: Activity }) => {
+}: {
+  readonly answer: Activity;
+  readonly wantsIds: boolean;
+}) => {
+  const { actions } = useShown();
   if (count === 0) return <p class="note">No camera sent a frame in this time.</p>;
   return (
     <details
@@ -157,21 +152,15 @@ const ActiveIds = ({
       }}
     >
       <summary>{count === 1 ? 'The active camera' : `The ${numbers.count(count)} active cameras`}</summary>
-      {!wantsIds ? null : ids === undefined ? (
-        <p class="note">Asking the service…</p>
-      ) : (
-        <CameraLinks ids={ids} view={view} actions={actions} />
-      )}
+      {!wantsIds ? null : ids === undefined ? <p class="note">Asking the service…</p> : <CameraLinks ids={ids} />}
     </details>
   );
 };
 
+const LAST_DAY = { kind: 'last', hours: 24 } as const;
+
 /** Which cameras are silent now. */
-export const SilentCameras = ({
-  silent,
-  view,
-  actions,
-}: Pick<FiguresProps, 'view' | 'actions'> & { readonly silent: readonly string[] }) => (
+export const SilentCameras = ({ silent }: { readonly silent: readonly string[] }) => (
   <section class="card" aria-labelledby="silent-title">
     <h2 id="silent-title">Silent cameras</h2>
     {silent.length === 0 ? (
@@ -179,17 +168,7 @@ export const SilentCameras = ({
     ) : (
       <DataTable
         title="Silent cameras"
-        columns={[
-          {
-            name: 'Camera',
-            value: (id: string) => id,
-            cell: (id) => (
-              <ViewLink to={{ ...view, cameraId: id, span: { kind: 'last', hours: 24 } }} actions={actions} class="id">
-                <bdi>{id}</bdi>
-              </ViewLink>
-            ),
-          },
-        ]}
+        columns={[{ name: 'Camera', value: (id) => id, cell: (id) => <CameraLink id={id} span={LAST_DAY} /> }]}
         rows={silent}
         rowKey={(id) => id}
       />

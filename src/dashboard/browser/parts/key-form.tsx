@@ -1,10 +1,11 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { canBeKey } from '../asking/kept.ts';
-import type { Actions } from './actions.ts';
+import { useShown } from './shown.ts';
 
 /** Asks for the function key, and tells where the one that was given was not taken. */
-export const KeyForm = ({ refused, actions }: { readonly refused: boolean; readonly actions: Actions }) => {
+export const KeyForm = ({ refused }: { readonly refused: boolean }) => {
+  const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
   // Before it is painted: whoever types at once types into it.

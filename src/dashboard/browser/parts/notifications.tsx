@@ -1,55 +1,39 @@
 import { useRef, useState } from 'preact/hooks';
 
 import { alertTypeText, markOf, recipientsText, unreachedOf, wavesOf, wordingOf } from '../model/alerts.ts';
-import type { Attempt, Notification, Notifications as NotificationList, Recipient } from '../model/answers.ts';
-import { isBusy, LIMITS, type Panel } from '../model/page-state.ts';
+import type { Attempt, Notification, Recipient } from '../model/answers.ts';
+import { isBusy, LIMITS, type PageState } from '../model/page-state.ts';
 import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
-import type { View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
 import { DataTable } from './data-table.tsx';
+import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
-import { Mark, numbers, Time, TimeWords, useTimes } from './words.tsx';
-
-/** What the notifications need. */
-export interface NotificationsProps {
-  readonly panel: Panel<NotificationList>;
-  readonly story: Panel<Notification>;
-  readonly view: View;
-  readonly limit: number;
-  /** Whether there is a key, which stopping takes. */
-  readonly keyHeld: boolean;
-  readonly stopTrouble: Trouble | undefined;
-  readonly actions: Actions;
-}
+import { Mark, numbers, Time, TimeWords } from './words.tsx';
 
 /** What runs, or did not reach somebody, under the head of the page: nobody has to scroll to see it. */
-export const AttentionStrip = ({
-  of,
-  view,
-  actions,
-}: {
-  readonly of: readonly Notification[];
-  readonly view: View;
-  readonly actions: Actions;
-}) => (
-  <div class={of.length === 0 ? 'attention none' : 'attention'} role="status" aria-label="Alerts that need attention">
-    {of.slice(0, 3).map((each) => (
-      <p key={each.notification_id}>
-        <ViewLink to={{ ...view, notification: each.notification_id }} actions={actions} class="id">
-          <Mark of={markOf(each)} /> <b>{alertTypeText(each.alert_type)}</b>{' '}
-          {each.reference === undefined ? null : <bdi>{each.reference}</bdi>}
-        </ViewLink>{' '}
-        <span class="note">{recipientsText(each.recipients)}</span>
-      </p>
-    ))}
-    {of.length > 3 ? <p class="note">and {of.length - 3} more</p> : null}
-  </div>
-);
+export const AttentionStrip = ({ of }: { readonly of: readonly Notification[] }) => {
+  const { view } = useShown();
+  return (
+    <div class={of.length === 0 ? 'attention none' : 'attention'} role="status" aria-label="Alerts that need attention">
+      {of.slice(0, 3).map((each) => (
+        <p key={each.notification_id}>
+          <ViewLink to={{ ...view, notification: each.notification_id }} class="id">
+            <Mark of={markOf(each)} /> <b>{alertTypeText(each.alert_type)}</b>{' '}
+            {each.reference === undefined ? null : <bdi>{each.reference}</bdi>}
+          </ViewLink>{' '}
+          <span class="note">{recipientsText(each.recipients)}</span>
+        </p>
+      ))}
+      {of.length > 3 ? <p class="note">and {of.length - 3} more</p> : null}
+    </div>
+  );
+};
 
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => {
+export const Notifications = ({ state }: { readonly state: PageState }) => {
+  const { view, actions } = useShown();
+  const { notifications: panel, story } = state.panels;
   const { answer, trouble } = panel;
-  const { story, view, actions } = rest;
+  const limit = state.wants.notifications;
   const [onlyUnreached, setOnlyUnreached] = useState(false);
   const all = answer?.notifications ?? [];
   const listed = all.filter((each) => !onlyUnreached || unreachedOf(each) > 0);
@@ -85,7 +69,7 @@ export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => 
       )}
       <ul class="notifications">
         {shown.map((each) => (
-          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} {...rest} />
+          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} state={state} />
         ))}
       </ul>
       {all.length >= limit && limit < LIMITS.most.notifications ? (
@@ -97,12 +81,15 @@ export const Notifications = ({ panel, limit, ...rest }: NotificationsProps) => 
   );
 };
 
-interface ItemProps extends Omit<NotificationsProps, 'panel' | 'limit'> {
+interface ItemProps {
   readonly notification: Notification;
   readonly isOpen: boolean;
+  readonly state: PageState;
 }
 
-const Item = ({ notification, isOpen, story, view, keyHeld, stopTrouble, actions }: ItemProps) => {
+const Item = ({ notification, isOpen, state: { panels, keyHeld, stopTrouble } }: ItemProps) => {
+  const { view, actions } = useShown();
+  const { story } = panels;
   const { notification_id: id, alert_type: type, reference, recipients, created_at: at } = notification;
   return (
     <li>
@@ -127,7 +114,7 @@ const Item = ({ notification, isOpen, story, view, keyHeld, stopTrouble, actions
           ) : (
             <>
               {keyHeld && story.answer.status === 'in_progress' ? (
-                <StopButton key={id} id={id} trouble={stopTrouble} actions={actions} />
+                <StopButton key={id} id={id} trouble={stopTrouble} />
               ) : null}
               <Story of={story.answer} />
             </>
@@ -139,15 +126,8 @@ const Item = ({ notification, isOpen, story, view, keyHeld, stopTrouble, actions
 };
 
 /** Stops a notification, after asking: nobody else is phoned then. */
-const StopButton = ({
-  id,
-  trouble,
-  actions,
-}: {
-  readonly id: string;
-  readonly trouble: Trouble | undefined;
-  readonly actions: Actions;
-}) => {
+const StopButton = ({ id, trouble }: { readonly id: string; readonly trouble: Trouble | undefined }) => {
+  const { actions } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
   return (
     <>
@@ -237,14 +217,13 @@ const Recipients = ({ of }: { readonly of: readonly Recipient[] }) => (
 );
 
 const RecipientStory = ({
-  recipient: { recipient, status, reason, attempts, next_attempt_at: next },
+  recipient: { recipient, status, attempts, next_attempt_at: next },
 }: {
   readonly recipient: Recipient;
 }) => (
   <>
     <p class="recipient">
       <b>{recipient}</b> <Mark of={status} />
-      <Reason reason={reason} status={status} />
     </p>
     {attempts.length === 0 ? <p class="note">{status === 'waiting' ? 'Not called yet.' : 'Not called.'}</p> : null}
     <ol class="attempts">
@@ -262,13 +241,7 @@ const RecipientStory = ({
   </>
 );
 
-/** Why, where that says more than the status beside it. */
-const Reason = ({ reason, status }: { readonly reason: string | undefined; readonly status: string }) =>
-  reason === undefined || reason.toLowerCase() === wordingOf(status).text.toLowerCase() ? null : (
-    <span class="reason"> {reason}</span>
-  );
-
-const Clock = ({ at }: { readonly at: string }) => <TimeWords of={useTimes().clock(Date.parse(at))} at={at} />;
+const Clock = ({ at }: { readonly at: string }) => <TimeWords of={useShown().times.clock(Date.parse(at))} at={at} />;
 
 const UNDER_WAY = { text: 'Under way', tone: 'pending' } as const;
 
@@ -276,19 +249,25 @@ const AttemptLine = ({
   attempt: { outcome, reason, placed_at: placed, ended_at: ended },
 }: {
   readonly attempt: Attempt;
-}) => (
-  <>
-    <Mark of={outcome ?? UNDER_WAY} />
-    <Reason reason={reason} status={outcome ?? ''} />{' '}
-    <span class="note">
-      {placed === undefined ? null : <Clock at={placed} />}
-      {placed === undefined || ended === undefined ? null : ', '}
-      {ended === undefined ? null : (
-        <time dateTime={ended}>{placed === undefined ? 'ended' : lasted(Date.parse(ended) - Date.parse(placed))}</time>
-      )}
-    </span>
-  </>
-);
+}) => {
+  const mark = outcome === undefined ? UNDER_WAY : wordingOf(outcome);
+  return (
+    <>
+      <Mark of={mark} />
+      {/* Why, where that says more than the mark. */}
+      {reason === undefined || reason.toLowerCase() === mark.text.toLowerCase() ? null : <span> {reason}</span>}{' '}
+      <span class="note">
+        {placed === undefined ? null : <Clock at={placed} />}
+        {placed === undefined || ended === undefined ? null : ', '}
+        {ended === undefined ? null : (
+          <time dateTime={ended}>
+            {placed === undefined ? 'ended' : lasted(Date.parse(ended) - Date.parse(placed))}
+          </time>
+        )}
+      </span>
+    </>
+  );
+};
 
 const lasted = (milliseconds: number): string => {
   const seconds = Math.max(0, Math.round(milliseconds / 1_000));

@@ -2,21 +2,19 @@ import { useMemo } from 'preact/hooks';
 
 import { attentionOf } from '../model/alerts.ts';
 import { silentCameras } from '../model/camera-ids.ts';
-import { orderOf, type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
+import { type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
 import { troubleText } from '../model/refresh.ts';
 import { periodOf, spanTitle, utcDaysOf } from '../model/spans.ts';
-import type { Actions } from './actions.ts';
 import { Cameras } from './cameras.tsx';
 import { Categories, Figures, SilentCameras } from './figures.tsx';
 import { KeyForm } from './key-form.tsx';
 import { AttentionStrip, Notifications } from './notifications.tsx';
 import { Plots } from './plots.tsx';
 import { FailureBanner, RefreshStatus } from './refresh-status.tsx';
+import { type Actions, ShownContext, useShown } from './shown.ts';
 import { ViewBar } from './view-bar.tsx';
-import { ShownTimes } from './words.tsx';
 
-/** What the whole page needs. */
-export interface PageProps {
+interface PageProps {
   readonly state: PageState;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -25,18 +23,19 @@ export interface PageProps {
 
 /** The whole page, from its state. */
 export const Page = ({ state, now, actions }: PageProps) => {
-  const { panels, refresh, times } = state;
+  const { view, panels, refresh, times } = state;
+  const shown = useMemo(() => ({ view, times, actions }), [view, times, actions]);
   // Where a key that worked is not taken any more, what it showed stays.
   const isEmpty = refresh.phase === 'locked' && panels.activity.answer === undefined;
   const problems = [...state.addressProblems, ...refusalsOf(panels).map(troubleText)];
   return (
-    <ShownTimes.Provider value={times}>
+    <ShownContext.Provider value={shown}>
       {isEmpty ? null : <SkipLink />}
       <header class="top">
         <h1>
           <span class="mark" aria-hidden="true" /> Camera activity
         </h1>
-        <RefreshStatus refresh={refresh} actions={actions} />
+        <RefreshStatus refresh={refresh} />
         {state.keyHeld ? (
           <button type="button" class="button quiet" onClick={actions.forgetKey}>
             Forget the key
@@ -44,12 +43,12 @@ export const Page = ({ state, now, actions }: PageProps) => {
         ) : null}
       </header>
       <main>
-        <AttentionStrip of={attentionOf(panels.notifications.answer, now)} view={state.view} actions={actions} />
+        <AttentionStrip of={attentionOf(panels.notifications.answer, now)} />
         <FailureBanner
           refresh={refresh}
           shownAt={panels.activity.answer === undefined ? undefined : panels.activity.at}
         />
-        {refresh.phase === 'locked' ? <KeyForm refused={refresh.refused} actions={actions} /> : null}
+        {refresh.phase === 'locked' ? <KeyForm refused={refresh.refused} /> : null}
         {problems.length === 0 ? null : (
           <div class="banner" role="alert">
             {problems.map((problem) => (
@@ -57,38 +56,32 @@ export const Page = ({ state, now, actions }: PageProps) => {
             ))}
           </div>
         )}
-        {isEmpty ? null : <Shown state={state} now={now} actions={actions} />}
+        {isEmpty ? null : <Content state={state} now={now} />}
       </main>
       <footer>
-        Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${times.zoneName(now)})`}
+        Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${times.name(now)})`}
         {times.readerZone === 'UTC'
           ? '.'
           : '; the other clock is in their titles. Days of cameras, and steps of a day, are UTC days.'}
       </footer>
-    </ShownTimes.Provider>
+    </ShownContext.Provider>
   );
 };
 
-const Shown = ({ state, now, actions }: PageProps) => {
-  const { view, panels, wants, times } = state;
-  const days = utcDaysOf(periodOf(view.span, now, times), now);
+const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
+  const { view, times } = useShown();
+  const { panels } = state;
   const silent = useSilentCameras(panels);
   const ids = useKnownIds(panels);
   // What is large is drawn anew only where it differs: a state changes several times a round.
-  const silentList = useMemo(
-    () => silent && <SilentCameras silent={silent} view={view} actions={actions} />,
-    [silent, view, actions],
-  );
+  const silentList = useMemo(() => silent && <SilentCameras silent={silent} />, [silent]);
   const minute = now - (now % 60_000);
-  const plots = useMemo(
-    () => <Plots panel={panels.series} view={view} now={minute} actions={actions} />,
-    [panels.series, view, minute, actions],
-  );
+  const plots = useMemo(() => <Plots panel={panels.series} now={minute} />, [panels.series, minute]);
   return (
     <>
-      <ViewBar view={view} now={now} cameraIds={ids} actions={actions} />
+      <ViewBar now={now} cameraIds={ids} />
       <h2 id="shown" class="shown" tabIndex={-1}>
-        {spanTitle(view.span, now, times)} <span class="of">{times.isUtc ? 'UTC' : times.zoneName(now)}</span>
+        {spanTitle(view.span, now, times)} <span class="of">{times.isUtc ? 'UTC' : times.name(now)}</span>
         {view.cameraId === undefined ? null : (
           <>
             {' · '}
@@ -97,30 +90,15 @@ const Shown = ({ state, now, actions }: PageProps) => {
         )}
       </h2>
       <div class="columns">
-        <Figures panel={panels.activity} silent={silent} knownIds={ids} view={view} actions={actions} />
+        <Figures panel={panels.activity} silent={silent} knownIds={ids} />
         <div class="aside">
-          <Notifications
-            panel={panels.notifications}
-            story={panels.story}
-            view={view}
-            limit={wants.notifications}
-            keyHeld={state.keyHeld}
-            stopTrouble={state.stopTrouble}
-            actions={actions}
-          />
+          <Notifications state={state} />
           {silentList}
         </div>
         <div class="body">
-          <Categories panel={panels.activity} view={view} wantsIds={wants.ids} actions={actions} />
+          <Categories state={state} />
           {plots}
-          <Cameras
-            panel={panels.cameras}
-            view={view}
-            order={orderOf(state)}
-            days={days}
-            limit={wants.cameras}
-            actions={actions}
-          />
+          <Cameras state={state} days={utcDaysOf(periodOf(view.span, now, times), now)} />
         </div>
       </div>
     </>

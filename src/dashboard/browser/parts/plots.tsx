@@ -13,10 +13,10 @@ import {
   type PlottedFact,
   timeMarks,
 } from '../model/plot-data.ts';
-import { addressTime, type View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
+import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { Name, numbers, Swatch, TimeWords, useTimes } from './words.tsx';
+import { useShown } from './shown.ts';
+import { Name, numbers, Swatch, TimeWords } from './words.tsx';
 
 const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
   ...CATEGORY_MAPS.map((map) => [MAP_NAMES[map], map] as const),
@@ -24,17 +24,15 @@ const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
   ['Active cameras', 'active_cameras'],
 ];
 
-/** What the plots need. */
-export interface PlotsProps {
+interface PlotsProps {
   readonly panel: Panel<Series>;
-  readonly view: View;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly actions: Actions;
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = ({ panel, panel: { answer }, view, now, actions }: PlotsProps) => {
+export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
+  const { view, actions } = useShown();
   const [pointed, setPointed] = useState<number>();
   const [isolated, setIsolated] = useState<string>();
   const showPart = (first: number, last: number): void => {
@@ -91,7 +89,7 @@ const wholeOf = ({ values }: PlotLine, fact: PlottedFact): string =>
 /** One fact over time: a plot, what its colours mean, and the same numbers as a table. */
 const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
   const { title, pointed } = drawing;
-  const times = useTimes();
+  const { times } = useShown();
   const data = useMemo(() => series && plotData(series, fact), [series, fact]);
   const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
   const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
@@ -149,7 +147,7 @@ const MOST_APART = 62;
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
 const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingProps) => {
-  const times = useTimes();
+  const { times } = useShown();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
   const peak = peakOf(lines);
@@ -261,7 +259,7 @@ const summaryOf = (
 };
 
 const PlotTable = ({ title, data }: { readonly title: string; readonly data: PlotData }) => {
-  const times = useTimes();
+  const { times } = useShown();
   const [open, setOpen] = useState(false);
   const columns: readonly Column<number>[] = [
     {

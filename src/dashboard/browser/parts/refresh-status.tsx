@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { type Refresh, troubleText } from '../model/refresh.ts';
-import type { Actions } from './actions.ts';
-import { TimeWords, useTimes } from './words.tsx';
+import { useShown } from './shown.ts';
+import { TimeWords } from './words.tsx';
 
 /** The time now, every second: nothing else is drawn anew for it. */
 const useSeconds = (): number => {
@@ -20,8 +20,8 @@ const ago = (seconds: number): string => {
 };
 
 /** How long ago the service last answered; in the header. */
-export const RefreshStatus = ({ refresh, actions }: { readonly refresh: Refresh; readonly actions: Actions }) => {
-  const times = useTimes();
+export const RefreshStatus = ({ refresh }: { readonly refresh: Refresh }) => {
+  const { times, actions } = useShown();
   const { last, phase } = refresh;
   const now = Math.max(useSeconds(), last?.at ?? 0);
   const isLate = last !== undefined && now > last.lateFrom;
@@ -56,7 +56,7 @@ export const FailureBanner = ({
   readonly refresh: Refresh;
   readonly shownAt: number | undefined;
 }) => {
-  const times = useTimes();
+  const { times } = useShown();
   const failing = refresh.phase === 'failing';
   return (
     <div class={failing ? 'banner' : 'banner none'}>

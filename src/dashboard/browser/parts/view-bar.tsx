@@ -4,18 +4,14 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay, type Times } from '../model/times.ts';
 import { LIVE_HOURS, type Span, type View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
+import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
-import { useTimes } from './words.tsx';
 
-/** What the view bar needs. */
-export interface ViewBarProps {
-  readonly view: View;
+interface ViewBarProps {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** To choose from. */
   readonly cameraIds: readonly string[];
-  readonly actions: Actions;
 }
 
 /** The text of a field: what the view says, until somebody types. Then it is theirs, until the view says something else. */
@@ -31,8 +27,8 @@ const useField = (shown: string, subject = shown) => {
 };
 
 /** Chooses what is shown: a day, the last hours, a range; all cameras or one; whose clock. */
-export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
-  const times = useTimes();
+export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
+  const { view, times } = useShown();
   const { span } = view;
   const to = (next: Span | undefined): View | undefined => (next === undefined ? undefined : { ...view, span: next });
   const isWholeDay = span.kind === 'today' || span.kind === 'day';
@@ -41,30 +37,21 @@ export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
   return (
     <nav class="bar" aria-label="What is shown">
       <div class="group">
-        <ViewLink to={to(movedSpan(span, -1, now, times))} actions={actions} label={`Earlier${unit}`}>
+        <ViewLink to={to(movedSpan(span, -1, now, times))} label={`Earlier${unit}`}>
           <span aria-hidden="true">‹</span> Earlier
         </ViewLink>
-        <DayForm view={view} now={now} actions={actions} />
-        <ViewLink to={to(movedSpan(span, 1, now, times))} actions={actions} label={`Later${unit}`}>
+        <DayForm now={now} />
+        <ViewLink to={to(movedSpan(span, 1, now, times))} label={`Later${unit}`}>
           Later <span aria-hidden="true">›</span>
         </ViewLink>
-        {around === undefined ? null : (
-          <ViewLink to={to(around)} actions={actions}>
-            Whole day
-          </ViewLink>
-        )}
+        {around === undefined ? null : <ViewLink to={to(around)}>Whole day</ViewLink>}
       </div>
       <div class="group">
-        <ViewLink to={to({ kind: 'today' })} actions={actions} current={span.kind === 'today'}>
+        <ViewLink to={to({ kind: 'today' })} current={span.kind === 'today'}>
           Today
         </ViewLink>
         {LIVE_HOURS.map((hours) => (
-          <ViewLink
-            key={hours}
-            to={to({ kind: 'last', hours })}
-            actions={actions}
-            current={span.kind === 'last' && span.hours === hours}
-          >
+          <ViewLink key={hours} to={to({ kind: 'last', hours })} current={span.kind === 'last' && span.hours === hours}>
             <span class="unseen">Last </span>
             {hours} h
           </ViewLink>
@@ -73,18 +60,18 @@ export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
           const last = daysUntilToday(days, now, times);
           const isShown = span.kind === 'range' && span.start === last.start && span.end === last.end;
           return (
-            <ViewLink key={`${days} days`} to={to(last)} actions={actions} current={isShown}>
+            <ViewLink key={`${days} days`} to={to(last)} current={isShown}>
               {days} days
             </ViewLink>
           );
         })}
-        <RangeForm view={view} now={now} actions={actions} />
+        <RangeForm now={now} />
       </div>
-      <CameraForm view={view} cameraIds={cameraIds} actions={actions} />
+      <CameraForm cameraIds={cameraIds} />
       {times.readerZone === 'UTC' ? null : (
         <div class="group" role="group" aria-label="Times">
           {(['local', 'utc'] as const).map((clock) => (
-            <ViewLink key={clock} to={{ ...view, clock }} actions={actions} current={view.clock === clock}>
+            <ViewLink key={clock} to={{ ...view, clock }} current={view.clock === clock}>
               {clock === 'utc' ? 'UTC' : 'Local time'}
             </ViewLink>
           ))}
@@ -94,15 +81,13 @@ export const ViewBar = ({ view, now, cameraIds, actions }: ViewBarProps) => {
   );
 };
 
-type FormProps = Pick<ViewBarProps, 'view' | 'now' | 'actions'>;
-
 /** The day that a span shows or ends in. */
 const shownDay = (span: Span, now: number, times: Times): string =>
   span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
 
 /** A day that is picked is shown at once; one that is typed, when it is there wholly: with Enter or the button. */
-const DayForm = ({ view, now, actions }: FormProps) => {
-  const times = useTimes();
+const DayForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
+  const { view, times, actions } = useShown();
   const day = shownDay(view.span, now, times);
   const field = useField(day);
   const isTyping = useRef(false);
@@ -140,7 +125,8 @@ const DayForm = ({ view, now, actions }: FormProps) => {
   );
 };
 
-const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => {
+const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
+  const { view, actions } = useShown();
   const field = useField(view.cameraId ?? '');
   const options = useMemo(() => cameraIds.map((id) => <option key={id} value={id} />), [cameraIds]);
   return (
@@ -168,18 +154,14 @@ const CameraForm = ({ view, cameraIds, actions }: Omit<ViewBarProps, 'now'>) => 
       <button type="submit" class="button">
         Show
       </button>
-      {view.cameraId === undefined ? null : (
-        <ViewLink to={{ ...view, cameraId: undefined }} actions={actions}>
-          All cameras
-        </ViewLink>
-      )}
+      {view.cameraId === undefined ? null : <ViewLink to={{ ...view, cameraId: undefined }}>All cameras</ViewLink>}
     </form>
   );
 };
 
 /** Both ends as text: 24 hours in every language, which a browser's own fields have not. */
-const RangeForm = ({ view, now, actions }: FormProps) => {
-  const times = useTimes();
+const RangeForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
+  const { view, times, actions } = useShown();
   const { start, end } = periodOf(view.span, now, times);
   const subject = JSON.stringify([view.span, view.clock]);
   const from = useField(times.wall(Date.parse(start)), subject);

@@ -1,13 +1,11 @@
 import type { ComponentChildren } from 'preact';
 
-import type { View } from '../model/view.ts';
-import type { Actions } from './actions.ts';
+import type { Span, View } from '../model/view.ts';
+import { useShown } from './shown.ts';
 
-/** What a link to a view needs. */
-export interface ViewLinkProps {
+interface ViewLinkProps {
   /** Where it is undefined, there is nothing to go to: the words stay, the link does not. */
   readonly to: View | undefined;
-  readonly actions: Actions;
   readonly class?: string;
   /** What is shown now is what the link leads to. */
   readonly current?: boolean;
@@ -16,7 +14,8 @@ export interface ViewLinkProps {
 }
 
 /** A real link, so that a view opens in another tab or is copied as every link is; a plain click stays on the page. */
-export const ViewLink = ({ to, actions, class: className = 'button', current, label, children }: ViewLinkProps) => {
+export const ViewLink = ({ to, class: className = 'button', current = false, label, children }: ViewLinkProps) => {
+  const { actions } = useShown();
   const named = label === undefined ? {} : { 'aria-label': label };
   if (to === undefined) {
     return (
@@ -30,7 +29,7 @@ export const ViewLink = ({ to, actions, class: className = 'button', current, la
     event.preventDefault();
     actions.show(to);
   };
-  const marked = current === true ? { 'aria-current': 'true' as const } : {};
+  const marked = current ? { 'aria-current': 'true' as const } : {};
   return (
     <a class={className} href={actions.addressOf(to)} onClick={follow} {...marked} {...named}>
       {children}
@@ -38,22 +37,31 @@ export const ViewLink = ({ to, actions, class: className = 'button', current, la
   );
 };
 
-/** Cameras, each a link to it alone. */
-export const CameraLinks = ({
-  ids,
-  view,
-  actions,
+/** A camera as a link to it alone, or from it to all. */
+export const CameraLink = ({
+  id,
+  span,
+  current = false,
 }: {
-  readonly ids: readonly string[];
-  readonly view: View;
-  readonly actions: Actions;
-}) => (
+  readonly id: string;
+  readonly span?: Span;
+  readonly current?: boolean;
+}) => {
+  const { view } = useShown();
+  const to = { ...view, cameraId: current ? undefined : id, span: span ?? view.span };
+  return (
+    <ViewLink to={to} class="id" current={current}>
+      <bdi>{id}</bdi>
+    </ViewLink>
+  );
+};
+
+/** Cameras, each a link to it alone. */
+export const CameraLinks = ({ ids }: { readonly ids: readonly string[] }) => (
   <ul class="camera-ids">
     {ids.map((id) => (
       <li key={id}>
-        <ViewLink to={{ ...view, cameraId: id }} actions={actions} class="id">
-          <bdi>{id}</bdi>
-        </ViewLink>
+        <CameraLink id={id} />
       </li>
     ))}
   </ul>

@@ -1,13 +1,7 @@
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
-
 import { type Wording, wordingOf } from '../model/alerts.ts';
 import { type Colour, cssColour } from '../model/categories.ts';
-import { type TimeText, Times } from '../model/times.ts';
-
-/** Times as the view wants them. */
-export const ShownTimes = createContext(new Times('utc'));
-export const useTimes = (): Times => useContext(ShownTimes);
+import type { TimeText } from '../model/times.ts';
+import { useShown } from './shown.ts';
 
 /** A time of one zone, with the other one in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
@@ -17,7 +11,7 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
 );
 
 /** An instant as an answer has it. */
-export const Time = ({ at }: { readonly at: string }) => <TimeWords of={useTimes().time(at)} at={at} />;
+export const Time = ({ at }: { readonly at: string }) => <TimeWords of={useShown().times.time(at)} at={at} />;
 
 const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });

@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
+
+import { HttpRequest, HttpResponse, type HttpResponseInit, InvocationContext } from '@azure/functions';
+import { inject } from 'vitest';
+import { z } from 'zod';
+
+import { instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
+import { dashboardPage } from '../../../src/dashboard/page-file.ts';
+import { analyticsRange } from '../../../src/http/analytics.ts';
+import { analyticsCameras } from '../../../src/http/analytics-cameras.ts';
+import { analyticsSeries } from '../../../src/http/analytics-series.ts';
+import { dashboard } from '../../../src/http/dashboard.ts';
+import type { notificationAnswer } from '../../../src/http/notification-answer.ts';
+import { recordEvents } from '../../../src/http/record-events.ts';
+import { conditionalAnswer } from '../../../src/http/route/conditional.ts';
+import type { Route } from '../../../src/http/route/route.ts';
+import { notifications } from '../../../src/http/send-notification.ts';
+import { MemoryStorage } from '../../analytics/counting.ts';
+import { ask } from '../../http/asking.ts';
+import { NOON } from './activity.ts';
+
+/** A notification as the service answers it. */
+export type Told = z.input<typeof notificationAnswer>;
+
+const DAY_SECONDS = 86_400;
+const MOST_A_REQUEST = 5_000;
+
+/** Also where a page has been open for hours, no frame is of the future. */
+const now = () => instantFromMilliseconds(NOON + DAY_SECONDS * 1_000);
+
+const context = (): InvocationContext => new InvocationContext({ functionName: 'tested', logHandler: () => undefined });
+
+/**
+ * The page and the endpoints that it asks, in this process and over real HTTP. What is counted is answered by the service's own
+ * endpoints, on a table in memory; notifications are those that a test gives it. And it does what the service does not do on demand.
+ */
+export class PageService {
+  /** Where it is given, every endpoint but the page asks for it. */
+  key: string | undefined;
+  /** The newest first. */
+  notifications: readonly Told[] = [];
+  /** False: the service was started with `PHONE=off`. */
+  hasPhone = true;
+  /** Answered to every question about what is counted. */
+  broken: HttpResponseInit | undefined;
+  /** Until it is fulfilled, nothing but the page is answered. */
+  held: Promise<void> | undefined;
+  /** What was asked of the endpoints: path with query, and what was answered. */
+  readonly asked: { readonly path: string; readonly status: number; readonly key: string | null }[] = [];
+
+  readonly #counting = new MemoryStorage().process();
+  readonly #record = recordEvents({ recorder: this.#counting.recorder, now });
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #server: Server;
+  #port = 0;
+
+  private constructor() {
+    const { reader, cameras } = this.#counting;
+    const analytics = { reader, cameras, now, categories: ['fire', 'smoke', 'structure'] };
+    const routes = [
+      analyticsRange(analytics, DAY_SECONDS),
+      analyticsSeries(analytics, DAY_SECONDS),
+      analyticsCameras(analytics),
+      dashboard(dashboardPage(dirname(inject('bundles').release))),
+    ];
+    this.#routes = new Map(routes.map((each) => [`/api/${each.path}`, each]));
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  static async start(): Promise<PageService> {
+    const service = new PageService();
+    await service.start();
+    return service;
+  }
+
+  /** Without a slash at its end. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Serves, and after {@link stop} on the same address. */
+  async start(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    if (address !== null && typeof address === 'object') this.#port = address.port;
+  }
+
+  /** Breaks every connection, and listens no more. */
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Records messages as a producer's. */
+  async record(messages: readonly unknown[]): Promise<void> {
+    for (let from = 0; from < messages.length; from += MOST_A_REQUEST) {
+      const { status, body } = await ask(this.#record.handler, '/api/events', {
+        method: 'POST',
+        headers: { 'content-type': 'application/cloudevents-batch+json' },
+        body: JSON.stringify(messages.slice(from, from + MOST_A_REQUEST)),
+      });
+      if (status !== 200) throw new Error(`Recording answered ${status}: ${JSON.stringify(body)}`);
+    }
+  }
+
+  /** What an endpoint answers now, for whoever holds the page against it: `answer('analytics/cameras?date=2026-11-21')`. */
+  async answer(path: string): Promise<unknown> {
+    const route = this.#routes.get(new URL(path, 'http://localhost/api/').pathname);
+    if (route === undefined) throw new Error(`There is no endpoint for ${path}.`);
+    return (await ask(route.handler, `/api/${path}`)).body;
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)] as const);
+    const request = new HttpRequest({
+      method: incoming.method ?? 'GET',
+      url: `${this.url}${incoming.url ?? ''}`,
+      headers: Object.fromEntries(headers),
+    });
+    const answer = new HttpResponse(await this.#answer(request));
+    if (!request.url.startsWith(`${this.url}/api/dashboard`)) {
+      const key = request.headers.get('x-functions-key');
+      this.asked.push({ path: incoming.url ?? '', status: answer.status, key });
+    }
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+    outgoing.end(Buffer.from(await answer.arrayBuffer()));
+  }
+
+  async #answer(request: HttpRequest): Promise<HttpResponseInit> {
+    const { pathname } = new URL(request.url);
+    if (pathname !== '/api/dashboard') {
+      await this.held;
+      if (this.key !== undefined && request.headers.get('x-functions-key') !== this.key) return { status: 401 };
+      if (pathname.startsWith('/api/notifications')) return this.#answerNotifications(request);
+      if (this.broken !== undefined) return this.broken;
+    }
+    const route = this.#routes.get(pathname);
+    return route === undefined ? { status: 404 } : answerSchema.parse(await route.handler(request, context()));
+  }
+
+  async #answerNotifications(request: HttpRequest): Promise<HttpResponseInit> {
+    const { pathname, searchParams: query } = new URL(request.url);
+    if (!this.hasPhone) {
+      const list = new HttpRequest({ method: 'GET', url: `${this.url}/api/notifications` });
+      return answerSchema.parse(await notifications('off').handler(list, context()));
+    }
+    const [id, action] = pathname.split('/').slice(3).map(decodeURIComponent);
+    if (id === undefined) {
+      const newest = this.notifications.slice(0, Number(query.get('limit') ?? 20));
+      return conditionalAnswer({ jsonBody: { notifications: newest } }, request);
+    }
+    if (action === 'stop' && request.method === 'POST') this.#stop(id);
+    const found = this.notifications.find((each) => each.notification_id === id);
+    return found === undefined ? { status: 404 } : conditionalAnswer({ jsonBody: found }, request);
+  }
+
+  /** Who waits or rings is stopped; who is being spoken to hears it to the end. */
+  #stop(id: string): void {
+    this.notifications = this.notifications.map((each) =>
+      each.notification_id !== id
+        ? each
+        : {
+            ...each,
+            status: 'stopped',
+            recipients: each.recipients.map(({ next_attempt_at: _next, ...recipient }) =>
+              ['waiting', 'ringing'].includes(recipient.status) ? { ...recipient, status: 'stopped' } : recipient,
+            ),
+          },
+    );
+  }
+}
+
+/** What a handler gives back; `HttpResponse` takes no other. */
+const answerSchema = z.record(z.string(), z.unknown());
