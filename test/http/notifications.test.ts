@@ -110,6 +110,13 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
   });
 });
 
+it('GET /api/notifications refuses a wrong number of them, and what it does not know', async () => {
+  expect(problemOf(await ask(handlers.notifications, '/api/notifications?limit=101&page=2'))).toMatchObject({
+    status: 400,
+    detail: 'page is unknown: the parameters are limit; limit must be a whole number from 1 to 100',
+  });
+});
+
 describe('POST /api/notifications hands on', () => {
   it('waves, each number once, with two minutes between them unless the request says otherwise', async () => {
     const recipients = [[FIRST], [' +12065550101 ', FIRST], [FIRST]];
