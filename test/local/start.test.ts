@@ -67,7 +67,7 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-describe('a local run', () => {
+describe('a local run', { timeout: 60_000 }, () => {
   const options = { dataDir: undefined, settingsFile: NO_SETTINGS, lines: 2, verifiesCallbacks: false };
 
   it('has all that the demo shows: a day that the endpoints confirm, and calls; it says which part ended by itself', async () => {
@@ -107,7 +107,7 @@ describe('a local run', () => {
 
     run.azurite?.kill();
     expect(await run.partLost).toBe('Azurite ended by SIGKILL');
-  }, 60_000);
+  });
 
   it('names each wrong setting once', async () => {
     const told: string[] = [];

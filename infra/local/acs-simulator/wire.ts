@@ -131,7 +131,7 @@ export const send = (response: ServerResponse, { status, body, headers }: Answer
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });
 
 /** What an event says of its call. */
-export interface EventSubject {
+interface EventSubject {
   readonly callConnectionId: string;
   readonly serverCallId: string;
   readonly correlationId: string;

@@ -4,7 +4,7 @@ import { CommandError } from '../../command-line.ts';
 import type { RegisteredFunction } from './worker.ts';
 
 /** When a timer function runs: gives the first occurrence after an instant, both in milliseconds since 1970. */
-export type Schedule = (after: number) => number;
+type Schedule = (after: number) => number;
 
 /** A field of numbers, lists, ranges and steps; a month or a weekday may be a name of three letters. Sunday is 0 only. */
 const FIELDS: readonly RegExp[] = [
@@ -41,7 +41,7 @@ const cronOf = (expression: string): Cron | undefined => {
 };
 
 /** A registered function that runs on a schedule. */
-export interface TimerTrigger {
+interface TimerTrigger {
   readonly registered: RegisteredFunction;
   /** The name of its timer trigger's binding. */
   readonly bindingName: string;
