@@ -1,5 +1,6 @@
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
 import { instantFrom, parseInstant, sortableInstant, type Instant } from '../../src/analytics/model/instant.ts';
+import { cloudEvent } from '../http/cloud-event.ts';
 
 /** 2026-11-20T00:00:00Z. */
 export const dayStart = (): Instant => {
@@ -39,16 +40,12 @@ export const requests = (messages: readonly EventMessage[], size: number): (read
   Array.from({ length: Math.ceil(messages.length / size) }, (_, at) => messages.slice(at * size, (at + 1) * size));
 
 /** A frame as a producer sends it to `POST /api/events`. */
-export const cloudEventOf = ({ eventId, cameraId, ts, facets }: EventMessage): unknown => ({
-  specversion: '1.0',
-  id: eventId,
-  source: '/bench',
-  type: 'CameraEvent.Changed',
-  time: sortableInstant(ts),
-  data: {
-    event_id: eventId,
-    camera_id: cameraId,
-    ts_utc: sortableInstant(ts),
-    detections: Object.fromEntries(facets.detections?.value ?? []),
-  },
-});
+export const cloudEventOf = ({ eventId, cameraId, ts, facets }: EventMessage): unknown => {
+  const ts_utc = sortableInstant(ts);
+  const detections = Object.fromEntries(facets.detections?.value ?? []);
+  return cloudEvent({
+    id: eventId,
+    time: ts_utc,
+    data: { event_id: eventId, camera_id: cameraId, ts_utc, detections },
+  });
+};
