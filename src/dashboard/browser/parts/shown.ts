@@ -29,6 +29,7 @@ export interface Shown {
 /** The page gives it to its parts. */
 export const ShownContext = createContext<Shown | undefined>(undefined);
 
+/** For a part of the page. @throws {TypeError} outside of it */
 export const useShown = (): Shown => {
   const shown = useContext(ShownContext);
   if (shown === undefined) throw new TypeError('this part is not on the page');
