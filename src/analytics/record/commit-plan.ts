@@ -78,7 +78,6 @@ class Draft {
   readonly #cameraCategories = new Map<string, Set<string>>();
   #newCameras = 0;
 
-  /** @param knownCategories the categories that always find room */
   constructor(snapshot: ShardSnapshot, knownCategories: ReadonlySet<string>) {
     this.#snapshot = snapshot;
     this.#knownCategories = knownCategories;

@@ -125,10 +125,8 @@ export class Recorder {
   #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
     const known = { day, count, shards: this.#shards };
     const knownCategories = this.#knownCategories;
-    const rows = new ShardRows(this.#table, partition, this.#known.ofShard(partition), this.#lastStripe, {
-      knownCategories,
-      known,
-    });
+    const ofShard = this.#known.ofShard(partition);
+    const rows = new ShardRows(this.#table, partition, ofShard, this.#lastStripe, { knownCategories, known });
     const writer = new TransactionWriter(this.#table, partition, rows, known, knownCategories);
     return new ShardCommitter(rows, writer, this.#slots, this.#pause);
   }

@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
+import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
 import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
@@ -14,6 +16,7 @@ import { DAY, type PlainMessage } from '../oracle.ts';
 
 const START = 20_778n * DAY;
 const SECOND = 1_000_000n;
+const DATE = dayOf(instantFrom(START));
 
 const frame = (eventId: string, ts = START, cameraId = 'a'): PlainMessage => ({
   cameraId,
@@ -23,8 +26,8 @@ const frame = (eventId: string, ts = START, cameraId = 'a'): PlainMessage => ({
   detections: { smoke: 1 },
 });
 
-/** What a storage does before it carries out a request. */
-type Turn = (request: 'read' | 'transaction', partitionKey: string) => Promise<void>;
+/** What a storage does before it carries out a request, and perhaps after that. */
+type Turn = (request: 'read' | 'transaction', partitionKey: string) => Promise<(() => void) | undefined | void>;
 
 /** A recorder on a table in memory, and the lines that it logs. Between tries it does not wait. */
 const recorderOn = (turn: Turn) => {
@@ -38,17 +41,20 @@ const recorderOn = (turn: Turn) => {
       return super.page(...args);
     }
     override async transact(...args: Parameters<MemoryTable['transact']>): ReturnType<MemoryTable['transact']> {
-      await turn('transaction', args[0]);
-      return super.transact(...args);
+      const then = await turn('transaction', args[0]);
+      const etags = await super.transact(...args);
+      then?.();
+      return etags;
     }
   }
+  const storage = new TurnTable();
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
-  const table = new Table(new TurnTable(), { format: FORMAT, deadlineMs: 60_000 });
+  const table = new Table(storage, { format: FORMAT, deadlineMs: 60_000 });
   const log = { info: note, warn: note, error: note };
   const recorder = new Recorder(table, new DayShards(table, 1), log, { pause: async () => undefined });
   const record = async (messages: readonly PlainMessage[]) => recorder.record(messages.map(toEventMessage));
-  return { recorder, record, lines };
+  return { storage, recorder, record, lines };
 };
 
 describe('a steady stream of new frames', () => {
@@ -111,6 +117,50 @@ describe('an outage', () => {
   });
 });
 
+/** The answer to a request does not arrive. */
+const lost = (): never => {
+  throw new StorageTrouble(0);
+};
+
+describe('a message whose transaction was never answered', () => {
+  it('was recorded, and is said to be', async () => {
+    let losing = true;
+    const { record } = recorderOn(async (request, partition) => {
+      if (request !== 'transaction' || !partition.includes('_') || !losing) return undefined;
+      losing = false;
+      return lost;
+    });
+    expect(await record([frame('f')])).toEqual(['recorded']);
+    expect(losing).toBe(false);
+  });
+
+  it.each([
+    ['applied, is recorded', true, ['recorded']],
+    ['not applied, fails', false, true],
+  ])('is looked up if its day has closed meanwhile: one that was %s', async (_, isApplied, outcome) => {
+    const closes = Date.parse('2026-11-24T00:00:00Z');
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(closes - 1_000);
+    try {
+      let losing = false;
+      const { storage, record } = recorderOn(async (request, partition) => {
+        if (request !== 'transaction' || !partition.includes('_') || !losing) return undefined;
+        clock.mockReturnValue(closes);
+        return isApplied ? lost : lost();
+      });
+      await new DayShards(new Table(storage, { format: FORMAT }), 1).claim(DATE);
+      const properties = { closes: new Date(closes).toISOString() };
+      await storage.transact(DATE, [{ kind: 'merge', rowKey: 'shards', etag: '*', properties }]);
+      await record([frame('early')]);
+      losing = true;
+      const answered = record([frame('late')]).catch((error: unknown) => error instanceof RecorderUnavailable);
+      expect(await answered).toEqual(outcome);
+      expect(await record([frame('later')])).toEqual([{ refused: CLOSED_DAY }]);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
 describe('a partition in trouble', () => {
   it('holds up no other day, also where as many as can be written at once are in trouble', async () => {
     const days = 20;
@@ -124,5 +174,19 @@ describe('a partition in trouble', () => {
     expect(await record([frame('f', healthy)])).toEqual(['recorded']);
     stuck.resolve();
     expect((await Promise.all(waiting)).flat()).toEqual(Array.from({ length: days }, () => 'recorded'));
+  });
+});
+
+describe('the rows that a process remembers', () => {
+  it('take bounded memory, those of all shards together: the least recently used ones go', () => {
+    const rows = new KnownRows();
+    const [early, late] = ['2026-11-21_00', '2026-11-22_00'].map((partition) => rows.ofShard(partition));
+    const value = new Map([[0, new Uint8Array(1_048_576)]]);
+    const keys = Array.from({ length: 100 }, (_, index) => `minute|${index}`);
+    const known = () => [early, late].map((shard) => keys.filter((key) => shard?.get(key) !== undefined).length);
+    for (const key of keys) early?.keep(key, { kind: 'samples', value, etag: '' });
+    expect(known()).toEqual([100, 0]);
+    for (const key of keys) late?.keep(key, { kind: 'samples', value, etag: '' });
+    expect(known()).toEqual([75, 100]);
   });
 });
