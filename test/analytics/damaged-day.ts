@@ -1,10 +1,11 @@
 import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { ANY_VERSION, copiedProperties, type RowWrite } from '../../src/storage/row.ts';
-import { CountingStorage, MemoryStorage } from './counting.ts';
+import { ANY_VERSION, copiedProperties } from '../../src/storage/row.ts';
+import { MemoryTable } from '../storage/memory-table.ts';
+import { CountingProcess } from './counting.ts';
 import type { PlainMessage } from './oracle.ts';
 
-// A small day in two shards whose rows are damaged one by one: the tests of the audit and of the repair.
+// A small day in two shards whose rows are damaged one by one.
 
 /** The first microsecond of the day, and the day. */
 export const MIDNIGHT = BigInt(Date.parse('2026-03-14T00:00:00Z')) * 1_000n;
@@ -33,16 +34,16 @@ export const messages: readonly PlainMessage[] = Array.from({ length: 80 }, (_, 
 export const EVENT = 'event|0800|ridge-0|f-0';
 export const CAMERA = 'camera|ridge-0';
 
-const withTheDay = async <Storage extends CountingStorage | MemoryStorage>(storage: Storage): Promise<Storage> => {
-  await storage.process(2).record(messages);
-  return storage;
+const recordDay = async (): Promise<MemoryTable> => {
+  const table = new MemoryTable();
+  await new CountingProcess(table, 2).record(messages);
+  return table;
 };
 
-/** A storage with the day. */
-export const seeded = async (): Promise<CountingStorage> => withTheDay(new CountingStorage());
+let recorded: Promise<MemoryTable> | undefined;
 
-/** The same in memory: it is held to behave like the other one, and takes a tenth of the time. */
-export const seededInMemory = async (): Promise<MemoryStorage> => withTheDay(new MemoryStorage());
+/** A table in memory with the day, for one test. */
+export const seeded = async (): Promise<MemoryTable> => (await (recorded ??= recordDay())).copy();
 
 /** The properties and keys of a row. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -82,28 +83,21 @@ export const cut =
   (property: string): Damage =>
   (row) => ({ ...row, [property]: bytesOf(row[property]).slice(0, -1) });
 
-/** Damages a stored row. Returns a function that restores it. */
+/** Damages a stored row. */
 export const damageRow = async (
-  { connection }: CountingStorage | MemoryStorage,
+  table: MemoryTable,
   partitionKey: string,
   rowKey: string,
   damage: Damage,
-): Promise<() => Promise<void>> => {
-  const { signal } = new AbortController();
-  const row = await connection.get(partitionKey, rowKey, {}, signal);
+): Promise<void> => {
+  const row = await table.get(partitionKey, rowKey, {});
   if (row === undefined) throw new Error(`there is no row ${rowKey}`);
-  const { timestamp: _, ...properties } = copiedProperties(row);
-  const damaged = damage(properties);
-  const replace = (after: Row): RowWrite => {
-    return { kind: 'replace', rowKey, etag: ANY_VERSION, properties: copiedProperties({ ...row, properties: after }) };
-  };
-  await connection.transact(partitionKey, [damaged ? replace(damaged) : { kind: 'delete', rowKey }], signal);
-  return async () =>
-    void (await connection.transact(
-      partitionKey,
-      [damaged ? replace(properties) : { kind: 'insert', rowKey, properties }],
-      signal,
-    ));
+  const properties = damage(copiedProperties(row));
+  await table.transact(partitionKey, [
+    properties === undefined
+      ? { kind: 'delete', rowKey }
+      : { kind: 'replace', rowKey, etag: ANY_VERSION, properties: copiedProperties({ ...row, properties }) },
+  ]);
 };
 
 /** Damage of a counter row of the first shard: what is wrong with it, and counters that an audit names for it. */
@@ -131,13 +125,7 @@ export const COUNTER_DAMAGES: readonly CounterDamage[] = [
   damaged('total', 'wrong n', set('n', 0), 'row total'),
   damaged('total', 'wrong active_cameras', set('active_cameras', 1), 'row total'),
   damaged('total', 'no row', deleted, 'row total'),
-  damaged(
-    'cameras|0001',
-    'another camera',
-    replaced('cameras', 'ridge-0', 'ridge-9'),
-    'active cameras of total',
-    'active cameras of minute 08:00',
-  ),
+  damaged('cameras|0001', 'another camera', replaced('cameras', 'ridge-0', 'ridge-9'), 'total', 'minute 08:00'),
   damaged('cameras|0001', 'no row', deleted, 'row total'),
   damaged('stripes', 'no row', deleted, 'number of stripes'),
   damaged('stripes', 'not a number', set('stripes', 'one'), 'number of stripes'),
@@ -145,21 +133,32 @@ export const COUNTER_DAMAGES: readonly CounterDamage[] = [
   damaged('hours', 'cut t08', cut('t08'), 'hour 08'),
   damaged('hours', 'no t08', without('t08'), 'row hours'),
   damaged('hours', 'text in t08', set('t08', 'x'), 'row hours'),
-  damaged('hours', 'wrong a08', set('a08', Uint8Array.of(0, 1)), 'active cameras of hour 08'),
-  damaged('hours', 'too many in a09', set('a09', Uint8Array.of(0, 255)), 'active cameras of hour 09'),
+  damaged('hours', 'wrong a08', set('a08', Uint8Array.of(0, 1)), 'hour 08'),
+  damaged('hours', 'too many in a09', set('a09', Uint8Array.of(0, 255)), 'hour 09'),
   damaged('hours', 'hour 31', (row) => ({ ...row, t31: row['t08'], a31: row['a08'] }), 'row hours'),
-  damaged('hours', 'no row', deleted, 'hour 08', 'hour 09', 'active cameras of hour 08'),
+  damaged('hours', 'no row', deleted, 'hour 08', 'hour 09', 'hour 08'),
   damaged('hour|08', 'wrong t00', flipped('t00'), 'minute 08:00'),
   damaged('hour|08', 'cut t00', cut('t00'), 'minute 08:00'),
   damaged('hour|08', 'no t00', without('t00'), 'row hour|08'),
-  damaged('hour|08', 'wrong a00', set('a00', Uint8Array.of(0, 2)), 'active cameras of minute 08:00'),
-  damaged('hour|08', 'no row', deleted, 'minute 08:00', 'active cameras of minute 08:00'),
-  damaged('minute|0800|00', 'wrong s00', flipped('s00'), 'samples of second 08:00:00'),
-  damaged('minute|0800|00', 'cut s00', cut('s00'), 'row minute|0800|00', 'samples of second 08:00:00'),
-  damaged('minute|0800|00', 'no s00', without('s00'), 'samples of second 08:00:00'),
-  damaged('minute|0800|00', 'text in s00', set('s00', 'x'), 'row minute|0800|00', 'samples of second 08:00:00'),
-  damaged('minute|0800|00', 'samples in s01', (row) => ({ ...row, s01: row['s00'] }), 'samples of second 08:00:01'),
-  damaged('minute|0800|00', 'no row', deleted, 'samples of second 08:00:00'),
+  damaged('hour|08', 'wrong a00', set('a00', Uint8Array.of(0, 2)), 'minute 08:00'),
+  damaged('hour|08', 'no row', deleted, 'minute 08:00', 'minute 08:00'),
+  damaged(
+    'minute|0800|00',
+    'wrong s00',
+    flipped('s00'),
+    'sample 08:00:00.000000 of ridge-0',
+    'sample 08:00:00.000002 of ridge-0',
+  ),
+  damaged('minute|0800|00', 'cut s00', cut('s00'), 'row minute|0800|00', 'sample 08:00:00.000000 of ridge-0'),
+  damaged('minute|0800|00', 'no s00', without('s00'), 'sample 08:00:00.000000 of ridge-0'),
+  damaged('minute|0800|00', 'text in s00', set('s00', 'x'), 'row minute|0800|00', 'sample 08:00:00.000000 of ridge-0'),
+  damaged(
+    'minute|0800|00',
+    'samples in s01',
+    (row) => ({ ...row, s01: row['s00'] }),
+    'sample 08:00:01.000000 of ridge-0',
+  ),
+  damaged('minute|0800|00', 'no row', deleted, 'sample 08:00:00.000000 of ridge-0'),
   damaged(CAMERA, 'wrong day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), 'camera ridge-0'),
   damaged(CAMERA, 'number in day', set('day', 1), 'row camera|ridge-0'),
   damaged(CAMERA, 'wrong h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), 'camera ridge-0 hour 08'),
@@ -171,11 +170,11 @@ export const COUNTER_DAMAGES: readonly CounterDamage[] = [
 ];
 
 /** What damages the manifest of the day. */
-export const MANIFEST_DAMAGES: readonly (readonly [what: string, damage: Damage, counter: string])[] = [
-  ['too small', set('shards', 1), 'shards'],
-  ['too large', set('shards', 7), 'shard of camera ridge-0'],
-  ['damaged', set('shards', 'two'), 'shards'],
-  ['gone', deleted, 'shards'],
+export const MANIFEST_DAMAGES: readonly (readonly [what: string, damage: Damage])[] = [
+  ['too small', set('shards', 1)],
+  ['too large', set('shards', 7)],
+  ['damaged', set('shards', 'two')],
+  ['gone', deleted],
 ];
 
 /** Keys of rows that the service never writes. */

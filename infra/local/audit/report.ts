@@ -1,8 +1,8 @@
-import { RestError } from '@azure/data-tables';
-
-import { AuditUnsettled, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { NotRepairable, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
-import { LaterFormat, RequestRefused, StorageTrouble, TableMissing } from '../../../src/storage/errors.ts';
+import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
+import { LaterFormat } from '../../../src/storage/errors.ts';
+import { storageFailure } from '../chosen-storage.ts';
 
 const number = (value: number): string => value.toLocaleString('en-GB');
 const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;
@@ -60,31 +60,16 @@ export const firstLines = (lines: readonly string[]): readonly string[] =>
 /** The errors whose message is for the operator. */
 const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
 
-const statusOf = ({ cause }: Error): number | undefined => (cause instanceof RestError ? cause.statusCode : undefined);
-
 /**
  * Why there is no report, as text without values of settings or messages of an SDK.
  *
  * @param table the name of the table
  * @returns undefined for an error that nobody expected
  */
-export const failureText = (error: unknown, table: string): string | undefined => {
-  if (SAID.some((kind) => error instanceof kind) && error instanceof Error) return sentence(error.message);
-  if (error instanceof TableMissing) {
-    return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
-  }
-  if (error instanceof StorageTrouble) {
-    const status = statusOf(error);
-    if (status === 401 || status === 403) return 'The storage denies access: the key or the role is wrong.';
-    if (error.cause instanceof Error && /Credential|Authentication/.test(error.cause.name)) {
-      return 'The storage requires an identity, and nobody is signed in here.';
-    }
-    const answered = status === undefined ? 'did not answer' : `answered ${status}`;
-    return `The storage ${answered}. There is no report of a day that cannot be read as a whole.`;
-  }
-  if (error instanceof RequestRefused) return `The storage refused the request with status ${error.status}.`;
-  return undefined;
-};
+export const failureText = (error: unknown, table: string): string | undefined =>
+  error instanceof Error && SAID.some((kind) => error instanceof kind)
+    ? sentence(error.message)
+    : storageFailure(error, table);
 
 const sentence = (text: string): string => {
   const capital = text.charAt(0).toUpperCase() + text.slice(1);

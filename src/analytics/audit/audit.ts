@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { KeyRange } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
-import { instantFromMilliseconds } from '../model/instant.ts';
+import { instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS, shardOf } from '../model/shard.ts';
 import { CLOSES, manifestFrom } from '../rows/day-shards.ts';
 import {
@@ -13,34 +13,35 @@ import {
   OPEN_DAYS_PARTITION,
   SHARDS_KEY,
   shardPartition,
+  twoDigits,
 } from '../rows/keys.ts';
-import { decodedOr, type Difference } from './findings.ts';
-import { auditShard, ShardUnsettled, type ShardReport } from './shard-audit.ts';
+import type { Difference } from './counters.ts';
+import { auditShard, settled, type ShardReport } from './shard-audit.ts';
+import { unlessDamaged } from './stored-rows.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {
   readonly day: Day;
   /** How many shards the day has; 0: it has no events. */
   readonly shards: number;
+  /** How many shards the manifest must say, which fits the cameras of each shard; undefined: it does. */
+  readonly fittingShards: number | undefined;
   /** Event rows read. */
   readonly events: number;
   /** Counters compared. */
   readonly counters: number;
   /** Whether the day is closed: its event rows are gone, and its counters were compared with its samples. */
   readonly closed: boolean;
-  readonly differences: readonly Difference[];
-  /** The same for each shard that has rows or should have. */
+  /** Those of the shards, and of the manifest, which is in no shard. */
+  readonly differences: readonly (Difference & { readonly shard: number | undefined })[];
+  /** Each shard that has rows or should have. */
   readonly byShard: readonly ShardReport[];
+  /** Cameras that have events in a shard, and belong to another one. */
+  readonly strangers: readonly { readonly shard: number; readonly cameraId: string }[];
 }
 
-/** A day that receives writes all the time cannot be audited now. */
-export class AuditUnsettled extends Error {
-  override readonly name = 'AuditUnsettled';
-}
-
-const TRIES = 2;
 const PARALLEL_READS = 16;
-const ALL_SHARDS: readonly number[] = Array.from({ length: MAX_SHARDS }, (_, shard) => shard);
+const NO_MANIFEST = 'nothing';
 
 /**
  * Audits every counter of a day: what the event rows say, less what is stored. Of a closed day the samples stand for the event rows.
@@ -51,90 +52,80 @@ const ALL_SHARDS: readonly number[] = Array.from({ length: MAX_SHARDS }, (_, sha
  * @throws {TableMissing | LaterFormat}
  * @example const { differences } = await auditDay(table, day); // [] if every counter is right
  */
-export const auditDay = async (table: Table, day: Day): Promise<AuditReport> => {
-  for (let tries = 1; tries <= TRIES; tries += 1) {
-    const report = await tryAudit(table, day);
-    if (report !== undefined) return report;
-  }
-  throw new AuditUnsettled('a day that receives writes all the time cannot be audited: try again later');
-};
+export const auditDay = async (table: Table, day: Day): Promise<AuditReport> =>
+  settled('the manifest of the day', async () => {
+    const before = await readDayState(table, day);
+    const report = await auditIn(table, day, before);
+    // The day's first event came while the day was read, or the day was closed: its event rows may be gone.
+    const after = await readDayState(table, day);
+    return after.closed === before.closed && after.text === before.text ? report : undefined;
+  });
 
-/** What is known of a day from its manifest. */
-interface DayState {
-  /** What the manifest has for the number of shards, in words. */
-  readonly text: string;
-  /** undefined: it cannot be decoded, or there is none. */
-  readonly shards: number | undefined;
-  readonly closed: boolean;
-}
-
-/** Whether the day takes changes. If the manifest does not tell, a day that has left the index of open days is closed. */
-export const readDayState = async (table: Table, day: Day): Promise<DayState> => {
+/** What the manifest says of a day's shards, and whether the day takes changes: not if it is not in the index of open days, or closes. */
+export const readDayState = async (table: Table, day: Day) => {
   const row = await table.get(dayPartition(day), SHARDS_KEY);
-  const manifest =
-    row &&
-    decodedOr(
-      () => manifestFrom(row),
-      () => undefined,
-    );
-  if (manifest !== undefined) {
-    const { shards, closes } = manifest;
-    const closed = closes !== undefined && instantFromMilliseconds(Date.now()) >= closes;
-    return { text: `${shards}`, shards, closed };
-  }
-  const isOpen = (await table.get(OPEN_DAYS_PARTITION, day)) !== undefined;
-  const text = row === undefined ? 'nothing' : 'damaged';
-  return { text, shards: undefined, closed: !isOpen || row?.properties[CLOSES] !== undefined };
+  const open = await table.get(OPEN_DAYS_PARTITION, day);
+  const shards = row && unlessDamaged(() => manifestFrom(row).shards);
+  const now = sortableInstant(instantFromMilliseconds(Date.now()));
+  // Either row may be lost.
+  const closings = [row, open].map((one) => one?.properties[CLOSES]);
+  const hasLostClosing = open === undefined && row?.properties[CLOSES] === undefined;
+  const known =
+    shards === undefined ? 'damaged' : `${shards}${hasLostClosing ? ', and not that the day is closed' : ''}`;
+  return {
+    /** What the manifest says, in words. */
+    text: row === undefined ? NO_MANIFEST : known,
+    shards,
+    closed: open === undefined || closings.some((at) => at !== undefined && !(typeof at === 'string' && at > now)),
+  };
 };
 
-/** undefined: it was written to during every try. */
-const tryAudit = async (table: Table, day: Day): Promise<AuditReport | undefined> => {
-  const { shards, closed, text } = await readDayState(table, day);
-  const own = ALL_SHARDS.slice(0, shards ?? 0);
-  // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
-  const others = await pLimit(PARALLEL_READS).map(ALL_SHARDS.slice(own.length), async (shard) =>
-    (await hasRows(table, shardPartition(day, shard), closed ? [ALL_EVENTS, ALL_MINUTES] : [ALL_EVENTS]))
-      ? [shard]
-      : [],
-  );
-  const byShard: ShardReport[] = [];
-  const stray: number[] = [];
-  try {
-    for (const shard of own) byShard.push(await auditShard(table, day, shard, shards, closed));
-    const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
-    for (const shard of others.flat()) {
-      const report = await auditShard(table, day, shard, shards, closed);
-      // What is left where a repair moved the events to their own shard while the day was open.
-      if (closed && report.cameras.isSubsetOf(known)) continue;
-      stray.push(shard);
-      byShard.push(report);
-    }
-  } catch (error) {
-    if (error instanceof ShardUnsettled) return undefined;
-    throw error;
-  }
-  // The day's first event came while the day was read, or the day was closed: its event rows may be gone.
-  const after = await readDayState(table, day);
-  if (after.closed !== closed || after.text !== text) return undefined;
+type DayState = Awaited<ReturnType<typeof readDayState>>;
 
-  const differences = byShard.flatMap((report) => report.differences);
-  const fitting = byShard.length === 0 ? (shards ?? 1) : fittingShards(shards, byShard);
-  const isMissing = shards === undefined && (text === 'damaged' || stray.length > 0);
-  if (isMissing || (shards !== undefined && shards !== fitting)) {
-    const used = Math.max(0, ...byShard.map(({ shard }) => shard));
-    const expected =
-      stray.length > 0 ? `more than ${used}` : shards === undefined ? `1 to ${MAX_SHARDS}` : `${fitting}`;
-    const remedy = { kind: 'shards', shards: fitting } as const;
-    differences.unshift({ shard: undefined, counter: 'shards', expected, stored: text, remedy });
-  }
+const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayState): Promise<AuditReport> => {
+  const byShard: ShardReport[] = [];
+  for (let shard = 0; shard < (shards ?? 0); shard += 1) byShard.push(await auditShard(table, day, shard, closed));
+  const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
+  // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
+  const others = Array.from({ length: MAX_SHARDS - byShard.length }, (_, index) => byShard.length + index);
+  const stray = await pLimit(PARALLEL_READS).map(others, async (shard) => {
+    const ranges = closed ? [ALL_EVENTS, ALL_MINUTES] : [ALL_EVENTS];
+    if (!(await hasRows(table, shardPartition(day, shard), ranges))) return [];
+    const report = await auditShard(table, day, shard, closed);
+    // What is left where a repair moved the events to their own shard while the day was open.
+    return closed && report.cameras.isSubsetOf(known) ? [] : [report];
+  });
+  byShard.push(...stray.flat());
+  const fitting = fittingShards(shards, byShard);
+  const isWrong = text !== `${fitting}` && (text !== NO_MANIFEST || byShard.length > 0);
+  const step = `write that the day has ${fitting} shards`;
+  const manifest = { shard: undefined, counter: 'shards', expected: `${fitting}`, stored: text, step };
+  const strangers = byShard.flatMap(({ shard, cameras }) =>
+    [...cameras].flatMap((cameraId) => {
+      const own = shards === undefined ? shard : shardOf(cameraId, shards);
+      return own === shard ? [] : [{ shard, cameraId, own }];
+    }),
+  );
   return {
     day,
-    shards: own.length,
+    shards: shards ?? 0,
+    fittingShards: isWrong ? fitting : undefined,
     events: byShard.reduce((sum, report) => sum + report.events, 0),
     counters: byShard.reduce((sum, report) => sum + report.counters, 0),
-    closed,
-    differences,
+    closed: closed && byShard.length > 0,
+    differences: [
+      ...(isWrong ? [manifest] : []),
+      ...byShard.flatMap(({ shard, differences }) => differences.map((one) => ({ shard, ...one }))),
+      ...strangers.map(({ shard, cameraId, own }) => ({
+        shard,
+        counter: `shard of camera ${cameraId}`,
+        expected: twoDigits(own),
+        stored: twoDigits(shard),
+        step: `record the events of camera ${cameraId} in its own shard, and set them aside in this one`,
+      })),
+    ],
     byShard,
+    strangers,
   };
 };
 
@@ -146,22 +137,15 @@ const hasRows = async (table: Table, partition: string, ranges: readonly KeyRang
   return false;
 };
 
-/**
- * The number of shards that fits the cameras of each shard best: the stored one if it fits as well as any, else the smallest.
- */
+/** The number of shards that fits the cameras of each shard best: the stored one if it fits as well as any, else the smallest. */
 const fittingShards = (stored: number | undefined, byShard: readonly ShardReport[]): number => {
-  const least = Math.max(...byShard.map(({ shard }) => shard)) + 1;
-  const fits = (count: number): number =>
+  const strangersWith = (count: number): number =>
     byShard.reduce(
-      (sum, { shard, cameras }) => sum + [...cameras].filter((id) => shardOf(id, count) === shard).length,
+      (sum, { shard, cameras }) => sum + [...cameras].filter((id) => shardOf(id, count) !== shard).length,
       0,
     );
-  const inTheirShards = byShard.reduce((sum, { cameras }) => sum + cameras.size, 0);
-  // Some cameras may be where they do not belong. If all fit, a number is right.
-  const counts = Array.from({ length: MAX_SHARDS }, (_, index) => index + 1);
-  const whole = counts.filter((count) => count >= least && fits(count) === inTheirShards);
-  const candidates = whole.length > 0 ? whole : counts;
-  const best = Math.max(...candidates.map(fits));
-  const fitting = candidates.filter((count) => fits(count) === best);
-  return stored !== undefined && fitting.includes(stored) ? stored : (fitting[0] ?? 1);
+  if (stored !== undefined && strangersWith(stored) === 0) return stored;
+  const strangers = Array.from({ length: MAX_SHARDS }, (_, index) => strangersWith(index + 1));
+  const fewest = Math.min(...strangers);
+  return stored !== undefined && strangers[stored - 1] === fewest ? stored : strangers.indexOf(fewest) + 1;
 };

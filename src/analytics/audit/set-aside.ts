@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 
-import { DecodeError, WriteConflict } from '../../storage/errors.ts';
-import { copiedProperties, type RowWrite, type StoredRow } from '../../storage/row.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { ALL_CAMERA_LISTS, ALL_CAMERAS, ALL_MINUTES, FENCE_KEY, HOURS_AND_HOUR_ROWS, TOTAL_KEY } from '../rows/keys.ts';
-import { COMMIT_NUMBER, inStripe, parseStripe, stripesOf, announcement } from '../rows/stripes.ts';
+import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
+import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
-import type { DamagedRows } from './findings.ts';
+import { stripeOf } from './stored-rows.ts';
+
+/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
+export type RowsAside = ReadonlyMap<string, string | undefined>;
 
 const TRIES = 60;
 const MOST_PAUSE_MS = 40;
@@ -44,127 +47,90 @@ export const copyAside = (row: StoredRow): RowWrite => {
   return { kind: 'insert', rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
 };
 
-/** Sets rows of one shard aside: copies them to another key of the partition and deletes them. */
-export class SettingAside {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #onMoved: (rows: readonly StoredRow[]) => void;
-
-  /** @param onMoved called after each transaction */
-  constructor(table: Table, partition: string, onMoved: (rows: readonly StoredRow[]) => void) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#onMoved = onMoved;
+/**
+ * Sets rows of one shard aside: copies them to another key of the partition and deletes them. A `total` row takes its camera list with it,
+ * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
+ *
+ * @param onMoved called after each transaction
+ * @throws {WriteConflict} if others always wrote first
+ * @throws {StorageTrouble}
+ */
+export const setAside = async (
+  table: Table,
+  partition: string,
+  rows: RowsAside,
+  onMoved: (rows: readonly StoredRow[]) => void,
+): Promise<void> => {
+  const [totals = [], others = []] = [true, false].map((isTotal) =>
+    [...rows].filter(([rowKey]) => (stripeOf(rowKey)?.key === TOTAL_KEY) === isTotal),
+  );
+  for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
+    onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
+  for (const [totalKey] of totals) onMoved(await move(table, partition, new Map(), totalKey));
+};
 
-  /**
-   * Sets rows aside. Stopped anywhere, it goes on when it is called again.
-   *
-   * @throws {WriteConflict} if others always wrote first
-   * @throws {StorageTrouble}
-   */
-  async rows(damaged: DamagedRows): Promise<void> {
-    if (damaged.of === 'row') {
-      // A row beside the totals that is none of them: it is moved, and changed by nothing else.
-      await this.#unlessChanged(async (fences) =>
-        this.#move(
-          [damaged.rowKey],
-          fences.filter(({ rowKey }) => rowKey !== damaged.rowKey),
+/** Moves rows in one transaction, and what is in them is not changed meanwhile; then a total with its camera list, if one is named. */
+const move = async (
+  table: Table,
+  partition: string,
+  aside: RowsAside,
+  totalKey?: string,
+): Promise<readonly StoredRow[]> => {
+  for (let tries = 1; ; tries += 1) {
+    const totals = await table.all(partition, stripesOf(TOTAL_KEY));
+    const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
+    const keys = [...aside.keys(), ...lists.map(({ rowKey }) => rowKey), ...(totalKey === undefined ? [] : [totalKey])];
+    const read = await Promise.all(keys.map(async (key) => table.get(partition, key, { exact: true })));
+    const moved = read
+      .filter((row) => row !== undefined)
+      .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
+    if (moved.length === 0 && totalKey === undefined) return [];
+    const written = new Set([...keys, totalKey]);
+    const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
+    try {
+      await table.transact(partition, [
+        // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.
+        ...totals.flatMap(({ rowKey, etag }) =>
+          written.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
         ),
-      );
-    } else {
-      while (!(await this.#emptied(damaged.stripe)));
+        ...emptied,
+        ...moved.map(copyAside),
+        // A deletion takes any version: the other writes fail if a row may have changed.
+        ...moved.flatMap(({ rowKey }) => (rowKey === totalKey ? [] : [{ kind: 'delete', rowKey } as const])),
+      ]);
+      return moved;
+    } catch (error) {
+      if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
+      await setTimeout(Math.random() * MOST_PAUSE_MS);
     }
-  }
-
-  /** Sets some rows of a stripe aside. Its total goes last, and one without counts takes its place: readers find the stripes by it. */
-  async #emptied(stripe: number): Promise<boolean> {
-    const totalKey = inStripe(TOTAL_KEY, stripe);
-    return this.#unlessChanged(async (fences, totals) => {
-      const counters = await this.#keysIn(stripe, [ALL_MINUTES, HOURS_AND_HOUR_ROWS, ALL_CAMERAS]);
-      if (counters.length > 0) {
-        await this.#move(counters.slice(0, ROWS_A_TRANSACTION), fences);
-        return false;
-      }
-      const lists = await this.#keysIn(stripe, [ALL_CAMERA_LISTS]);
-      const listed = await Promise.all(lists.map(async (key) => this.#table.get(this.#partition, key)));
-      const total = totals.find(({ rowKey }) => rowKey === totalKey);
-      const properties = {
-        ...emptyTotalProperties(),
-        [COMMIT_NUMBER]: Math.max(0, ...[total, ...listed].map(commitIn)) + FAR_ABOVE,
-        ...(stripe === 0 && announcement(await this.#stripes(totals))),
-      };
-      const write: RowWrite =
-        total === undefined
-          ? { kind: 'insert', rowKey: totalKey, properties }
-          : { kind: 'replace', rowKey: totalKey, etag: total.etag, properties };
-      const others = fences.filter(({ rowKey }) => rowKey !== totalKey);
-      await this.#move(total === undefined ? lists : [...lists, totalKey], [...others, write]);
-      return true;
-    });
-  }
-
-  async #stripes(totals: readonly StoredRow[]): Promise<number> {
-    const fence = await this.#table.get(this.#partition, FENCE_KEY);
-    const fenced = fence?.properties['stripes'];
-    return Math.max(1, typeof fenced === 'number' ? fenced : 1, ...totals.map((row) => stripeOf(row.rowKey) + 1));
-  }
-
-  /** Moves rows in one transaction with other writes. A row that one of them replaces is only copied. */
-  async #move(keys: readonly string[], writes: readonly RowWrite[]): Promise<void> {
-    const read = await Promise.all(keys.map(async (key) => this.#table.get(this.#partition, key, { exact: true })));
-    const rows = read.filter((row) => row !== undefined);
-    if (rows.length === 0 && writes.every(({ kind }) => kind === 'merge')) return;
-    const written = new Set(writes.map(({ rowKey }) => rowKey));
-    await this.#table.transact(this.#partition, [
-      ...writes,
-      ...rows.map(copyAside),
-      // A deletion takes any version: the other writes fail if a row may have changed.
-      ...rows.flatMap(({ rowKey }) => (written.has(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
-    ]);
-    this.#onMoved(rows);
-  }
-
-  /** Does work whose writes fail if anything was committed to the shard since it began; then does it again. */
-  async #unlessChanged<Result>(
-    work: (fences: readonly RowWrite[], totals: readonly StoredRow[]) => Promise<Result>,
-  ): Promise<Result> {
-    for (let tries = 1; ; tries += 1) {
-      const totals = await this.#table.all(this.#partition, stripesOf(TOTAL_KEY));
-      // A merge of nothing changes only the version of a row. Every commit changes a total.
-      const fences = totals.map(({ rowKey, etag }): RowWrite => ({ kind: 'merge', rowKey, etag, properties: {} }));
-      try {
-        return await work(fences, totals);
-      } catch (error) {
-        if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
-        await setTimeout(Math.random() * MOST_PAUSE_MS);
-      }
-    }
-  }
-
-  /** The keys of a stripe's rows in some ranges. */
-  async #keysIn(stripe: number, ranges: readonly { readonly from: string; readonly before: string }[]) {
-    const keys: string[] = [];
-    for (const range of ranges) {
-      for (const { rowKey } of await this.#table.all(this.#partition, range, { select: [] })) {
-        if (stripeOf(rowKey) === stripe) keys.push(rowKey);
-      }
-    }
-    return keys;
-  }
-}
-
-/** The stripe of a row; -1 if its key has the suffix of none. */
-const stripeOf = (rowKey: string): number => {
-  try {
-    return parseStripe(rowKey).stripe;
-  } catch (error) {
-    if (error instanceof DecodeError) return -1;
-    throw error;
   }
 };
 
-const commitIn = (row: StoredRow | undefined): number => {
-  const commit = row?.properties[COMMIT_NUMBER];
-  return typeof commit === 'number' ? commit : 0;
+/** The camera list of the stripe of a total. */
+const listsOf = async (table: Table, partition: string, totalKey: string): Promise<readonly StoredRow[]> => {
+  const rows = await table.all(partition, ALL_CAMERA_LISTS);
+  return rows.filter(({ rowKey }) => stripeOf(rowKey)?.stripe === stripeOf(totalKey)?.stripe);
 };
+
+/** Writes a total without counts. */
+const emptiedTotal = async (
+  table: Table,
+  partition: string,
+  totalKey: string,
+  totals: readonly StoredRow[],
+  lists: readonly StoredRow[],
+): Promise<RowWrite> => {
+  const total = totals.find(({ rowKey }) => rowKey === totalKey);
+  const commits = [...lists, ...(total ? [total] : [])].map(({ properties }) => properties[COMMIT_NUMBER]);
+  const fence = await table.get(partition, FENCE_KEY);
+  const stripes = [fence?.properties['stripes'], ...totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1)];
+  const properties = {
+    ...emptyTotalProperties(),
+    [COMMIT_NUMBER]: Math.max(0, ...commits.filter(isNumber)) + FAR_ABOVE,
+    ...(totalKey === TOTAL_KEY && announcement(Math.max(1, ...stripes.filter(isNumber)))),
+  };
+  return writeOf(totalKey, total?.etag, properties, 'replace');
+};
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';

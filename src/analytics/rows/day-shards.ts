@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { DamagedRow, DecodeError, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { ANY_VERSION, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { isDay, type Day } from '../model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
@@ -146,6 +146,10 @@ export class DayShards {
         row === undefined ? { shards: this.#forNewDays, closes: undefined } : manifestFrom(row);
       if (closes !== undefined) return { shards, closes };
       const announced = { [CLOSES]: sortableInstant(instantFrom(at + CLOSING_MARGIN)) };
+      // First in the index, so that a day whose manifest is lost from now on is not taken for open.
+      await this.#table.transact(OPEN_DAYS_PARTITION, [
+        { kind: 'merge', rowKey: day, etag: ANY_VERSION, properties: announced },
+      ]);
       try {
         await this.#table.transact(dayPartition(day), [
           row === undefined
@@ -169,7 +173,7 @@ export class DayShards {
   }
 
   /**
-   * A day that has counters, and that is not among the open days, is closed and has lost its manifest. Opened again, it would count
+   * A day that has counters, and that is not among the open days or closes, has lost its manifest. Opened again, it would count
    * repeats twice, and a repair would take away what no event row tells any more.
    *
    * @throws {DamagedRow}
@@ -181,7 +185,9 @@ export class DayShards {
       ),
     );
     // Read last: the first event of a day comes after the row in the index.
-    if (fences.every((row) => row === undefined) || (await this.#table.get(OPEN_DAYS_PARTITION, day))) return;
+    const open = await this.#table.get(OPEN_DAYS_PARTITION, day);
+    if (fences.every((row) => row === undefined) || (open !== undefined && open.properties[CLOSES] === undefined))
+      return;
     throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
   }
 

@@ -1,13 +1,21 @@
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { AzureTable } from '../../../src/storage/azure-table.ts';
-import type { TableClient } from '@azure/data-tables';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { isDeepStrictEqual } from 'node:util';
+
+import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
+import { LaterFormat } from '../../../src/storage/errors.ts';
+import { copiedProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { CountingStorage } from '../counting.ts';
+import type { MemoryTable } from '../../storage/memory-table.ts';
+import { CountingProcess, CountingStorage } from '../counting.ts';
 import {
+  CAMERA,
   COUNTER_DAMAGES,
   damageRow,
   DAY,
@@ -15,127 +23,302 @@ import {
   EVENT,
   MANIFEST_DAMAGES,
   messages,
+  MIDNIGHT,
+  MINUTE,
+  replaced,
+  seeded,
   set,
   SHARD,
   STRAY_KEYS,
   without,
   type Damage,
 } from '../damaged-day.ts';
+import { Oracle, type PlainMessage } from '../oracle.ts';
+import { objectionsTo } from '../table-limits.ts';
 
-describe('the audit names the counter', () => {
-  const storage = new CountingStorage();
-  const client: TableClient = storage.client();
-  const process = storage.process(2);
-  beforeAll(async () => {
-    await process.record(messages);
-  });
+/** The day, an hour with parts of minutes at its ends, whole minutes, and microseconds that only samples tell (f-8 of ridge-0). */
+const PERIODS = [
+  [0n, 1_440n * MINUTE - 1n],
+  [480n * MINUTE - 1n, 540n * MINUTE + 1n],
+  [485n * MINUTE, 488n * MINUTE],
+  [480n * MINUTE, 480n * MINUTE + 5n],
+  [488n * MINUTE, 488n * MINUTE + 5n],
+] as const;
 
-  /** The counters that differ while a row is damaged; the row is restored afterwards. */
-  const differing = async (partitionKey: string, rowKey: string, damage: Damage): Promise<readonly string[]> => {
-    const restore = await damageRow(storage, partitionKey, rowKey, damage);
-    const before = await rowsOf(client);
-    const { differences } = await auditDay(process.table, DAY);
-    expect(await rowsOf(client)).toEqual(before);
-    await restore();
-    return differences.map(({ counter }) => counter);
-  };
+/** The answers, of all cameras and of each, that are not those of some messages. */
+const wrongAnswers = async (table: MemoryTable, told: readonly PlainMessage[]): Promise<readonly unknown[]> => {
+  const [oracle, process] = [new Oracle(), new CountingProcess(table, 2)];
+  for (const message of told) oracle.tell(message);
+  const wrong: unknown[] = [];
+  for (const [start, end] of PERIODS) {
+    for (const cameraId of [undefined, ...messages.slice(0, 8).map((message) => message.cameraId)]) {
+      const question = { start: MIDNIGHT + start, end: MIDNIGHT + end, ...(cameraId !== undefined && { cameraId }) };
+      const [answer, right] = [await process.answer(question), oracle.answer(question)];
+      if (!isDeepStrictEqual(answer, right)) wrong.push({ question, answer, right });
+    }
+  }
+  return wrong;
+};
 
-  it('only where one differs', async () => {
-    const report = await auditDay(process.table, DAY);
-    expect(report).toMatchObject({ shards: 2, events: messages.length, differences: [] });
+const tableOf = (table: MemoryTable): Table => new Table(table, { format: FORMAT });
+
+/** The counters that an audit names, which changes no row. */
+const differing = async (table: MemoryTable): Promise<ReadonlySet<string>> => {
+  const rowsOf = () => table.partitions().flatMap((partition) => table.rows(partition));
+  const before = rowsOf();
+  const { differences } = await auditDay(tableOf(table), DAY);
+  expect(rowsOf()).toEqual(before);
+  return new Set(differences.map(({ counter }) => counter));
+};
+
+/** Repairs the day. @returns what was said */
+const repair = async (table: Table): Promise<string> => {
+  const lines: string[] = [];
+  const { differences } = await repairDay(table, await auditDay(table, DAY), { say: (line) => lines.push(line) });
+  expect(differences).toEqual([]);
+  return lines.join('\n');
+};
+
+/** The counters of the event f-0 of ridge-0, the first message. */
+const COUNTERS_OF_EVENT: readonly string[] = [
+  'total',
+  'hour 08',
+  'minute 08:00',
+  'sample 08:00:00.000000 of ridge-0',
+  'camera ridge-0',
+  'camera ridge-0 hour 08',
+  'camera ridge-0 minute 08:00',
+];
+
+describe('the audit of a day', () => {
+  it('finds nothing where nothing is wrong', async () => {
+    const report = await auditDay(tableOf(await seeded()), DAY);
+    expect(report).toMatchObject({ shards: 2, events: messages.length, closed: false, differences: [] });
     expect(report.byShard.map(({ shard }) => shard)).toEqual([0, 1]);
-    expect(report.counters).toBe(report.byShard.reduce((sum, { counters }) => sum + counters, 0));
   });
 
-  it.each(COUNTER_DAMAGES)('of $rowKey with $what', async ({ rowKey, damage, counters }) => {
-    const differences = await differing(SHARD, rowKey, damage);
-    const others = rowKey.startsWith('minute|') ? [] : differences.filter((counter) => !counters.includes(counter));
-    expect(new Set(differences)).toEqual(new Set([...counters, ...others]));
+  it.each(COUNTER_DAMAGES)('names $rowKey with $what, and the repair puts it right', async (damaged) => {
+    const { rowKey, damage, counters } = damaged;
+    const table = await seeded();
+    await damageRow(table, SHARD, rowKey, damage);
+    const named = await differing(table);
+    expect(rowKey.startsWith('minute|') ? named : named.intersection(new Set(counters))).toEqual(new Set(counters));
+    await repair(tableOf(table));
+    expect(await wrongAnswers(table, messages)).toEqual([]);
+    // The service goes on with what the repair left.
+    const more = messages.map((message) => ({ ...message, eventId: `more-${message.eventId}` }));
+    expect(await new CountingProcess(table, 2).record(more)).toEqual(more.map(() => 'recorded'));
+    expect(await differing(table)).toEqual(new Set());
   });
 
-  const COUNTERS_OF_EVENT = [
-    'total',
-    'hour 08',
-    'minute 08:00',
-    'samples of second 08:00:00',
-    'camera ridge-0',
-    'camera ridge-0 hour 08',
-    'camera ridge-0 minute 08:00',
+  it.each<readonly [what: string, damage: Damage, now: Partial<PlainMessage> | undefined]>([
+    ['other detections', set('detections', '{"smoke":5}'), { detections: { smoke: 5 } }],
+    ['another review', set('reviewed', false), { reviewed: false }],
+    ['no annotations', without('annotations'), { annotations: {} }],
+    ['no row', deleted, undefined],
+  ])('names every counter of an event with %s, and the repair counts what is there', async (_, damage, now) => {
+    const table = await seeded();
+    await damageRow(table, SHARD, EVENT, damage);
+    expect(await differing(table)).toEqual(new Set(COUNTERS_OF_EVENT));
+    await repair(tableOf(table));
+    const [first, ...others] = messages;
+    expect(await wrongAnswers(table, first && now ? [{ ...first, ...now }, ...others] : others)).toEqual([]);
+  });
+
+  it.each<readonly [what: string, damage: Damage]>([
+    ['broken detections', set('detections', '{"smoke":')],
+    ['a wrong time', set('detections_time', 'soon')],
+    ['a ts_utc in another minute', set('ts_utc', '2026-03-14T08:01:00.000000Z')],
+    ['a ts_utc on another day', set('ts_utc', '2026-03-15T08:00:00.000000Z')],
+  ])('names an event with %s and its counters; the repair sets it aside and says what it held', async (_, damage) => {
+    const table = await seeded();
+    await damageRow(table, SHARD, EVENT, damage);
+    const row = await table.get(SHARD, EVENT, { exact: true });
+    expect(await differing(table)).toEqual(new Set([`row ${EVENT}`, ...COUNTERS_OF_EVENT]));
+    expect(await repair(tableOf(table))).toContain(`set aside row ${EVENT} of shard 0, which held {"`);
+    expect(await wrongAnswers(table, messages.slice(1))).toEqual([]);
+    const copy = table.rows(SHARD).find(({ rowKey }) => /^damaged\|2\d{3}-.*\|event\|/.test(rowKey));
+    expect(copy?.properties).toMatchObject(row?.properties ?? {});
+  });
+
+  it.each(MANIFEST_DAMAGES)(
+    'names a number of shards that is %s; the repair finds the one that fits',
+    async (_, damage) => {
+      const table = await seeded();
+      await damageRow(table, DAY, 'shards', damage);
+      expect(await differing(table)).toContain('shards');
+      await repair(tableOf(table));
+      expect(await wrongAnswers(table, messages)).toEqual([]);
+      expect(await new DayShards(tableOf(table), 1).find(DAY)).toBe(2);
+    },
+  );
+
+  it.each(STRAY_KEYS)('names %s, a row that the service never writes; it is set aside', async (rowKey) => {
+    const table = await seeded();
+    const properties = { format: 1, day: '{}', ts_utc: '2026-03-14T08:00:00.000000Z' };
+    await table.transact(SHARD, [{ kind: 'insert', rowKey, properties }]);
+    expect(await differing(table)).toEqual(new Set([`row ${rowKey}`]));
+    await repair(tableOf(table));
+    expect(await wrongAnswers(table, messages)).toEqual([]);
+  });
+
+  const copied: readonly (readonly [from: string, to: string, counter: string])[] = [
+    ['hour|08', 'hour|23', 'minute 23:00'],
+    ['minute|0800|00', 'minute|2301|00', 'sample 23:01:00.000000 of ridge-0'],
+    // Of a stripe that the shard does not have: in the way of its first commit.
+    ...['cameras|0001', 'hours', 'hour|08', 'minute|0800|00', CAMERA, 'total'].map(
+      (rowKey) => [rowKey, `${rowKey} 01`, 'number of stripes'] as const,
+    ),
   ];
-  it.each<readonly [string, Damage, readonly string[]]>([
-    ['detections', set('detections', '{"smoke":5}'), [...COUNTERS_OF_EVENT]],
-    ['detections', set('detections', '{"smoke":'), [`row ${EVENT}`, ...COUNTERS_OF_EVENT]],
-    ['detections_time', set('detections_time', 'soon'), [`row ${EVENT}`]],
-    ['reviewed', set('reviewed', false), [...COUNTERS_OF_EVENT]],
-    ['annotations', without('annotations'), [...COUNTERS_OF_EVENT]],
-    ['ts_utc', set('ts_utc', '2026-03-14T08:01:00.000000Z'), [`row ${EVENT}`]],
-    ['ts_utc', set('ts_utc', '2026-03-15T08:00:00.000000Z'), [`row ${EVENT}`]],
-    ['whole row', deleted, [...COUNTERS_OF_EVENT, 'active cameras of minute 08:00']],
-  ])('of an event whose %s is wrong', async (_, damage, counters) => {
-    expect(await differing(SHARD, EVENT, damage)).toEqual(expect.arrayContaining([...counters]));
+  it.each(copied)('names what is in %s again, as %s; it is set aside', async (from, rowKey, counter) => {
+    const table = await seeded();
+    const row = await table.get(SHARD, from, { exact: true });
+    await table.transact(SHARD, [{ kind: 'insert', rowKey, properties: row ? copiedProperties(row) : {} }]);
+    expect(await differing(table)).toContain(counter);
+    await repair(tableOf(table));
+    expect(await wrongAnswers(table, messages)).toEqual([]);
+    const instances = [new CountingProcess(table, 2), new CountingProcess(table, 2)];
+    const more = messages.map((message) => ({ ...message, eventId: `more-${message.eventId}` }));
+    for (const [at, message] of more.entries()) await instances[at % 2]?.record([message]);
+    expect(await wrongAnswers(table, [...messages, ...more])).toEqual([]);
   });
 
-  it.each(MANIFEST_DAMAGES)('of a day whose number of shards is %s', async (_, damage, counter) => {
-    expect(await differing(DAY, 'shards', damage)).toEqual(expect.arrayContaining([counter]));
+  it('names a camera that is in the wrong shard; the repair moves its events', async () => {
+    const table = await seeded();
+    const event = await table.get(SHARD, EVENT, { exact: true });
+    await table.transact(`${DAY}_01`, [
+      { kind: 'insert', rowKey: EVENT, properties: event ? copiedProperties(event) : {} },
+    ]);
+    await table.transact(SHARD, [{ kind: 'delete', rowKey: EVENT }]);
+    expect(await differing(table)).toContain('shard of camera ridge-0');
+    await repair(tableOf(table));
+    expect(await wrongAnswers(table, messages)).toEqual([]);
   });
 
-  it.each(STRAY_KEYS)('or the row, where %s is a row that the service never writes', async (rowKey) => {
-    await client.createEntity({
-      partitionKey: SHARD,
-      rowKey,
-      format: 1,
-      day: '{}',
-      ts_utc: '2026-03-14T08:00:00.000000Z',
-    });
-    const { differences } = await auditDay(process.table, DAY);
-    expect(differences.map(({ counter }) => counter)).toEqual([`row ${rowKey}`]);
-    await client.deleteEntity(SHARD, rowKey);
+  it('throws a bug and does not report it as damage', async () => {
+    class BuggyTable extends Table {
+      override async *pages(...args: Parameters<Table['pages']>): AsyncGenerator<readonly StoredRow[]> {
+        const bug = {
+          get: () => {
+            throw new TypeError('a bug');
+          },
+        };
+        for await (const page of super.pages(...args)) {
+          yield page.map(({ partitionKey, rowKey, etag }) => ({
+            partitionKey,
+            rowKey,
+            etag,
+            properties: new Proxy({}, bug),
+          }));
+        }
+      }
+    }
+    const table = new BuggyTable(await seeded(), { format: FORMAT });
+    await expect(auditDay(table, DAY)).rejects.toThrow(new TypeError('a bug'));
   });
 
-  it('of rows that are stored although they have no events', async () => {
-    const { etag: _, timestamp: __, ...hour } = await client.getEntity(SHARD, 'hour|08');
-    await client.createEntity({ ...hour, partitionKey: SHARD, rowKey: 'hour|23' });
-    const { differences } = await auditDay(process.table, DAY);
-    expect(differences.map(({ counter }) => counter)).toEqual(
-      expect.arrayContaining(['minute 23:00', 'active cameras of minute 23:00']),
-    );
-    await client.deleteEntity(SHARD, 'hour|23');
-    const { etag: _e, timestamp: _t, ...minute } = await client.getEntity(SHARD, 'minute|0800|00');
-    await client.createEntity({ ...minute, partitionKey: SHARD, rowKey: 'minute|2301|00' });
-    const report = await auditDay(process.table, DAY);
-    expect(report.differences.map(({ counter }) => counter)).toEqual(['samples of second 23:01:00']);
-    await client.deleteEntity(SHARD, 'minute|2301|00');
+  it('of rows of a later format does nothing', async () => {
+    const table = await seeded();
+    await damageRow(table, SHARD, CAMERA, set('format', 99));
+    await expect(auditDay(tableOf(table), DAY)).rejects.toThrow(LaterFormat);
   });
 });
 
-/** Every row with its version and time of writing. */
-const rowsOf = async (client: TableClient): Promise<readonly unknown[]> => {
-  const rows: unknown[] = [];
-  for await (const row of client.listEntities()) rows.push(row);
-  return rows;
-};
+describe('a repair', () => {
+  it('of samples in a stripe in which their camera has no row leaves every question with its answer', async () => {
+    const table = await seeded();
+    await damageRow(table, SHARD, 'hour|08', deleted);
+    await damageRow(table, SHARD, CAMERA, set('day', '{'));
+    await damageRow(table, SHARD, 'minute|0800|00', set('s00', 'x'));
+    await damageRow(table, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
+    await repair(tableOf(table));
+    expect(await wrongAnswers(table, messages)).toEqual([]);
+  });
 
-/** A table with a bug: the camera rows that it reads cannot be used. */
-class BuggyTable extends Table {
-  override async *pages(...args: Parameters<Table['pages']>): AsyncGenerator<readonly StoredRow[]> {
-    for await (const page of super.pages(...args)) {
-      yield page.map(({ partitionKey, rowKey, etag }) => ({
-        partitionKey,
-        rowKey,
-        etag,
-        get properties(): never {
-          throw new TypeError('a bug');
-        },
-      }));
+  it('says before what it will do', async () => {
+    const table = await seeded();
+    await damageRow(table, SHARD, EVENT, set('detections', '{'));
+    await damageRow(table, SHARD, CAMERA, set('day', 1));
+    await damageRow(table, `${DAY}_01`, 'cameras|0001', deleted);
+    const steps = stepsOf(await auditDay(tableOf(table), DAY));
+    expect(steps).toContain(`shard 00: set aside row ${EVENT}: what it contributed leaves the counters`);
+    expect(steps).toContain(`shard 00: set aside row ${CAMERA}, and count anew what it held`);
+    expect(steps).toContain('shard 00: add to hour 08 what the event rows have more or less');
+    expect(steps).toContain(
+      'shard 01: set aside row total and all others of its stripe, and count anew what they held',
+    );
+  });
+
+  it('sets a row aside again that was written again, and an event row only as it was found', async () => {
+    const table = await seeded();
+    const moved: string[] = [];
+    const aside = async (rowKey: string, etag?: string): Promise<void> =>
+      setAside(tableOf(table), SHARD, new Map([[rowKey, etag]]), (rows) =>
+        moved.push(...rows.map((row) => row.rowKey)),
+      );
+    for (let times = 1; times <= 2; times += 1) {
+      await table.transact(SHARD, [{ kind: 'insert', rowKey: 'camera|x', properties: {} }]);
+      await aside('camera|x');
     }
-  }
-}
+    const found = await table.get(SHARD, EVENT, {});
+    await damageRow(table, SHARD, EVENT, set('reviewed', false));
+    await aside(EVENT, found?.etag);
+    expect(moved).toEqual(['camera|x', 'camera|x']);
+  });
 
-describe('a bug of the audit', () => {
-  it('is thrown and not reported as damage', async () => {
+  it.each<readonly [what: string, manifest: Damage, index: Damage]>([
+    ['closed', set('closes', '2026-03-17T00:00:00.000000Z'), (row) => row],
+    ['closed, and not said by a damaged manifest', set('shards', 'two'), deleted],
+    ['closed, and not said by the manifest', (row) => row, deleted],
+  ])('refuses a day that is %s, also after its audit', async (_, manifest, index) => {
+    const memory = await seeded();
+    const table = tableOf(memory);
+    await damageRow(memory, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
+    const audited = await auditDay(table, DAY);
+    await damageRow(memory, DAY, 'shards', manifest);
+    await damageRow(memory, OPEN_DAYS_PARTITION, DAY, index);
+    await expect(repairDay(table, audited, { say: () => undefined })).rejects.toThrow(NotRepairable);
+    const closed = await auditDay(table, DAY);
+    expect(closed.closed).toBe(true);
+    expect(closed.differences.map(({ counter }) => counter)).toContain('total');
+    await expect(repairDay(table, closed, { say: () => undefined })).rejects.toThrow(NotRepairable);
+  });
+
+  it('refuses a day that lost its manifest after its closing was announced, and nobody opens it again', async () => {
+    const memory = await seeded();
+    const table = tableOf(memory);
+    await new DayShards(table, 2).close(DAY, instantFrom(MIDNIGHT + 2_880n * MINUTE));
+    await memory.transact(DAY, [{ kind: 'delete', rowKey: 'shards' }]);
+    // Event rows are deleted by now.
+    await memory.transact(SHARD, [{ kind: 'delete', rowKey: EVENT }]);
+    const audited = await auditDay(table, DAY);
+    expect(audited.closed).toBe(true);
+    await expect(repairDay(table, audited, { say: () => undefined })).rejects.toThrow(NotRepairable);
+    await expect(new CountingProcess(memory, 2).record(messages)).rejects.toThrow('the day was closed');
+  });
+
+  it('keeps all of a row that it sets aside, also if its key is too long for the new one', async () => {
     const storage = new CountingStorage();
-    await storage.process().record(messages);
-    const table = new BuggyTable(new AzureTable(() => storage.client()), { format: FORMAT });
-    await expect(auditDay(table, DAY)).rejects.toThrow(new TypeError('a bug'));
+    await storage.process(2).record(messages);
+    const properties = { format: FORMAT, whole: 7n, part: 1.5, text: 'x', bytes: Buffer.of(1, 2) };
+    // The third is nearly a key that fits, and the fourth just fits.
+    const keys = [
+      `minute|0860|${'x'.repeat(500)}`,
+      `camera|${'🔥'.repeat(250)}`,
+      `camera|${'x'.repeat(473)}`,
+      `camera|${'y'.repeat(472)}`,
+    ];
+    for (const rowKey of keys) await storage.client().createEntity({ partitionKey: SHARD, rowKey, ...properties });
+    await repair(storage.process(2).table);
+    const whole: string[] = [];
+    for await (const { etag: _e, timestamp: _t, ...row } of storage.client().listEntities()) {
+      const { rowKey: key = '', partitionKey = '', [WHOLE_KEY]: wholeKey, ...own } = row;
+      if (!key.startsWith('damaged|')) continue;
+      expect(objectionsTo({ partitionKey, rowKey: key, properties: {} })).toEqual([]);
+      expect(key.isWellFormed()).toBe(true);
+      expect(own).toEqual(properties);
+      whole.push(typeof wholeKey === 'string' ? wholeKey : key.split('|').slice(2).join('|'));
+    }
+    expect(whole.sort()).toEqual([...keys].sort());
   });
 });

@@ -1,5 +1,6 @@
-import { auditDay, AuditUnsettled } from '../../../src/analytics/audit/audit.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
