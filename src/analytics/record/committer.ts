@@ -8,7 +8,6 @@ import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import { listsTooShort } from '../rows/total-row.ts';
 import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending } from './batch.ts';
 import type { ShardRows } from './shard-rows.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
@@ -51,15 +50,8 @@ export class CommitSlots {
   }
 }
 
-/** What a committer works with. */
-export interface CommitterOptions {
-  readonly partition: string;
-  readonly rows: ShardRows;
-  readonly writer: TransactionWriter;
-  readonly slots: CommitSlots;
-  /** Waits before the next try. */
-  readonly pause?: ((milliseconds: number) => Promise<void>) | undefined;
-}
+/** Waits so many milliseconds. */
+export type Pause = (milliseconds: number) => Promise<void>;
 
 /**
  * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next one takes as many as
@@ -68,11 +60,10 @@ export interface CommitterOptions {
  * again: a message that was applied already then makes none. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
-  readonly #partition: string;
   readonly #rows: ShardRows;
   readonly #writer: TransactionWriter;
   readonly #slots: CommitSlots;
-  readonly #pause: (milliseconds: number) => Promise<void>;
+  readonly #pause: Pause;
   #queue: Pending[] = [];
   /** Halves of batches that did not fit, or that could not be written as a whole: they come before the queue. */
   #halves: Batch[] = [];
@@ -84,14 +75,8 @@ export class ShardCommitter {
   /** After the first batch that stayed stale, one try of its halves tells. */
   #staleTries = STALE_TRIES;
 
-  constructor({
-    partition,
-    rows,
-    writer,
-    slots,
-    pause = async (milliseconds) => setTimeout(milliseconds),
-  }: CommitterOptions) {
-    this.#partition = partition;
+  /** @param pause waits before the next try */
+  constructor(rows: ShardRows, writer: TransactionWriter, slots: CommitSlots, pause: Pause = setTimeout) {
     this.#rows = rows;
     this.#writer = writer;
     this.#slots = slots;
@@ -152,7 +137,7 @@ export class ShardCommitter {
       stale = error instanceof StaleSnapshot ? stale + 1 : 0;
       if (stale === this.#staleTries) {
         this.#staleTries = 1;
-        return this.#giveUp(batch, listsTooShort(this.#partition, this.#rows.stripe));
+        return this.#giveUp(batch, this.#rows.neverFit());
       }
       if (isConflict(error) && elapsed < CONFLICT_BUDGET_MS) {
         conflicts += 1;

@@ -91,27 +91,24 @@ const sizeOf = (row: KnownRow): number => {
  */
 export class KnownRows {
   readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
-  #epochs = 0;
 
   /** What is known of one shard. */
   ofShard(partition: string): KnownRowsOfShard {
-    return new KnownRowsOfShard(this.#rows, partition, () => (this.#epochs += 1));
+    return new KnownRowsOfShard(this.#rows, partition);
   }
 }
 
 /** What the process knows of the rows of one shard, by row key. */
 export class KnownRowsOfShard {
+  static #epochs = 0;
   readonly #rows: LRUCache<string, KnownRow>;
   readonly #partition: string;
-  readonly #newEpoch: () => number;
   /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known at any time. */
-  #epoch: number;
+  #epoch = (KnownRowsOfShard.#epochs += 1);
 
-  constructor(rows: LRUCache<string, KnownRow>, partition: string, newEpoch: () => number) {
+  constructor(rows: LRUCache<string, KnownRow>, partition: string) {
     this.#rows = rows;
     this.#partition = partition;
-    this.#newEpoch = newEpoch;
-    this.#epoch = newEpoch();
   }
 
   get(rowKey: string): KnownRow | undefined {
@@ -126,7 +123,7 @@ export class KnownRowsOfShard {
 
   /** Forgets every counter row, and the rows of some events. */
   forget(eventKeys: Iterable<string>): void {
-    this.#epoch = this.#newEpoch();
+    this.#epoch = KnownRowsOfShard.#epochs += 1;
     this.forgetEvents(eventKeys);
   }
 

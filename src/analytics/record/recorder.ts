@@ -10,7 +10,7 @@ import { shardOf } from '../model/shard.ts';
 import { DayClosed, type DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
-import { CLOSED_DAY, CommitSlots, ShardCommitter, type CommitterOptions } from './committer.ts';
+import { CLOSED_DAY, CommitSlots, ShardCommitter, type Pause } from './committer.ts';
 import { KnownRows } from './known-rows.ts';
 import type { LastStripe } from './own-stripe.ts';
 import { ShardRows } from './shard-rows.ts';
@@ -21,9 +21,11 @@ const IDLE_COMMITTERS = 64;
 const PARALLEL_CLAIMS = 16;
 
 /** How a recorder works. */
-export interface RecorderOptions extends Pick<CommitterOptions, 'pause'> {
+export interface RecorderOptions {
   /** The categories that always find room, whatever others are counted. */
   readonly knownCategories?: Iterable<string>;
+  /** Waits before the next try. */
+  readonly pause?: Pause;
 }
 
 /**
@@ -44,8 +46,9 @@ export class Recorder {
   readonly #lastStripe: LastStripe = { stripe: 0 };
   readonly #slots = new CommitSlots();
   readonly #knownCategories: ReadonlySet<string>;
-  readonly #pause: CommitterOptions['pause'];
-  readonly #committers = new Map<string, { readonly count: number; readonly committer: ShardCommitter }>();
+  readonly #pause: Pause | undefined;
+  /** The least recently used one first. */
+  readonly #committers = new Map<string, ShardCommitter>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
@@ -87,41 +90,36 @@ export class Recorder {
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const claims = new Map<Day, Promise<number | 'closed'>>();
+    const claims = new Map<Day, Promise<number>>();
     const limit = pLimit(PARALLEL_CLAIMS);
     const settled = await Promise.allSettled(
       messages.map(async (message): Promise<Outcome> => {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
-        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#claim(day))));
+        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
         const count = await claim;
-        if (count === 'closed') return { refused: CLOSED_DAY };
         return this.#committer(day, count, shardOf(message.cameraId, count)).submit(message);
       }),
     );
-    const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    if (errors.length > 0) throw this.#failure(errors);
-    return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  }
-
-  async #claim(day: Day): Promise<number | 'closed'> {
-    try {
-      return await this.#shards.claim(day);
-    } catch (error) {
-      if (error instanceof DayClosed) return 'closed';
-      throw error;
+    const outcomes: Outcome[] = [];
+    const errors: unknown[] = [];
+    for (const result of settled) {
+      if (result.status === 'fulfilled') outcomes.push(result.value);
+      else if (result.reason instanceof DayClosed) outcomes.push({ refused: CLOSED_DAY });
+      else errors.push(result.reason);
     }
+    if (errors.length > 0) throw this.#failure(errors);
+    return outcomes;
   }
 
   #committer(day: Day, count: number, shard: number): ShardCommitter {
     const partition = shardPartition(day, shard);
-    const found = this.#committers.get(partition);
-    const kept = found?.count === count ? found : { count, committer: this.#newCommitter(day, count, partition) };
-    // Moved behind all others, so that the least recently used one is dropped first.
-    this.#committers.delete(partition);
+    const name = `${partition} of ${count}`;
+    const committer = this.#committers.get(name) ?? this.#newCommitter(day, count, partition);
+    this.#committers.delete(name);
     this.#dropIdle();
-    this.#committers.set(partition, kept);
-    return kept.committer;
+    this.#committers.set(name, committer);
+    return committer;
   }
 
   #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
@@ -132,13 +130,13 @@ export class Recorder {
       known,
     });
     const writer = new TransactionWriter(this.#table, partition, rows, known, knownCategories);
-    return new ShardCommitter({ partition, rows, writer, slots: this.#slots, pause: this.#pause });
+    return new ShardCommitter(rows, writer, this.#slots, this.#pause);
   }
 
   #dropIdle(): void {
-    for (const [partition, { committer }] of this.#committers) {
+    for (const [name, committer] of this.#committers) {
       if (this.#committers.size <= IDLE_COMMITTERS) return;
-      if (committer.idle) this.#committers.delete(partition);
+      if (committer.idle) this.#committers.delete(name);
     }
   }
 

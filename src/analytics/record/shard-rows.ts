@@ -11,7 +11,7 @@ import { bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
 import { minuteRowFrom, secondOf } from '../rows/minute-row.ts';
 import { inStripe, readStripes, stateFrom, STATE_PROPERTIES } from '../rows/stripes.ts';
-import { readTotal, type TotalRow } from '../rows/total-row.ts';
+import { listsTooShort, readTotal, type TotalRow } from '../rows/total-row.ts';
 import type { Batch } from './batch.ts';
 import type { RowsPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
@@ -119,9 +119,9 @@ export class ShardRows {
     this.#own = new OwnStripe(table, partition, last, day);
   }
 
-  /** The stripe that the next commit goes to. */
-  get stripe(): number {
-    return this.#own.number;
+  /** What is damaged if the rows do not fit together, however often they are read. */
+  neverFit(): DamagedRow {
+    return listsTooShort(this.#partition, this.#own.number);
   }
 
   /** The event as it was last seen in storage, from memory. */

@@ -34,7 +34,7 @@ import { Scales } from './scales.ts';
 import { LIMITS, objectionsTo } from '../table-limits.ts';
 
 /** The hours of the shard that are full already. */
-const HOURS = 12;
+const HOURS = 8;
 
 /** Writes a shard whose rows are as large as possible, without event rows. */
 const fullShard = async (storage: CountingStorage, cameraIds: readonly string[]): Promise<void> => {
