@@ -90,16 +90,11 @@ export const ALL_MINUTES: KeyRange = keysUnder('minute|');
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-const keysOfHour = (kind: 'minute' | 'event', all: KeyRange, hour: number): KeyRange => ({
-  from: hour === 0 ? all.from : `${kind}|${clockOf(hour * 60)}`,
-  before: hour === 23 ? all.before : `${kind}|${clockOf((hour + 1) * 60)}`,
-});
-
 /** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
-export const minutesOfHour = (hour: number): KeyRange => keysOfHour('minute', ALL_MINUTES, hour);
-
-/** The event rows of an hour of the day, 0 to 23. Every key that starts with `event|` is in the range of one hour. */
-export const eventsOfHour = (hour: number): KeyRange => keysOfHour('event', ALL_EVENTS, hour);
+export const minutesOfHour = (hour: number): KeyRange => ({
+  from: hour === 0 ? ALL_MINUTES.from : `minute|${clockOf(hour * 60)}`,
+  before: hour === 23 ? ALL_MINUTES.before : `minute|${clockOf((hour + 1) * 60)}`,
+});
 
 /** The minute rows of a minute of the day (0 to 1439). */
 export const rowsOfMinute = (minute: number): KeyRange => keysUnder(`minute|${clockOf(minute)}|`);

@@ -84,10 +84,6 @@ export const cameraListFrom = (texts: readonly string[]): CameraList => {
   };
 };
 
-/** The texts that a row of the list holds. @throws {DamagedRow} */
-export const listTextsFrom = (row: StoredRow): readonly string[] =>
-  decodingRow(row, () => readTexts(CAMERAS, row.properties));
-
 /** The properties of the rows of a list that differ from those of the list that it grew from, by the numbers of the rows, from 1. */
 const changedListRows = (before: CameraList, list: CameraList): ReadonlyMap<number, NewProperties> => {
   const rows = new Map<number, NewProperties>();
@@ -157,7 +153,10 @@ export const totalFrom = async (
   return { ...stored, cameras, lists };
 };
 
-const listRowFrom = (row: StoredRow): ListRow => ({ etag: row.etag, texts: listTextsFrom(row) });
+const listRowFrom = (row: StoredRow): ListRow => ({
+  etag: row.etag,
+  texts: decodingRow(row, () => readTexts(CAMERAS, row.properties)),
+});
 const listOf = (lists: readonly ListRow[]): CameraList => cameraListFrom(lists.flatMap(({ texts }) => texts));
 
 /** What is damaged if other rows of a stripe name a camera or a category that its total does not list. */

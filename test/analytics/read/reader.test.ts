@@ -7,7 +7,7 @@ import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
 import { Reader } from '../../../src/analytics/read/reader.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { cameraKey, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION, type NewProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryStorage, plainAnswer } from '../counting.ts';
@@ -180,13 +180,18 @@ it.each<readonly [string, string, string, string | undefined]>([
   },
 );
 
-it('a second that has overflowed is answered exactly to the microsecond, also after edits, from one query', async () => {
+it('seconds that have overflowed are answered exactly to the microsecond, also after edits, from one query', async () => {
   const overflowed = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
-  const messages = Array.from({ length: 2_400 }, (_, index) =>
-    frame(`ridge-${index % 3}`, overflowed - 100_000n + BigInt(index) * 500n),
+  // With so many large counts a second overflows at about fifty frames. The second between two of them does not.
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`c${index}`, 9_000 + index]));
+  const messages = [0n, 2n * SECOND].flatMap((into) =>
+    Array.from({ length: 90 }, (_, index): PlainMessage => {
+      const ts = overflowed + into - 62_500n + BigInt(index) * 12_500n;
+      return { cameraId: `ridge-${index % 3}`, eventId: `f-${ts}`, ts, time: ts, detections: many };
+    }),
   );
   const edits = messages
-    .filter((_, index) => [0, 201, 1_500, 2_399].includes(index))
+    .filter((_, index) => [0, 21, 50, 89, 100].includes(index))
     .map((message) =>
       Object.assign({}, message, { time: message.time + 1n, reviewed: true, annotations: { fire: 2 } }),
     );
@@ -194,6 +199,7 @@ it('a second that has overflowed is answered exactly to the microsecond, also af
   for (const period of [
     { start: overflowed, end: overflowed },
     { start: overflowed + 1n, end: overflowed + 499_999n },
+    { start: overflowed + 500_000n, end: overflowed + 2_499_999n },
     { start: overflowed - 50_000n, end: overflowed + 250_000n },
     { start: overflowed + 999_999n, end: overflowed + 1_049_999n },
     { start: overflowed + 1_000_000n, end: overflowed + HOUR },
@@ -210,7 +216,19 @@ it('a second that has overflowed is answered exactly to the microsecond, also af
   expect(await storage.process().differences(DATE)).toEqual([]);
   const table = watched();
   await answers(table, oracle, { start: overflowed, end: overflowed + 10n });
-  expect(table.queries, 'the second has overflowed').toBe(1);
+  expect(table.queries, 'a second has overflowed').toBe(1);
+});
+
+it('samples of a camera that has no row, which was damaged and set aside, are found by the camera list', async () => {
+  const eight = START + 8n * HOUR;
+  const { oracle, watched } = await recorded([frame('ridge-1', eight), frame('ridge-2', eight)]);
+  await watched().delete(SHARD, [cameraKey('ridge-2')]);
+  const { answered, expected } = await answers(watched(), oracle, {
+    start: eight,
+    end: eight + 5n,
+    cameraId: 'ridge-2',
+  });
+  expect(answered).toEqual(expected);
 });
 
 /** From 07:00 to the middle of the second 08:01:00. */

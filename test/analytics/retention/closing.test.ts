@@ -230,6 +230,20 @@ describe('closing a day', () => {
     expect(lines.map(([event]) => event)).toEqual(['day closed']);
   });
 
+  it('deletes event rows two minutes after the day closed, and no earlier: a transaction may be under way', async () => {
+    const storage = new MemoryStorage();
+    await storage.process().record([{ cameraId: 'a', eventId: 'f', ts: EIGHT, time: START }]);
+    const announced = START + 2n * DAY;
+    for (const [after, event, rows] of [
+      [0n, 'day closes', 1],
+      [240n * SECOND - 1n, 'day closes', 1],
+      [240n * SECOND, 'day closed', 0],
+    ] as const) {
+      const lines = await run(storage, { now: () => instantFrom(announced + after) });
+      expect([lines.map(([line]) => line), eventRows(storage).length]).toEqual([[event], rows]);
+    }
+  });
+
   it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
     const storage = new MemoryStorage();
     const starts = [0n, 1n, 2n].map((after) => START + after * DAY);
