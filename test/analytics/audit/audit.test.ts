@@ -235,6 +235,19 @@ describe('a repair', () => {
     expect(await wrongAnswers(table, messages)).toEqual([]);
   });
 
+  it('adds nothing twice: what another repair has added since its audit is not added again', async () => {
+    const table = await seeded();
+    const [lines, say] = [new Array<string>(), (line: string) => lines.push(line)];
+    for (const count of ['"events":7', '"events":8']) {
+      await damageRow(table, SHARD, 'total', replaced('day', /"events":\d+/, count));
+      const audited = await auditDay(tableOf(table), DAY);
+      for (let times = 1; times <= 2; times += 1) await repairDay(tableOf(table), audited, { say });
+    }
+    const [added, again] = ['put 1 counter of shard 0 right', 'storage or another writer came between: reading again'];
+    expect(lines).toEqual([added, again, added, again]);
+    expect(await wrongAnswers(table, messages)).toEqual([]);
+  });
+
   it('says before what it will do', async () => {
     const table = await seeded();
     await damageRow(table, SHARD, EVENT, set('detections', '{'));
