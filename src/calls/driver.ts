@@ -1,17 +1,26 @@
+import pLimit from 'p-limit';
+
 import type { Log, LogFields } from '../log.ts';
 import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
 import type { Alarm } from './alarm.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from './alert-types.ts';
-import { type Attempt, type AttemptEvent, isLive, isPast, type NotMade } from './attempt.ts';
+import { type Attempt, type AttemptEvent, isPast, type NotMade } from './attempt.ts';
 import type { AttemptRef } from './call-context.ts';
 import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
-import { attemptFields, errorKind, failureFields, logEnds } from './call-log.ts';
+import { attemptFields, errorKind, failureFields } from './call-log.ts';
+import { Cases, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
 import type { Clock } from './clock.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
 import type { LinePause } from './lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
-import { lookedAt, type NotificationCase, stoppedNotification, withRecipient } from './notification.ts';
+import {
+  isUrgentNotification,
+  lookedAt,
+  type NotificationCase,
+  stoppedNotification,
+  withRecipient,
+} from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
 import { type PhoneLine, PhoneLineError } from './phone-line.ts';
 import { isMaskedNumber } from './phone-number.ts';
@@ -19,7 +28,6 @@ import {
   afterEvent,
   attemptOf,
   dialled,
-  isFinal,
   looked,
   MOST_WITHOUT_LINE,
   postponed,
@@ -27,14 +35,7 @@ import {
   type RecipientStep,
   SET_UP_RETRY_MS,
 } from './recipient.ts';
-import {
-  isCommitted,
-  merged,
-  type NotificationStore,
-  openCallsOf,
-  type StoredCase,
-  untilCommitted,
-} from './store/notification-store.ts';
+import { type NotificationStore, openCallsOf, type StoredCase } from './store/notification-store.ts';
 import type { PhoneRules } from './rules.ts';
 import { newStranger, strangerRef } from './stranger.ts';
 
@@ -52,17 +53,6 @@ export interface DriverParts {
   readonly newId: () => string;
 }
 
-/** A recipient of a notification. */
-type RecipientRef = Omit<AttemptRef, 'attemptId'>;
-
-/** A notification after a step; the same object if nothing was to be done. */
-interface Step {
-  readonly next: NotificationCase;
-  readonly asks?: RecipientStep['asks'];
-  /** No later state of the notification needs the step: the table need not be asked. */
-  readonly isPast?: boolean;
-}
-
 /** An event that moves an attempt. */
 type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'tone failed'> };
 
@@ -71,20 +61,14 @@ const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind 
 /** What attending to something due has come to: the notification if nothing was to be done, or `left` for later. */
 export type Attended = StoredCase | 'moved' | 'left' | 'unknown';
 
-/** What a step has come to. */
-interface Committed {
-  readonly stored: StoredCase;
-  readonly isChanged: boolean;
-  readonly asks: RecipientStep['asks'];
-}
-
 // Start and end of a message may be reported to two instances.
 const CLOCKS_DIFFER_MS = 2_000;
 // Sooner nobody has heard a phone ring and declined; clocks that differ included.
 const RANG_AFTER_MS = 6_000;
+const URGENT_FIRST: CallResult = { reason: 'urgent calls wait for a line' };
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
-const MOST_REMEMBERED = 500;
+const HUNG_UP_AT_A_TIME = 8;
 /** All that may be ringing or open has an entry within this time, in milliseconds. */
 export const OPEN_WITHIN_MS = 300_000;
 
@@ -94,16 +78,14 @@ export const OPEN_WITHIN_MS = 300_000;
  */
 export class Driver {
   readonly #parts: DriverParts;
-  /** What this process read or wrote last. It may be outdated: then its commit meets a conflict, and the table is read. */
-  readonly #remembered = new Map<NotificationId, StoredCase>();
-  /** Steps about one recipient follow one another. */
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #cases: Cases;
   /** Whom this process has spoken to: without the table nobody else can tell. */
   readonly #spokenTo = new Set<CallId>();
   #troubleAt = -Infinity;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
+    this.#cases = new Cases(parts);
   }
 
   /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, remember nothing. */
@@ -118,7 +100,8 @@ export class Driver {
     try {
       done = await this.#take(event, alertType.name, log);
     } catch (error) {
-      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
+      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
       return;
@@ -145,16 +128,33 @@ export class Driver {
     return this.#attended(ref, done, log);
   }
 
-  /** Sends the call requests of a new notification: its first calls are claimed already. */
+  /**
+   * Sends the call requests of a new notification: its first calls are claimed already. If it is not urgent, and urgent calls wait for a line, they
+   * wait as well.
+   */
   async dialFirst(stored: StoredCase, log: Log): Promise<void> {
     const { id } = stored.notification;
-    this.#remember(id, undefined, stored);
+    this.#cases.remember(id, undefined, stored);
+    const isHeldBack = !isUrgentNotification(stored.notification) && (await this.#urgentWaits());
     await Promise.all(
       stored.recipients.map(async ({ attempts: [first], isCovered }, index) => {
         if (first === undefined || isCovered !== true) return;
-        await this.#dial({ notificationId: id, index, attemptId: first.id }, stored, log);
+        const ref = { notificationId: id, index, attemptId: first.id };
+        if (isHeldBack) await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: URGENT_FIRST }, log);
+        else await this.#dial(ref, stored, log);
       }),
     );
+  }
+
+  /** Whether an urgent call waits for a line. If the table does not tell, nobody is kept waiting. */
+  async #urgentWaits(): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    try {
+      return (await store.due(clock.now())).some(({ kind }) => kind === 'dial_urgent');
+    } catch (error) {
+      if (error instanceof StorageTrouble) return false;
+      throw error;
+    }
   }
 
   /** Looks after a recipient of whose call nothing was heard, or who is not to ring any more. */
@@ -192,14 +192,14 @@ export class Driver {
     const move = (known: NotificationCase): Step => ({
       next: lookedAt(known, this.#parts.newId, this.#parts.clock.now()),
     });
-    const done = await this.#commit(id, id, move, log);
+    const done = await this.#cases.commit(id, id, move, log);
     if (done === undefined || done === 'no calls left') return 'unknown';
     return done.isChanged ? 'moved' : done.stored;
   }
 
   /** Stops a notification, and hangs up who rings. Answers it as it stands then; undefined if there is none. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
-    const done = await this.#commit(
+    const done = await this.#cases.commit(
       id,
       id,
       (known) => ({ next: stoppedNotification(known, this.#parts.clock.now()) }),
@@ -207,7 +207,7 @@ export class Driver {
     );
     if (done === undefined || done === 'no calls left') return undefined;
     await this.#hangUpWhoRings(done.stored, log);
-    return this.#remembered.get(id) ?? done.stored;
+    return this.#cases.recall(id) ?? done.stored;
   }
 
   /** A notification as it is stored. */
@@ -217,7 +217,7 @@ export class Driver {
 
   /** What this process wrote last, if it remembers. */
   recall(id: NotificationId): NotificationCase | undefined {
-    return this.#remembered.get(id);
+    return this.#cases.recall(id);
   }
 
   async #attended(ref: RecipientRef, done: Committed | 'no calls left' | undefined, log: Log): Promise<Attended> {
@@ -278,7 +278,7 @@ export class Driver {
       const next = step.next === recipient ? known : withRecipient(known, 0, step.next, now);
       return { next, asks: step.asks, isPast: isPast(attempt, attemptEvent) };
     };
-    const found = await this.#commit(ref.notificationId, keyOf(ref), move, log);
+    const found = await this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
     if (found !== undefined) return found === 'no calls left' ? undefined : found;
     // Of a call that nobody knows, only what asks for something is written down.
     const fresh = newStranger(event.callId, alertType, clock.now());
@@ -286,11 +286,11 @@ export class Driver {
     if (asks.length === 0) return undefined;
     try {
       const stored = await store.insertStranger(next, clock.now());
-      this.#remember(ref.notificationId, undefined, stored);
+      this.#cases.remember(ref.notificationId, undefined, stored);
       return { stored, isChanged: true, asks };
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
-      const done = await this.#commit(ref.notificationId, keyOf(ref), move, log);
+      const done = await this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
       return done === 'no calls left' ? undefined : done;
     }
   }
@@ -314,12 +314,15 @@ export class Driver {
     if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
-    // In this notification: also calls that have ended since, for it is the moment of the request that counts.
-    const inIt = known?.recipients.filter(
-      ({ attempts }, index) => index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt)),
-    ).length;
-    const beside = (inIt ?? 0) + others;
-    return beside === 0 ? { result } : { result: { ...result, meaning: 'no_line' }, beside };
+    // In this notification: also calls that have ended since. What counts is the moment of the request, which is that of its claim.
+    const inIt = (tolerance: number): number =>
+      known?.recipients.filter(
+        ({ attempts }, index) =>
+          index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt, tolerance)),
+      ).length ?? 0;
+    // One whose instance has another clock may seem not to have been open. How many lines there are, calls that were refused as well do not tell.
+    if (others + inIt(CLOCKS_DIFFER_MS) === 0) return { result };
+    return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
   }
 
   async #withoutTable({ kind, callId, attempt }: CallEvent, pathType: AlertType, log: Log): Promise<void> {
@@ -327,7 +330,7 @@ export class Driver {
     if (kind === 'connected') {
       if (this.#spokenTo.has(callId)) return;
       this.#noteSpokenTo(callId);
-      const known = attempt && this.#remembered.get(attempt.notificationId)?.notification;
+      const known = attempt && this.#cases.recall(attempt.notificationId)?.notification;
       const alertType = (known && findAlertType(known.alertType)) ?? pathType;
       try {
         await this.#parts.line.speak(
@@ -470,7 +473,8 @@ export class Driver {
       index !== except && isStopped === true && attempts.some(({ state }) => state === 'placed') ? index : [],
     );
     const { id } = stored.notification;
-    await Promise.all(ringing.map(async (index) => this.look({ notificationId: id, index }, log)));
+    // All of them change the notification's row at their end: more at a time would only meet one another there.
+    await pLimit(HUNG_UP_AT_A_TIME).map(ringing, async (index) => this.look({ notificationId: id, index }, log));
   }
 
   /** The answer of the line, as the next step. */
@@ -480,7 +484,7 @@ export class Driver {
       (recipient, terms, now) => {
         const attempt = attemptOf(recipient, ref.attemptId);
         const step = afterEvent(recipient, ref.attemptId, event, terms, now);
-        return { ...step, isPast: attempt === undefined || isPast(attempt, event) };
+        return { ...step, isPast: attempt !== undefined && isPast(attempt, event) };
       },
       log,
     );
@@ -567,108 +571,7 @@ export class Driver {
       const isSame = next === recipient;
       return { next: isSame ? known : withRecipient(known, ref.index, next, now), asks, isPast: isOver === true };
     };
-    return this.#commit(ref.notificationId, keyOf(ref), move, log);
-  }
-
-  /**
-   * Reads, decides and writes, after the steps with the same key. One missed answer of the table is not an outage: a step is tried once
-   * more, and one that was written although the answer was lost is known again.
-   *
-   * @returns undefined if there is no such notification
-   */
-  async #commit(
-    id: NotificationId,
-    key: string,
-    move: (known: NotificationCase) => Step,
-    log: Log,
-  ): Promise<Committed | 'no calls left' | undefined> {
-    return this.#after(key, async () => {
-      let unclear: { readonly before: StoredCase; readonly step: Step } | undefined;
-      const round = async (): Promise<Committed | 'no calls left' | undefined> => {
-        const { store, clock } = this.#parts;
-        const remembered = unclear === undefined ? this.#remembered.get(id) : undefined;
-        let known = remembered ?? (await store.load(id));
-        if (known === undefined) return undefined;
-        if (unclear !== undefined && isCommitted(known, unclear.before, unclear.step.next)) {
-          return this.#committed(unclear.before, known, unclear.step, log);
-        }
-        let step = move(known);
-        if (step.next === known && step.isPast !== true && remembered !== undefined) {
-          known = await store.load(id);
-          if (known === undefined) return undefined;
-          this.#remember(id, undefined, known);
-          step = move(known);
-        }
-        if (step.next === known) return { stored: known, isChanged: false, asks: [] };
-        unclear = { before: known, step };
-        try {
-          const stored = await store.commit(known, step.next, clock.now());
-          unclear = undefined;
-          if (stored === 'no calls left') return stored;
-          if (stored === 'unchanged') return { stored: known, isChanged: false, asks: step.asks ?? [] };
-          return this.#committed(known, stored, step, log);
-        } catch (error) {
-          this.#remembered.delete(id);
-          if (error instanceof WriteConflict) unclear = undefined;
-          throw error;
-        }
-      };
-      const tries = { random: this.#parts.random, sleep: async (ms: number) => this.#sleep(ms) };
-      try {
-        return await untilCommitted(round, tries);
-      } catch (error) {
-        this.#remembered.delete(id);
-        if (!(error instanceof StorageTrouble)) throw error;
-        return untilCommitted(round, tries);
-      }
-    });
-  }
-
-  #committed(before: StoredCase, stored: StoredCase, { asks = [] }: Step, log: Log): Committed {
-    const { alarm, pause, clock } = this.#parts;
-    const { id } = stored.notification;
-    this.#remember(id, before, stored);
-    logEnds(before, stored, log);
-    if (openCalls(stored) < openCalls(before)) {
-      // A line is free; what that is worth is known when the next one is dialled.
-      if (!hasNewWait(before, stored)) pause.lineIsFree();
-      alarm.set('line', Math.max(clock.now(), pause.until));
-    }
-    if (before.notification.completedAt !== stored.notification.completedAt) alarm.set('line', clock.now());
-    return { stored, isChanged: true, asks };
-  }
-
-  #remember(id: NotificationId, before: StoredCase | undefined, stored: StoredCase): void {
-    const known = this.#remembered.get(id);
-    this.#remembered.delete(id);
-    this.#remembered.set(id, before === undefined || known === undefined ? stored : merged(known, before, stored));
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    const { alarm } = this.#parts;
-    stored.recipients.forEach((recipient, index) => {
-      const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= this.#parts.clock.now();
-      alarm.set(
-        keyOf({ notificationId: id, index }),
-        isWaitingForLine || isFinal(recipient) ? undefined : recipient.dueAt,
-      );
-    });
-    alarm.set(id, stored.notification.nextWaveAt);
-  }
-
-  async #after<Result>(key: string, doing: () => Promise<Result>): Promise<Result> {
-    const before = this.#underWay.get(key) ?? Promise.resolve();
-    const own = before.then(doing, doing);
-    const settled = own.catch(() => undefined);
-    this.#underWay.set(key, settled);
-    try {
-      return await own;
-    } finally {
-      if (this.#underWay.get(key) === settled) this.#underWay.delete(key);
-    }
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#parts.clock.after(ms, resolve));
+    return this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
   }
 }
 
@@ -682,20 +585,9 @@ const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['ask
   }
 };
 
-/** Whether an attempt had been claimed by then, and was not over. */
-const wasOpen = ({ claimedAt, endedAt }: Attempt, at: number): boolean =>
-  claimedAt <= at && (endedAt === undefined || endedAt > at);
-
-const keyOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
-
-const openCalls = ({ recipients }: NotificationCase): number =>
-  recipients.reduce((open, { attempts }) => open + attempts.filter(isLive).length, 0);
-
-const hasNewWait = (before: NotificationCase, after: NotificationCase): boolean =>
-  after.recipients.some(
-    ({ state, attempts }, index) =>
-      state === 'waiting' && attempts.length < (before.recipients[index]?.attempts.length ?? 0),
-  );
+/** Whether an attempt was under way at a time. @param tolerance how much later or earlier that may have been, in milliseconds */
+const wasOpen = ({ claimedAt, endedAt = Infinity }: Attempt, at: number, tolerance: number): boolean =>
+  claimedAt <= at + tolerance && endedAt > at - tolerance;
 
 const attemptEventOf = ({ kind, callId, result }: AttemptReport): AttemptEvent => ({ kind, callId, result });
 

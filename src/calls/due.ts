@@ -89,9 +89,9 @@ export class DueWork {
     // First what ends calls and so frees lines; then who waits for one.
     await pLimit(AT_A_TIME).map(due.filter(isNoDial), attend);
     if (pause.isOn(clock.now())) return;
-    const queue = due.filter((entry) => !isNoDial(entry)).toSorted(urgentFirst);
-    const open = openCallsOf(found).length;
-    await pLimit(AT_A_TIME).map(nextToDial(queue, open), attend);
+    const waiting = (kind: 'dial_urgent' | 'dial') => due.filter((entry) => entry.kind === kind);
+    const next = nextToDial(waiting('dial_urgent'), waiting('dial'), openCallsOf(found).length);
+    await pLimit(AT_A_TIME).map(next, attend);
   }
 
   async #attend(due: Due, log: Log): Promise<void> {
@@ -136,7 +136,3 @@ export class DueWork {
 }
 
 const isNoDial = ({ kind }: Due): boolean => kind !== 'dial' && kind !== 'dial_urgent';
-
-// Both are in the order of their time already.
-const urgentFirst = (one: Due, other: Due): number =>
-  Number(other.kind === 'dial_urgent') - Number(one.kind === 'dial_urgent');

@@ -13,13 +13,24 @@ const knownLines = (queue: readonly Queued[]): number =>
   Math.min(...queue.map(({ refusedBeside }) => refusedBeside ?? Infinity));
 
 /**
- * Who may be dialled now, in this order.
+ * Who may be dialled now, in this order. What calls that are not urgent tell about the lines holds back no urgent one: one of theirs that was
+ * declined would look like a line that is missing.
  *
- * @param queue who waits, in order
+ * @param urgent who waits and is dialled before all others, in order
+ * @param others who else waits, in order
  * @param openCalls how many calls are ringing or open
  */
-export const nextToDial = <Entry extends Queued>(queue: readonly Entry[], openCalls: number): readonly Entry[] => {
-  const lines = knownLines(queue);
+export const nextToDial = <Entry extends Queued>(
+  urgent: readonly Entry[],
+  others: readonly Entry[],
+  openCalls: number,
+): readonly Entry[] => {
+  const first = fitting(urgent, knownLines(urgent), openCalls);
+  if (first.length < urgent.length) return first;
+  return [...first, ...fitting(others, knownLines([...urgent, ...others]), openCalls + first.length)];
+};
+
+const fitting = <Entry extends Queued>(queue: readonly Entry[], lines: number, openCalls: number): readonly Entry[] => {
   // Whoever was refused beside the fewest others is the one that the rest waits for: it may have declined, and alone that is certain.
   const first = queue.findIndex(({ refusedBeside }) => refusedBeside === lines);
   const ordered = lines === 1 && first > 0 ? [...queue.slice(first, first + 1), ...queue.toSpliced(first, 1)] : queue;

@@ -70,9 +70,10 @@ export class Sending {
       }
       case 'created': {
         const { stored } = created;
+        const known = (): NotificationCase => driver.recall(id) ?? stored;
         await driver.dialFirst(stored, log);
-        if (stored.recipients.some(({ state }) => state === 'waiting')) await this.#dialOthers(log);
-        return { kind: 'sent', id, calls: callsOf(numbers, driver.recall(id) ?? stored) };
+        if (known().recipients.some(({ state }) => state === 'waiting')) await this.#dialOthers(log);
+        return { kind: 'sent', id, calls: callsOf(numbers, known()) };
       }
     }
   }

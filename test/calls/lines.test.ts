@@ -7,18 +7,23 @@ const queue = (...beside: readonly (number | undefined)[]) =>
 const ids = (entries: readonly { readonly id: number }[]) => entries.map(({ id }) => id);
 
 describe('who may be dialled now', () => {
-  it('is everybody while nobody was refused', () => {
-    expect(ids(nextToDial(queue(undefined, undefined, undefined), 5))).toEqual([0, 1, 2]);
+  it.each([
+    ['everybody while nobody was refused', [undefined, undefined, undefined], 5, [0, 1, 2]],
+    ['as many as lines are free: one refused beside two others tells that there are two', [undefined, 4, 2], 1, [0]],
+    ['nobody while all lines are taken', [undefined, 4, 2], 2, []],
+    ['first whoever seems to have refused beside one: alone that is certain', [2, 2, 1], 0, [2]],
+  ] as const)('is %s', (_, beside, openCalls, expected) => {
+    expect(ids(nextToDial(queue(...beside), [], openCalls))).toEqual(expected);
+    expect(ids(nextToDial([], queue(...beside), openCalls))).toEqual(expected);
   });
 
-  it('is as many as lines are free: one that was refused beside two others tells that there are two', () => {
-    expect(ids(nextToDial(queue(undefined, 4, 2), 1))).toEqual([0]);
-    expect(ids(nextToDial(queue(undefined, 4, 2), 2))).toEqual([]);
-    expect(ids(nextToDial(queue(undefined, 4, 2), 0))).toEqual([0, 1]);
-  });
-
-  it('is first whoever seems to have refused beside one: alone that is certain', () => {
-    expect(ids(nextToDial(queue(2, 2, 1), 0))).toEqual([2]);
+  it('is an urgent one before all others, whatever those seem to tell about the lines', () => {
+    const others = queue(undefined, 1);
+    expect(ids(nextToDial(queue(undefined, undefined), others, 0))).toEqual([0, 1]);
+    expect(ids(nextToDial(queue(undefined), others, 0))).toEqual([0]);
+    expect(ids(nextToDial([], others, 0))).toEqual([1]);
+    expect(ids(nextToDial(queue(2, 2), queue(undefined), 1))).toEqual([0]);
+    expect(ids(nextToDial(queue(2), queue(undefined), 0))).toEqual([0, 0]);
   });
 });
 

@@ -121,6 +121,7 @@ export const MODES: readonly Mode[] = [
     fates: PEOPLE_WHO_PRESS,
     deathsAtRequests: 0.02,
   },
+  { ...USUAL, ...NO_FAULTS, name: 'many people', mostRecipients: 20, fates: [] },
   { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },
   { ...USUAL, ...NO_FAULTS, name: 'storage faults, without line faults and deaths', tableFaults: 0.05 },
   { ...USUAL, name: 'storage outages', outages: 2, foreignCalls: 2 },

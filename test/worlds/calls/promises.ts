@@ -146,16 +146,21 @@ const isGivenUpWell = (
   return attempts.length >= mode.attempts || declined >= 2 || hasNoTime || told.length === 0;
 };
 
+/** A phone that has rung so long may have been declined; clocks that differ are taken off. */
+const RANG_AFTER_MS = 6_000 - CLOCKS_MS;
 const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 /**
  * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
- * other call was open any more when its end was reported.
+ * other call was open any more when its end was reported, or if that was reported so late that it may have rung.
  */
-const isTakenForDeclined = ({ id, request, reasonKnownAt = 0 }: NetworkCall, { network }: World): boolean => {
+const isTakenForDeclined = (own: NetworkCall, { network }: World): boolean => {
+  const { id, request, reasonKnownAt = 0 } = own;
   const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
   return (
     network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
-      5 || !network.calls.some((call) => call.id !== id && isOpen(call))
+      5 ||
+    reasonKnownAt > (own.endedAt ?? 0) + RANG_AFTER_MS ||
+    !network.calls.some((call) => call.id !== id && isOpen(call))
   );
 };
 
@@ -358,22 +363,26 @@ const brokenRows = ({ rows }: World): readonly string[] =>
     ...(rowKey.startsWith('due|') && !rowKey.includes('|expired_') ? [`${rowKey} is left due`] : []),
   ]);
 
-const brokenLogs = ({ instances, conditions, mode, dialled }: World): readonly string[] => [
-  ...instances.logs.flatMap(({ event, fields }) =>
-    event === 'unexpected error' || WHOLE_NUMBER.test(JSON.stringify(fields))
-      ? [`logged: ${event} ${JSON.stringify(fields)}`]
-      : [],
-  ),
-  // Somebody is dialled while our credential is wrong: that wakes an operator at once.
-  ...conditions.setUpFaults.flatMap(({ from, until }) => {
+const brokenLogs = (world: World): readonly string[] => [
+  ...world.instances.logs.flatMap(({ event, fields }) => {
+    // Where nothing gets lost and nobody dies, no call request is lost sight of.
+    const isSurprising = event === 'call request unclear' && !isMuchUnknown(world) && world.mode.lineFaults === 0;
+    const isBroken = event === 'unexpected error' || isSurprising || WHOLE_NUMBER.test(JSON.stringify(fields));
+    return isBroken ? [`logged: ${event} ${JSON.stringify(fields)}`] : [];
+  }),
+  ...withoutAlert(world),
+];
+
+/** Somebody is dialled while our credential is wrong: that wakes an operator at once. */
+const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly string[] =>
+  conditions.setUpFaults.flatMap(({ from, until }) => {
     const tried = dialled.filter(({ at }) => at > from + 100 && at < until - 20_000);
     const first = Math.min(...tried.map(({ at }) => at));
     const isTold = instances.logs.some(({ level, at }) => level === 'error' && at >= first && at <= first + 16_000);
     return tried.length > 0 && !isTold && mode.lineFaults === 0 && mode.deathsAtRequests === 0
       ? [`nobody was told that the set-up is wrong at ${first}`]
       : [];
-  }),
-];
+  });
 
 /** What is final is published, at least once, and a repeat has the same id. */
 const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {

@@ -78,6 +78,27 @@ describe('lines', () => {
     });
   });
 
+  it('an anomaly that is reported while people wait to hear of a fire takes no line from them', async () => {
+    await inWorld('held back', quiet({ deadlineMs: 3_600_000, lines: 1, instances: 3 }), {}, async (world) => {
+      const fire = world.senders.send(to([people(40)]), 'fire');
+      const ended = () => world.network.calls.filter(({ state }) => state === 'ended').length;
+      const anomalies: SentRequest[] = [];
+      for (let index = 1; index <= 15; index += 1) {
+        // As soon as the line is free, before anybody knows.
+        for (const before = ended(); ended() === before;) await world.pass(20);
+        anomalies.push(world.senders.send(to([people(1, index)], 'Anomaly'), `anomaly ${index}`));
+      }
+      await world.pass(3_500_000);
+      const accepted = world.network.calls.filter(({ fate }) => fate !== 'turned away');
+      const alertTypes = accepted.map(({ request }) => request?.alertType.name);
+      expect(alertTypes.slice(0, 16)).toEqual(Array(16).fill('ConfirmedFire'));
+      // Nobody's call is lost sight of, and none takes a second attempt.
+      expect((await outcomes(world, fire)).flat()).toEqual(Array(40).fill('heard'));
+      for (const sent of anomalies) expect(await outcomes(world, sent)).toEqual([['heard']]);
+      expect(world.instances.logs.map(({ event }) => event)).not.toContain('call request unclear');
+    });
+  });
+
   it('somebody who declines by 603 while no other call is open is called once more, and no more after that', async () => {
     await inWorld(
       '603',
