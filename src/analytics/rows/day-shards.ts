@@ -164,7 +164,12 @@ export class DayShards {
   }
 
   async #write(day: Day): Promise<Manifest> {
-    await this.#demandNeverClosed(day);
+    if (await this.#wasClosed(day)) {
+      // Since the manifest was looked for, others may have opened the day, recorded into it and announced its closing.
+      const manifest = await this.#read(day);
+      if (manifest !== undefined) return manifest;
+      throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
+    }
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
     await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
     const stored = await this.#read(day);
@@ -173,12 +178,10 @@ export class DayShards {
   }
 
   /**
-   * A day that has counters, and that is not among the open days or closes, has lost its manifest. Opened again, it would count
+   * Whether a day has counters, and is not among the open days or closes. Without a manifest, it has lost it. Opened again, it would count
    * repeats twice, and a repair would take away what no event row tells any more.
-   *
-   * @throws {DamagedRow}
    */
-  async #demandNeverClosed(day: Day): Promise<void> {
+  async #wasClosed(day: Day): Promise<boolean> {
     const fences = await Promise.all(
       Array.from({ length: this.#forNewDays }, async (_, shard) =>
         this.#table.get(shardPartition(day, shard), FENCE_KEY, { select: [] }),
@@ -186,9 +189,8 @@ export class DayShards {
     );
     // Read last: the first event of a day comes after the row in the index.
     const open = await this.#table.get(OPEN_DAYS_PARTITION, day);
-    if (fences.every((row) => row === undefined) || (open !== undefined && open.properties[CLOSES] === undefined))
-      return;
-    throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
+    const isOpen = open !== undefined && open.properties[CLOSES] === undefined;
+    return !isOpen && fences.some((row) => row !== undefined);
   }
 
   async #read(day: Day): Promise<Manifest | undefined> {

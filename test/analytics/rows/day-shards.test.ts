@@ -49,6 +49,15 @@ describe('the shards of a day', () => {
     expect(new Set([...claimed, await storage.process().shards.find(day)]).size).toBe(1);
   });
 
+  it('are told to a recorder that looked for them before others opened the day and announced its closing', async () => {
+    const storage = new MemoryStorage();
+    const others = storage.process(2);
+    await others.record(frames(START, 4));
+    await others.shards.close(day, instantFrom(START + 30_000n * DAY));
+    vi.spyOn(storage.connection, 'get').mockResolvedValueOnce(undefined);
+    expect(await storage.process(3).shards.claim(day)).toBe(2);
+  });
+
   it.each([
     ['by its clock, although the machine was suspended and its steady clock stood still', 60_001, 0],
     ['by its steady clock, although its clock was set back', -3_600_000, 60_001],
