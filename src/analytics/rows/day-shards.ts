@@ -191,6 +191,8 @@ export class DayShards {
     const open = await this.#table.get(OPEN_DAYS_PARTITION, day);
     if (fences.every((row) => row === undefined) || (open !== undefined && open.properties[CLOSES] === undefined))
       return;
+    // Since the manifest was looked for, others may have opened the day and announced its closing.
+    if ((await this.#table.get(dayPartition(day), SHARDS_KEY)) !== undefined) return;
     throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
   }
 
