@@ -166,7 +166,7 @@ class History {
     this.#processes += 1;
     const chance = this.#chance;
     // The request to storage that it dies of.
-    const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(80 * chance.next() ** 2) : Infinity;
+    const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(60 * chance.next() ** 2) : Infinity;
     const life = new Life(`#${this.#processes}`, chance.between(-1_000, 1_000));
     let requests = 0;
     const connection = new UnreliableTable({
