@@ -142,19 +142,24 @@ const pointRead = async (connectionString: string): Promise<number> => {
   return percentile(took, 0.5);
 };
 
+/** Half of the round trip on the way there, and half on the way back. */
+const delayed =
+  (delayMs: number): Rule =>
+  async (_, carryOut) => {
+    await sleep(delayMs / 2);
+    const answer = await carryOut();
+    await sleep(delayMs / 2);
+    return answer;
+  };
+
 /** Puts a load on instances of their own, with an empty Azurite; `isWarm`: they have run before, on other days. */
 const measureLoad = async (load: Load, delayMs: number, isWarm: boolean): Promise<Measured> =>
   Stage.run(async (stage) => {
     const azurite = await stage.azurite();
-    // Half of the round trip on the way there, and half on the way back.
-    const delay: Rule = async (_, carryOut) => {
-      await sleep(delayMs / 2);
-      const answer = await carryOut();
-      await sleep(delayMs / 2);
-      return answer;
-    };
     const proxies = await Promise.all(
-      Array.from({ length: load.instances }, async () => stage.proxy(azurite, delayMs === 0 ? undefined : delay)),
+      Array.from({ length: load.instances }, async () =>
+        stage.proxy(azurite, delayMs === 0 ? undefined : delayed(delayMs)),
+      ),
     );
     const apps = await Promise.all(proxies.map(async ({ connectionString }) => stage.serve(connectionString)));
     const storageRequests = (): number => proxies.reduce((sum, { carriedOut }) => sum + carriedOut.length, 0);
