@@ -5,12 +5,15 @@ import { watchForStop } from '../../infra/local/stop-request.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 it('one Ctrl-C is one request, however many signals it is; one three seconds later insists', async () => {
-  const before = new Set(SIGNALS.flatMap((signal) => process.listeners(signal)));
+  // Others listen as well, who would end the process: a browser that another file has started.
+  const before = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
+  for (const [signal] of before) process.removeAllListeners(signal);
   vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
   onTestFinished(() => {
     vi.useRealTimers();
-    for (const signal of SIGNALS) {
-      for (const own of process.listeners(signal)) if (!before.has(own)) process.off(signal, own);
+    for (const [signal, listeners] of before) {
+      process.removeAllListeners(signal);
+      for (const listener of listeners) process.on(signal, listener);
     }
   });
   const { asked, insisted } = watchForStop();

@@ -100,7 +100,8 @@ it.each(DEATHS)(
       return child.signalCode ?? child.exitCode;
     };
     expect(await repair(true)).toBe('SIGKILL');
-    expect(await differences()).not.toEqual([]);
+    // The first write sets rows aside, the second one adds what they held.
+    expect((await differences()).length > 0).toBe(death === 'before the request');
     between.rule = CARRIED_OUT;
     expect(await repair(false)).toBe(0);
     await expectRight();
