@@ -165,11 +165,9 @@ export class Driver {
       ref,
       (recipient, terms, now) => {
         // Somebody may have answered while the table was away, and be listening.
-        const isUnsure =
-          recipient.isStopped !== true &&
-          recipient.attempts.some(
-            ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
-          );
+        const isUnsure = recipient.attempts.some(
+          ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
+        );
         const isLeftAlone = isUnsure && clock.now() < this.#troubleAt + terms.messageMs;
         return isLeftAlone ? { next: recipient, asks: [] } : looked(recipient, terms, now);
       },
