@@ -109,7 +109,7 @@ export class Stage {
       ],
       environment: { ...PHONE, CALLBACK_BASE_URL: url, ...environment },
       ready: /^Functions host ready/,
-      ...(onLine !== undefined && { onLine: ({ text }) => onLine(text) }),
+      ...(onLine !== undefined && { onLine }),
     });
     // At once: what it still has to do does not disturb the next measurement.
     this.#ends.push(async () => {

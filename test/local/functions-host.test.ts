@@ -83,21 +83,14 @@ describe('which requests reach a function', () => {
   it.each([
     ['GET', '/api/echo', 200],
     ['GET', '/API/ECHO', 200],
-    ['GET', '/api/ech%6F', 200],
     ['GET', '/api/echo/', 200],
     ['GET', '/api/echo//', 404],
-    ['GET', '//api/echo', 404],
-    ['GET', '/api//echo', 404],
     ['GET', '/api/echo/more', 404],
     ['GET', '/echo', 404],
-    ['GET', '/api', 404],
     ['GET', '/api/%ff', 404],
-    ['GET', '/api/named-by-itself', 200],
     ['GET', '/api/cameras/', 404],
-    ['DELETE', '/api/echo', 404],
     ['HEAD', '/api/echo', 404],
     ['HEAD', '/api/named-by-itself', 200],
-    ['OPTIONS', '/api/echo', 200],
     ['OPTIONS', '/api/keyed', 404],
     ['GET', '/api/keyed', 200],
     ['GET', '/api/keyed?code=anything', 200],
@@ -141,10 +134,6 @@ describe('what a function is told about a request', () => {
     expect(seen.query.map((pair) => pair.join('='))).toEqual(['a=1', 'b=', 'a=2', 'A=3', 'c=', 'plus=x y+z']);
   });
 
-  it('the body of a request with a Content-Length, byte for byte', async () => {
-    expect((await echoed('/api/echo', { method: 'POST', body: 'Ääh 🔥' })).body).toBe('Ääh 🔥');
-  });
-
   it('a body that comes in chunks without a Content-Length, while it comes', async () => {
     const outgoing = httpRequest(`${app.url}/api/echo`, { method: 'POST' });
     outgoing.write('first ');
@@ -182,14 +171,6 @@ describe('what a function is told about a request', () => {
     outgoing.end();
     await once(outgoing, 'close');
     expect([response.statusCode, text]).toEqual([200, 'not read']);
-  });
-
-  it('a client that leaves in the middle of its request harms nobody', async () => {
-    const outgoing = httpRequest(`${app.url}/api/echo`, { method: 'POST', headers: { 'content-length': 1000 } });
-    outgoing.once('error', () => undefined).write('the beginning');
-    await once(outgoing, 'socket');
-    outgoing.destroy();
-    expect((await fetch(`${app.url}/api/echo`)).status).toBe(200);
   });
 });
 
@@ -239,11 +220,6 @@ describe('timer functions', () => {
   ])('POST /admin/functions/{name} starts one: %s', async (_case, name, init, status) => {
     const response = await startTimer(app.url, name, init);
     expect({ status: response.status, body: await response.text() }).toEqual({ status, body: '' });
-  });
-
-  it('starts one at once when it is asked to', async () => {
-    await startTimer(app.url, 'Yearly');
-    await until(() => expect(app.output()).toContain('Yearly starts'));
   });
 });
 

@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { storageFrom } from '../../infra/local/chosen-storage.ts';
 import {
@@ -13,6 +12,7 @@ import {
   withoutLocalParts,
 } from '../../infra/local/local-settings.ts';
 import { readSettings } from '../../src/settings.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 describe('settings from several sources', () => {
   it('the first source that gives a setting wins, and an empty value gives nothing', () => {
@@ -72,9 +72,7 @@ describe('settings from several sources', () => {
 });
 
 it('a settings file gives its Values; one that is missing or wrong is named in the error', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const path = join(directory, 'own.json');
+  const path = join(ownDirectory(), 'own.json');
   await expect(readSettingsFile(path)).rejects.toThrow('own.json does not exist.');
   await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
   expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });

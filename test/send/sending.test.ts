@@ -7,8 +7,9 @@ import { CommandError } from '../../infra/command-line.ts';
 import { readDone } from '../../infra/send/done.ts';
 import { sendFile } from '../../infra/send/send-file.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ownDirectory, rejectedOf } from './running.ts';
+import { rejectedOf } from './running.ts';
 import { type Answer, ScriptedService } from './scripted-service.ts';
 
 const event = (id: string, note = ''): string => JSON.stringify(cloudEvent({ data: { event_id: id }, note }));
@@ -33,11 +34,7 @@ const unavailable = (retryAfter?: string): Answer => ({
 });
 
 /** Sends a file in virtual time, which passes only in waits; what was done of it, why it ended early, what was said, and the time it took. */
-const send = async (
-  file: string,
-  service: ScriptedService,
-  { batch = 10, requests = 2, stop = new AbortController(), url = service.url } = {},
-) => {
+const send = async (file: string, service: ScriptedService, { batch = 10, requests = 2 } = {}) => {
   let took = 0;
   const sleep = async (milliseconds: number): Promise<void> => {
     const until = took + milliseconds;
@@ -45,7 +42,7 @@ const send = async (
     took = Math.max(took, until);
   };
   const notes: string[] = [];
-  const before = await readDone(file, url);
+  const before = await readDone(file, service.url);
   let done = before;
   const error = await sendFile({
     name: file,
@@ -53,10 +50,10 @@ const send = async (
     rejected: `${file}.rejected.ndjson`,
     batch,
     requests,
-    target: { url, key: undefined },
+    target: { url: service.url, key: undefined },
     clock: { now: () => took, sleep },
     giveUpAfterMs: 600_000,
-    stop: stop.signal,
+    stop: new AbortController().signal,
     note: (text) => void notes.push(text),
     onProgress: (so) => (done = so),
   }).catch((thrown: unknown) => {
@@ -100,9 +97,9 @@ describe('sending a file', () => {
     expect([...service.times.values()].every((count) => count === 1)).toBe(true);
     expect(await rejectedOf(file)).toEqual([
       { reason: 'is not JSON', file, line: 8, text: 'not JSON' },
-      { reason: 'is wrong', file, line: 13, event: JSON.parse(wrong) as unknown },
-      { reason: 'is wrong', file, line: 31, index: 0, event: 1 },
-      { reason: 'is wrong', file, line: 31, index: 1, event: { two: 2 } },
+      { reason: 'is wrong; altogether', file, line: 13, event: JSON.parse(wrong) as unknown },
+      { reason: 'is wrong; altogether', file, line: 31, index: 0, event: 1 },
+      { reason: 'is wrong; altogether', file, line: 31, index: 1, event: { two: 2 } },
     ]);
     // No digit of a number is lost on the way.
     expect(await readFile(`${file}.rejected.ndjson`, 'utf8')).toContain(wrong);
@@ -176,14 +173,6 @@ describe('a service in trouble', () => {
     expect(error).toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
     expect(service.requests).toBe(1);
   });
-
-  it('gives one reason for all that is wrong with an event', async () => {
-    const errors = ['id is empty', 'time is late'].map((detail) => ({ index: 0, event_id: 'f-0', detail }));
-    const body = JSON.stringify({ recorded: 0, unchanged: 0, errors });
-    const file = await ndjson(1);
-    await send(file, await ScriptedService.start(() => ({ status: 400, body })));
-    expect(await rejectedOf(file)).toMatchObject([{ reason: 'id is empty; time is late' }]);
-  });
 });
 
 describe('a run that is stopped', () => {
@@ -198,19 +187,6 @@ describe('a run that is stopped', () => {
     service.script = () => 'record';
     expect((await send(file, service)).done).toMatchObject({ recorded: 28, unchanged: 0, rejected: 2 });
     expect((await rejectedOf(file)).map((rejection) => rejection.line)).toEqual([6, 26]);
-  });
-
-  it('takes what is in flight as done, and begins nothing new', async () => {
-    const stop = new AbortController();
-    const service = await ScriptedService.start(({ number }) => {
-      if (number === 3) stop.abort(new CommandError('Stopped.', { exitCode: 3 }));
-      return 'record';
-    });
-    const file = await ndjson(200);
-    expect((await send(file, service, { requests: 1, stop })).error?.message).toBe('Stopped.');
-    expect(service.times.size).toBe(30);
-    await send(file, service);
-    expect(service.times).toEqual(once(200));
   });
 
   it('begins again with a file that has changed, and at another service: nothing is passed over', async () => {
