@@ -31,13 +31,13 @@ const settings = (tablesPrefix: string): Record<string, string> => ({
   TABLES_PREFIX: tablesPrefix,
 });
 
+/** Runs the audit with exactly these settings. */
+const audit = async (args: readonly string[], environment: Record<string, string>) =>
+  run('audit', ['--settings', NO_SETTINGS, ...args], { environment });
+
 describe('npm run audit', () => {
   const prefix = ownTablesPrefix();
   beforeAll(async () => new CountingProcess(tableOf(prefix), 2).record(messages));
-
-  /** Runs the audit with exactly these settings. */
-  const audit = async (args: readonly string[], environment: Record<string, string>) =>
-    run('audit', ['--settings', NO_SETTINGS, ...args], { environment });
 
   it('prints what it compared, shard by shard, and exits with 0 where every counter is right', async () => {
     const { code, printed, said } = await audit(['--date', DATE], settings(prefix));
