@@ -34,7 +34,11 @@ const unavailable = (retryAfter?: string): Answer => ({
 });
 
 /** Sends a file in virtual time, which passes only in waits; what was done of it, why it ended early, what was said, and the time it took. */
-const send = async (file: string, service: ScriptedService, { batch = 10, requests = 2 } = {}) => {
+const send = async (
+  file: string,
+  service: ScriptedService,
+  { batch = 10, requests = 2, stop = new AbortController() } = {},
+) => {
   let took = 0;
   const sleep = async (milliseconds: number): Promise<void> => {
     const until = took + milliseconds;
@@ -53,7 +57,7 @@ const send = async (file: string, service: ScriptedService, { batch = 10, reques
     target: { url: service.url, key: undefined },
     clock: { now: () => took, sleep },
     giveUpAfterMs: 600_000,
-    stop: new AbortController().signal,
+    stop: stop.signal,
     note: (text) => void notes.push(text),
     onProgress: (so) => (done = so),
   }).catch((thrown: unknown) => {
@@ -187,6 +191,18 @@ describe('a run that is stopped', () => {
     service.script = () => 'record';
     expect((await send(file, service)).done).toMatchObject({ recorded: 28, unchanged: 0, rejected: 2 });
     expect((await rejectedOf(file)).map((rejection) => rejection.line)).toEqual([6, 26]);
+  });
+
+  it('takes what is in flight as done, and neither waits nor begins anything new', async () => {
+    const stop = new AbortController();
+    const service = await ScriptedService.start(({ number }) => {
+      if (number === 3) stop.abort(new CommandError('Stopped.'));
+      return number === 3 ? unavailable('60') : 'record';
+    });
+    const file = await ndjson(60);
+    expect((await send(file, service, { requests: 1, stop })).error?.message).toBe('Stopped.');
+    expect(service.requests).toBe(3);
+    expect((await send(file, service)).done).toMatchObject({ recorded: 60, unchanged: 0 });
   });
 
   it('begins again with a file that has changed, and at another service: nothing is passed over', async () => {
