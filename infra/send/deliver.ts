@@ -222,10 +222,15 @@ const waitOf = (value: string | null): number | undefined => {
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 };
 
+/** Connection errors that no waiting mends: the other side is not what it should be. */
+const LASTING_ERRORS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_INVALID/;
+
 const connectionFailure = (failure: unknown): Unavailable => {
   const cause = failure instanceof Error ? failure.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   const name = failure instanceof Error ? failure.name : 'Error';
   const what = name === 'TimeoutError' ? `no answer within ${REQUEST_MILLISECONDS / 1_000} s` : (code ?? name);
+  if (LASTING_ERRORS.test(what))
+    throw stoppedError(`The connection cannot be made (${what}). Is the URL right?`, failure);
   return { reason: `no connection to the service (${what})`, retryAfterMs: undefined };
 };

@@ -37,7 +37,7 @@ const unavailable = (retryAfter?: string): Answer => ({
 const send = async (
   file: string,
   service: ScriptedService,
-  { batch = 10, requests = 2, stop = new AbortController() } = {},
+  { batch = 10, requests = 2, stop = new AbortController(), url = service.url } = {},
 ) => {
   let took = 0;
   const sleep = async (milliseconds: number): Promise<void> => {
@@ -46,7 +46,7 @@ const send = async (
     took = Math.max(took, until);
   };
   const notes: string[] = [];
-  const before = await readDone(file, service.url);
+  const before = await readDone(file, url);
   let done = before;
   const error = await sendFile({
     name: file,
@@ -54,7 +54,7 @@ const send = async (
     rejected: `${file}.rejected.ndjson`,
     batch,
     requests,
-    target: { url: service.url, key: undefined },
+    target: { url, key: undefined },
     clock: { now: () => took, sleep },
     giveUpAfterMs: 600_000,
     stop: stop.signal,
@@ -176,6 +176,12 @@ describe('a service in trouble', () => {
     const { error } = await send(await ndjson(1), service);
     expect(error).toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
     expect(service.requests).toBe(1);
+  });
+
+  it('is given up at once where nobody there speaks TLS', async () => {
+    const service = await ScriptedService.start();
+    const { error } = await send(await ndjson(1), service, { url: service.url.replace('http:', 'https:') });
+    expect(error?.message).toMatch(/^The connection cannot be made \(ERR_SSL_/);
   });
 });
 

@@ -67,6 +67,9 @@ interface ProgrammingModel {
 /** The host's version that the app is told; HTTP streaming asks for a recent one. */
 const HOST_VERSION = '4.1045.0';
 
+/** Names that the real host takes. */
+const FUNCTION_NAME = /^[a-z][a-z0-9_-]{0,127}$/i;
+
 /** Of the app every level from `information` is shown, of its library only what is wrong; the real host's defaults. */
 const SHOWN_OF_THE_APP: ReadonlySet<LogLevel> = new Set(['information', 'warning', 'error', 'critical']);
 const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);
@@ -84,6 +87,7 @@ export class Worker {
   readonly #functions = new Map<string, RegisteredFunction>();
   readonly #terminateHooks: HookCallback[] = [];
   #model: ProgrammingModel | undefined;
+  #isLoaded = false;
 
   get functions(): readonly RegisteredFunction[] {
     return [...this.#functions.values()];
@@ -112,12 +116,13 @@ export class Worker {
   }
 
   /**
-   * To be called when the app has loaded.
+   * To be called when the app has loaded: from now on registering is an error, as in the real worker.
    *
    * @returns the address where the library takes HTTP requests; undefined for an app that does not stream them
    * @throws {Error} where the app registered nothing, so that no library has presented itself
    */
   async finishLoading(): Promise<string | undefined> {
+    this.#isLoaded = true;
     return (await this.#library().getCapabilities({}))['HttpUri'];
   }
 
@@ -152,6 +157,8 @@ export class Worker {
   }
 
   #register({ name, bindings }: FunctionMetadata, callback: FunctionCallback): void {
+    if (this.#isLoaded) throw new Error('A function can only be registered during app startup.');
+    if (!FUNCTION_NAME.test(name)) throw new Error(`"${name}" is not a name for a function.`);
     // The real host takes names that differ in case only for the same.
     const key = name.toLowerCase();
     if (this.#functions.has(key)) throw new Error(`A function named "${name}" has already been registered.`);
