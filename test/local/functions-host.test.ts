@@ -172,6 +172,14 @@ describe('what a function is told about a request', () => {
     await once(outgoing, 'close');
     expect([response.statusCode, text]).toEqual([200, 'not read']);
   });
+
+  it('a client that leaves in the middle of its request harms nobody', async () => {
+    const outgoing = httpRequest(`${app.url}/api/echo`, { method: 'POST', headers: { 'content-length': 1000 } });
+    outgoing.once('error', () => undefined).write('the beginning');
+    await once(outgoing, 'socket');
+    outgoing.destroy();
+    expect((await fetch(`${app.url}/api/echo`)).status).toBe(200);
+  });
 });
 
 it('host.json adds its headers to every answer, the ones without a function included, unless the function set its own', async () => {

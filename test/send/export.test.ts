@@ -9,8 +9,8 @@ import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
-import { NO_SETTINGS } from '../local/npm-start.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
+import { NO_SETTINGS } from '../local/npm-start.ts';
 import { run } from './running.ts';
 
 const DATE = dayOf(instantFrom(BigInt(Date.parse('2026-03-14')) * 1_000n));
