@@ -2,6 +2,8 @@ import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 
 import { z } from 'zod';
 
+import { isDay } from '../src/analytics/model/day.ts';
+
 /** What a command takes, and how it says so. */
 export interface Command<Values> {
   /** The text of `--help`: the usage in its first line, then a line per option. Printed after a usage error as well. */
@@ -33,6 +35,17 @@ export const portOption = z
     error: ({ input }) => `${String(input)} is not a port.`,
   })
   .transform(Number);
+
+/** The value of an option that is a UTC day. */
+export const dayOption = z.string().refine(isDay, {
+  error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
+  abort: true,
+});
+
+/** The value of an option that is the URL of a service. */
+export const urlOption = z
+  .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
+  .transform((text) => new URL(text));
 
 /** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
 export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
@@ -72,6 +85,19 @@ export const readArguments = <Values>(command: Command<Values>, args: readonly s
   }
 };
 
+/** The first Node that has all that the commands and the service use. */
+const LEAST_NODE = 22;
+
+/**
+ * Why the commands do not run on this Node; undefined where they do.
+ *
+ * @param version as in `process.versions.node`
+ */
+export const nodeFault = (version: string): string | undefined =>
+  Number.parseInt(version) >= LEAST_NODE
+    ? undefined
+    : `Node ${LEAST_NODE} or later is needed, and this is Node ${version}.`;
+
 /** How a command reports a failure. */
 export interface FailureReport {
   /** The exit code of a command that failed, unless its {@link CommandError} says another one; 1 by default. */
@@ -82,7 +108,7 @@ export interface FailureReport {
 
 /**
  * Runs a command with the arguments of this process: prints the help for `--help`, a message for a {@link CommandError},
- * and sets the exit code.
+ * and sets the exit code. A Node that is too old is told before anything else.
  *
  * @param work gets the values of the command line and returns the exit code; 0 if it returns nothing
  */
@@ -91,6 +117,12 @@ export const runCommand = async <Values>(
   work: (values: Values) => Promise<number | void>,
   { exitCode = 1, describe }: FailureReport = {},
 ): Promise<void> => {
+  const fault = nodeFault(process.versions.node);
+  if (fault !== undefined) {
+    console.error(fault);
+    process.exitCode = 1;
+    return;
+  }
   try {
     const values = readArguments(command, process.argv.slice(2));
     if (values === 'help') console.log(command.help);

@@ -11,7 +11,7 @@ import { createGzip } from 'node:zlib';
 
 import { z } from 'zod';
 
-import { type Day, dayOf, endOfDay, isDay } from '../src/analytics/model/day.ts';
+import { type Day, dayOf, endOfDay } from '../src/analytics/model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../src/analytics/model/instant.ts';
 import { manifestFrom } from '../src/analytics/rows/day-shards.ts';
 import { eventRowFrom } from '../src/analytics/rows/event-row.ts';
@@ -30,14 +30,10 @@ import { azureTable } from '../src/storage/azure-table.ts';
 import { DamagedRow, DecodeError } from '../src/storage/errors.ts';
 import type { StoredRow } from '../src/storage/row.ts';
 import { Table } from '../src/storage/table.ts';
-import { CommandError, portOption, runCommand, textOption } from './command-line.ts';
+import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
 import { chosenStorage, storageFailure } from './local/chosen-storage.ts';
 import { Progress } from './progress.ts';
 import { moveOnto } from './replace-file.ts';
-
-const dayOption = z.string().refine(isDay, {
-  error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
-});
 
 const values = z
   .object({

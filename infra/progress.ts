@@ -103,10 +103,8 @@ export const durationText = (milliseconds: number): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 };
 
-/** What a line of progress says. */
-export interface Line {
+interface Line extends Pick<Advance, 'part'> {
   readonly label: string;
-  readonly part: number | undefined;
   readonly rate: string;
   /** In milliseconds. */
   readonly left: number | undefined;

@@ -8,19 +8,9 @@ import type { Page } from 'playwright-core';
 import { z } from 'zod';
 
 import { launchBrowser } from './browser.ts';
-import { type Command, CommandError, runCommand } from './command-line.ts';
-import { readRunNote } from './local/run-directory.ts';
+import { CommandError, dayOption, numberOption, runCommand, urlOption } from './command-line.ts';
+import { simulatorOf } from './local/run-directory.ts';
 import { placeDemoAlerts } from './screenshot/demo-alerts.ts';
-
-interface ScreenshotOptions {
-  readonly url: URL;
-  readonly date: string;
-  readonly out: string;
-  readonly theme: 'light' | 'dark';
-  readonly width: number;
-  /** Undefined: the whole page. */
-  readonly height?: number | undefined;
-}
 
 const DAY_MILLISECONDS = 86_400_000;
 const WINDOW_HEIGHT = 812;
@@ -28,15 +18,7 @@ const WINDOW_HEIGHT = 812;
 /** Most that the page may take until it shows everything. */
 const PAGE_MILLISECONDS = 30_000;
 
-const pixels = (name: string, most: number) =>
-  z
-    .string()
-    .refine((text) => /^\d{3,5}$/.test(text) && Number(text) >= 320 && Number(text) <= most, {
-      error: ({ input }) => `${String(input)} is no ${name} from 320 to ${most}.`,
-    })
-    .transform(Number);
-
-const SCREENSHOT: Command<ScreenshotOptions> = {
+const SCREENSHOT = {
   help: `npm run screenshot -- [--url URL] [--date YYYY-MM-DD] [--out FILE] [--theme light|dark] [--width N] [--height N]
   Takes a picture of the dashboard of a running service, PNG. Where that is a local run with a simulated phone, some people are
   phoned first, once a day, so that there are notifications to see, and the newest one is open.
@@ -55,16 +37,14 @@ const SCREENSHOT: Command<ScreenshotOptions> = {
     height: { type: 'string' },
   },
   values: z.object({
-    url: z
-      .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
-      .transform((text) => new URL(text)),
-    date: z.iso.date({ error: ({ input }) => `${String(input)} is not a date.` }),
+    url: urlOption,
+    date: dayOption,
     out: z.string().min(1, '--out needs a file.'),
     theme: z.enum(['light', 'dark'], { error: ({ input }) => `${String(input)} is no theme: light or dark.` }),
-    width: pixels('width', 3_840),
-    height: pixels('height', 20_000).optional(),
+    width: numberOption('width', 320, 3_840),
+    height: numberOption('height', 320, 20_000).optional(),
   }),
-};
+} as const;
 
 /** Waits until every part of the page shows an answer. */
 const settled = async (page: Page, what: string): Promise<void> => {
@@ -81,15 +61,18 @@ const settled = async (page: Page, what: string): Promise<void> => {
   }
 };
 
-/** Only a local run with a simulator leaves a note of it: no real phone may ring for a picture. */
-const hasSimulator = async (url: URL): Promise<boolean> =>
-  ['localhost', '127.0.0.1'].includes(url.hostname) &&
-  (await readRunNote(Number(url.port)))?.simulatorUrl !== undefined;
-
-const screenshot = async ({ url, date, out, theme, width, height }: ScreenshotOptions): Promise<void> => {
+const screenshot = async ({
+  url,
+  date,
+  out,
+  theme,
+  width,
+  height,
+}: z.infer<typeof SCREENSHOT.values>): Promise<void> => {
   const base = url.href.replace(/\/+$/, '');
   const address = `${base}/api/dashboard?date=${date}&tz=utc`;
-  const isDemo = await hasSimulator(url);
+  // No real phone may ring for a picture.
+  const isDemo = (await simulatorOf(url)) !== undefined;
   if (isDemo) await placeDemoAlerts(base);
   const browser = await launchBrowser();
   try {

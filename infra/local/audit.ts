@@ -31,11 +31,11 @@ const agrees = async (question: string): Promise<boolean> => {
 };
 
 /** Audits a day; if it is to be repaired, prints what the repair will do, asks, and does it. @returns the exit code */
-const audit = async ({ day, port, settingsFile, repair, yes }: AuditOptions): Promise<number> => {
-  const storage = await chosenStorage(port, settingsFile);
+const audit = async ({ date, port, settings, repair, yes }: AuditOptions): Promise<number> => {
+  const storage = await chosenStorage(port, settings);
   tableName = `${storage.prefix}analytics`;
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
-  const audited = await auditDay(table, day);
+  const audited = await auditDay(table, date);
   console.log(reportText(audited, tableName, repair));
   if (audited.differences.length === 0) return 0;
   if (!repair) return 1;

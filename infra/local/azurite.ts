@@ -1,14 +1,11 @@
 import { createRequire } from 'node:module';
 
-import { freePort } from './free-port.ts';
+import { onFreePort } from './free-port.ts';
 import { ServiceProcess } from './service-process.ts';
 
 /** The account that every Azurite has: its name and key are public and documented. */
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
-
-/** Another process may take the free port before Azurite does. */
-const ATTEMPTS = 3;
 
 /**
  * Azurite saves its data and ends on SIGINT, but does not notice the end of its parent. This module, loaded before Azurite, turns
@@ -46,18 +43,10 @@ export interface Azurite {
  * const azurite = await startAzurite();
  * const tables = TableServiceClient.fromConnectionString(azurite.connectionString, { allowInsecureConnection: true });
  */
-export const startAzurite = async (options: AzuriteOptions = {}): Promise<Azurite> => {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startOnce(options.port ?? (await freePort()), options.dataDir);
-    } catch (error) {
-      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
-      if (options.port !== undefined || !portWasTaken || attempt === ATTEMPTS) throw error;
-    }
-  }
-};
+export const startAzurite = async ({ port, dataDir }: AzuriteOptions = {}): Promise<Azurite> =>
+  port === undefined ? onFreePort(async (free) => startOn(free, dataDir)) : startOn(port, dataDir);
 
-const startOnce = async (port: number, dataDir: string | undefined): Promise<Azurite> => {
+const startOn = async (port: number, dataDir: string | undefined): Promise<Azurite> => {
   const service = await ServiceProcess.start({
     name: 'Azurite',
     args: [

@@ -28,6 +28,21 @@ const listenOnce = async (port: number): Promise<number> => {
  */
 export const freePort = (): Promise<number> => listenOnce(0);
 
+/** Another process may take the free port before it is used. */
+const ATTEMPTS = 3;
+
+/** Starts something on a free port, on another one if this one was taken meanwhile. */
+export const onFreePort = async <Started>(start: (port: number) => Promise<Started>): Promise<Started> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (!portWasTaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+};
+
 /** True where no process listens on this TCP port of 127.0.0.1 now. */
 export const portIsFree = (port: number): Promise<boolean> =>
   listenOnce(port).then(

@@ -176,7 +176,7 @@ const startHost = async (
     // Azure sets it too. The app names the command that examines damage with the port in it.
     environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
     ready: /^Functions host ready/,
-    onLine: ({ text }) => (held === undefined ? print(text) : void held.push(text)),
+    onLine: (line) => (held === undefined ? print(line) : void held.push(line)),
   });
   for (const line of held) print(line);
   held = undefined;

@@ -42,6 +42,12 @@ export const readRunNote = async (port: number): Promise<RunNote | undefined> =>
   return { simulatorUrl, tables };
 };
 
+/** The URL of the simulator of the local run that serves this URL; undefined where people would really be phoned, or nobody. */
+export const simulatorOf = async (service: URL): Promise<string | undefined> =>
+  ['localhost', '127.0.0.1'].includes(service.hostname)
+    ? (await readRunNote(Number(service.port)))?.simulatorUrl
+    : undefined;
+
 /** Removes the files of the run on this port. */
 export const removeRunDirectory = async (port: number): Promise<void> => {
   // Windows refuses to remove a file that somebody, a virus scanner say, still has open.

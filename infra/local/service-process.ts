@@ -3,12 +3,6 @@ import { createInterface } from 'node:readline';
 
 import { within } from './deadline.ts';
 
-/** One line that a service printed. */
-export interface ServiceLine {
-  readonly stream: 'stdout' | 'stderr';
-  readonly text: string;
-}
-
 /** What to start, and how it says that it is ready. */
 export interface ServiceStart {
   /** For messages: who ended, who did not get ready. */
@@ -22,7 +16,7 @@ export interface ServiceStart {
   /** Matches the line of its output that says it is ready. */
   readonly ready: RegExp;
   /** Gets every line it prints, the first one included. */
-  readonly onLine?: (line: ServiceLine) => void;
+  readonly onLine?: (line: string) => void;
 }
 
 /** Most a service may take from its start to its ready line. */
@@ -71,8 +65,8 @@ export class ServiceProcess {
       service.#readLines((line) => {
         start.onLine?.(line);
         if (isReady) return;
-        firstLines.push(line.text);
-        isReady = start.ready.test(line.text);
+        firstLines.push(line);
+        isReady = start.ready.test(line);
         if (isReady) resolve('ready');
       });
     });
@@ -117,10 +111,9 @@ export class ServiceProcess {
     return reason;
   }
 
-  #readLines(onLine: (line: ServiceLine) => void): void {
-    for (const stream of ['stdout', 'stderr'] as const) {
-      const input = this.#child[stream];
-      if (input !== null) createInterface({ input }).on('line', (text) => onLine({ stream, text }));
+  #readLines(onLine: (line: string) => void): void {
+    for (const input of [this.#child.stdout, this.#child.stderr]) {
+      if (input !== null) createInterface({ input }).on('line', onLine);
     }
   }
 }

@@ -10,15 +10,12 @@ import {
   startAcsSimulator,
 } from '../../infra/local/acs-simulator/simulator.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
-import { freePort } from '../../infra/local/free-port.ts';
+import { onFreePort } from '../../infra/local/free-port.ts';
 import { ServiceProcess } from '../../infra/local/service-process.ts';
 import { Between, type Rule } from '../harness/between.ts';
 
 const HOST = fileURLToPath(new URL('../../infra/local/functions-host/main.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
-
-/** Another process may take the free port before the app does. */
-const ATTEMPTS = 3;
 
 /** An instance of the service in a process of its own. */
 export interface Served {
@@ -89,15 +86,8 @@ export class Stage {
     options: ServeOptions = {},
   ): Promise<Served> {
     const bundle = await Stage.bundle();
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const given = { TABLES_CONNECTION_STRING: connectionString, ...environment };
-        return await this.#serveOn(await freePort(), bundle, given, options);
-      } catch (error) {
-        const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
-        if (!portWasTaken || attempt === ATTEMPTS) throw error;
-      }
-    }
+    const given = { TABLES_CONNECTION_STRING: connectionString, ...environment };
+    return onFreePort(async (port) => this.#serveOn(port, bundle, given, options));
   }
 
   async #serveOn(
@@ -119,7 +109,7 @@ export class Stage {
       ],
       environment: { ...PHONE, CALLBACK_BASE_URL: url, ...environment },
       ready: /^Functions host ready/,
-      ...(onLine !== undefined && { onLine: ({ text }) => onLine(text) }),
+      ...(onLine !== undefined && { onLine }),
     });
     // At once: what it still has to do does not disturb the next measurement.
     this.#ends.push(async () => {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { demandCleanLogs } from '../harness/app-logs.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 /** What the check says of a log with this line. */
 const verdictOn = (line: string): string => {
-  const directory = mkdtempSync(join(tmpdir(), 'app-logs-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const directory = ownDirectory();
   writeFileSync(join(directory, 'app.log'), `Functions host ready\n${line}\n`);
   try {
     demandCleanLogs(directory);

@@ -1,17 +1,16 @@
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
 import { makePackage } from '../../infra/make-package.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 const KEY = 'package-test-key';
 
 it('the package asks for nothing and runs from its folder alone, with keys, hardening headers and the page, and without test calls', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'package-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = ownDirectory();
   await makePackage(join(directory, 'made'));
   // In a directory of its own: a file that is missing from the package is not found elsewhere.
   const deployed = join(directory, 'deployed');

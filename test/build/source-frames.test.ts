@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,15 +9,10 @@ import { bundle } from '../../infra/bundle.ts';
 import { sourceFrames } from '../../src/source-frames.ts';
 import { startApp } from '../harness/app.ts';
 import { LOAD_BUNDLE } from '../harness/bundled.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FIXTURE = 'test/build/fixtures/failing-app.ts';
-
-const ownDirectory = (): string => {
-  const directory = mkdtempSync(join(tmpdir(), 'source-frames-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-};
 
 /** The stack of a bundle that is loaded with wrong settings, as Node prints it. */
 const stackOf = (path: string): string =>

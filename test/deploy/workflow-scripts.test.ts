@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { LoopbackServer } from '../harness/loopback-server.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 /** Runs a script where this program (`az`, `gh`) writes down its arguments and ends as its shell code does. */
 const runScript = async (
@@ -18,8 +18,7 @@ const runScript = async (
   environment: Readonly<Record<string, string>>,
   files: Readonly<Record<string, string>> = {},
 ) => {
-  const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = ownDirectory();
   writeFileSync(join(directory, program), `#!/bin/sh\necho "$*" >> asked\n${ends}\n`);
   chmodSync(join(directory, program), 0o755);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);

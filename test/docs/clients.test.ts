@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
+import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ownDirectory } from '../send/running.ts';
 import { ScriptedService } from '../send/scripted-service.ts';
 import { readText } from './markdown.ts';
 
@@ -94,7 +94,7 @@ describe('the client on the page for integrators', () => {
       const written = { ...files(codeIn(language)), 'events.json': EVENTS };
       for (const [name, text] of Object.entries(written)) await writeFile(join(directory, name), text);
       const { stdout } = await promisify(execFile)(program, [...args, service.url], { cwd: directory });
-      expect(JSON.parse(stdout)).toMatchObject({ recorded: 2, unchanged: 0, errors: [{ index: 1 }] });
+      expect(JSON.parse(stdout)).toMatchObject({ recorded: 2, unchanged: 0, errors: [{ index: 1 }, { index: 1 }] });
       expect([...service.times]).toMatchObject([
         ['f-0', 1],
         [expect.anything(), 1],

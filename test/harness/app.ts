@@ -86,7 +86,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
     environment: { ...(typeof environment === 'function' ? environment(url) : environment) },
     ...(cwd === undefined ? {} : { cwd }),
     ready: /^Functions host ready/,
-    onLine: ({ text }) => {
+    onLine: (text) => {
       lines.push(text);
       // Read when the run is over, see app-logs.ts.
       appendFileSync(log, `${text}\n`);

@@ -22,7 +22,7 @@ export type BuiltCommands = Readonly<Record<keyof typeof COMMANDS, string>>;
 
 /**
  * Builds each script into one file: a start of it takes a third of the processor time that it takes with tsx, which compiles each time. That they
- * run with tsx as well is tested by `--help` and by `npm start`.
+ * run with tsx as well is tested by `npm start` and `npm run screenshot`.
  */
 export const buildCommands = async (directory: string): Promise<BuiltCommands> => {
   await build({

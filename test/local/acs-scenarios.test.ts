@@ -60,17 +60,12 @@ const playCall = (digits: string, { earlierCalls = 0, listens = true } = {}): Pl
 
 const ALL_GOES_WELL = 'CallConnected PlayStarted heard PlayCompleted CallDisconnected';
 
+// A row for each kind of course: what is another code, or another event that is lost, only the table of the scenarios says.
 describe('what becomes of a call to a number that ends with', () => {
   it.each([
     ['00', 'app', ALL_GOES_WELL],
     ['01', 'network', 'CreateCallFailed:480/560480 CallDisconnected'],
-    ['02', 'network', 'CreateCallFailed:486/560486 CallDisconnected'],
-    ['03', 'network', 'CreateCallFailed:487/10024 CallDisconnected'],
-    ['04', 'network', 'CreateCallFailed:484/560484 CallDisconnected'],
-    ['05', 'network', 'CreateCallFailed:403/510403 CallDisconnected'],
-    ['09', 'app', ALL_GOES_WELL],
     ['10', 'app', 'CallConnected PlayFailed:400/8565 CallDisconnected'],
-    ['11', 'app', 'CallConnected PlayFailed:400/8567 CallDisconnected'],
     ['12', 'callee', 'CallConnected PlayStarted heard PlayCanceled CallDisconnected'],
     ['19', 'callee', 'CallConnected PlayCanceled CallDisconnected'],
     ['20', 'app', 'CallConnected CallConnected CallConnected PlayStarted heard PlayCompleted CallDisconnected'],
@@ -78,17 +73,9 @@ describe('what becomes of a call to a number that ends with', () => {
     ['22', 'app', 'CallConnected heard PlayCompleted PlayStarted CallDisconnected CallConnected'],
     ['23', 'app', ALL_GOES_WELL],
     ['24', undefined, 'CallConnected PlayStarted heard lost:PlayCompleted'],
-    ['25', undefined, 'lost:CallConnected'],
     ['26', 'app', `CallTimeTravelled ${ALL_GOES_WELL.replace(' ', ' RecognizeFizzled:400/1 ')}`],
-    ['27', 'app', ALL_GOES_WELL.replace('PlayStarted', 'lost:PlayStarted')],
-    ['28', undefined, 'CallConnected lost:PlayStarted heard lost:PlayCompleted'],
     ['29', 'network', 'lost:CreateCallFailed lost:CallDisconnected'],
-    ['44', 'callee', 'CallConnected PlayStarted heard lost:PlayCanceled lost:CallDisconnected'],
-    ['45', 'network', 'CreateCallFailed:603/560603 CallDisconnected'],
     ['47', 'network', 'CallDisconnected CreateCallFailed:487/10024'],
-    ['48', 'network', 'lost:CreateCallFailed CallDisconnected'],
-    ['49', 'network', 'CreateCallFailed:487/10004 CallDisconnected'],
-    ['57', 'callee', 'CallConnected lost:PlayStarted heard PlayCanceled CallDisconnected'],
     ['58', 'callee', 'CallConnected PlayStarted heard PlayCanceled CallDisconnected'],
   ] as const)('%s: %s ends it, and the story is %s', (digits, endedBy, story) => {
     expect([playCall(digits).told.endedBy, playCall(digits).story]).toEqual([endedBy, story]);
@@ -99,13 +86,9 @@ describe('what becomes of a call to a number that ends with', () => {
     ['71', 'CallConnected PlayStarted heard PlayCompleted ToneReceived CallDisconnected'],
     ['72', 'CallConnected PlayStarted heard ToneReceived ToneReceived PlayCompleted CallDisconnected'],
     ['73', 'CallConnected ToneReceived PlayStarted heard PlayCompleted CallDisconnected'],
-    ['74', ALL_GOES_WELL],
-    ['75', ALL_GOES_WELL],
-    ['76', 'CallConnected PlayStarted heard lost:ToneReceived PlayCompleted CallDisconnected'],
     ['77', 'CallConnected PlayStarted heard PlayCompleted CallDisconnected ToneReceived'],
     ['78', 'CallConnected PlayStarted heard ToneFailed:400/8500 PlayCompleted CallDisconnected'],
     ['79', 'CallConnected PlayStarted heard ToneReceived PlayCanceled CallDisconnected'],
-    ['82', 'CallConnected PlayStarted heard ToneReceived PlayCompleted CallDisconnected'],
   ])('%s: a service that listens is told %s, and one that does not of no key', (digits, story) => {
     expect(playCall(digits).story).toBe(story);
     expect(playCall(digits, { listens: false }).story).toBe(story.replaceAll(/ (lost:)?Tone\S+/g, ''));
@@ -113,14 +96,10 @@ describe('what becomes of a call to a number that ends with', () => {
 
   it.each([
     ['06', ['CreateCallFailed:486/560486 CallDisconnected', ALL_GOES_WELL]],
-    ['07', ['CreateCallFailed:480/560480 CallDisconnected', ALL_GOES_WELL]],
     [
       '08',
       ['CreateCallFailed:486/560486 CallDisconnected', 'CreateCallFailed:480/560480 CallDisconnected', ALL_GOES_WELL],
     ],
-    ['39', ['CreateCallFailed:403/8530 CallDisconnected', ALL_GOES_WELL]],
-    ['46', ['CreateCallFailed:603/560603 CallDisconnected', ALL_GOES_WELL]],
-    ['54', ['CreateCallFailed:403/10105 CallDisconnected', ALL_GOES_WELL]],
     ['74', [ALL_GOES_WELL, 'CallConnected PlayStarted heard ToneReceived PlayCompleted CallDisconnected']],
   ])('%s: it is another one at each call', (digits, stories) => {
     expect(stories.map((_, earlierCalls) => playCall(digits, { earlierCalls }).story)).toEqual(stories);
@@ -128,9 +107,7 @@ describe('what becomes of a call to a number that ends with', () => {
 
   it.each([
     // Milliseconds of ringing, of the message, and to the end of the line after it.
-    ['00', 1_000, 2_000, 150],
     ['09', 10_000, 2_000, 150],
-    ['12', 1_000, 1_000, 0],
     ['58', 1_000, 1_500, 0],
     ['23', 0, 2_000, 150],
   ])('%s: it takes its time', (digits, ringing, spoken, more) => {
@@ -151,34 +128,15 @@ const DONE = { createCall: '201', play: '202', listen: '200', hangUp: '204' } as
 describe('what becomes of the requests about a call to a number that ends with', () => {
   it.each([
     ['13', 'play', ['400/8535', '400/8535', '400/8535']],
-    ['14', 'play', ['500/Simulated', '500/Simulated', '500/Simulated']],
     ['15', 'play', ['answer lost', DONE.play]],
-    ['16', 'play', ['hangs', 'hangs', 'hangs']],
     ['17', 'play', ['429/TooManyRequests after 1', DONE.play]],
-    ['18', 'play', ['hangs', DONE.play]],
-    ['30', 'createCall', ['429/TooManyRequests after 1', DONE.createCall]],
     ['31', 'createCall', ['429/TooManyRequests after 600', '429/TooManyRequests after 600']],
-    ['32', 'createCall', ['hangs', DONE.createCall]],
     ['33', 'createCall', ['hangs', 'hangs', 'hangs']],
     ['34', 'createCall', ['answer lost', DONE.createCall]],
     ['35', 'createCall', ['500/Simulated', '500/Simulated', DONE.createCall]],
-    ['36', 'createCall', ['400/8519', '400/8519', '400/8519']],
-    ['37', 'createCall', ['403/8530', DONE.createCall]],
     ['40', 'hangUp', ['answer lost', '404/8522']],
-    ['41', 'hangUp', ['503/Simulated', DONE.hangUp]],
-    ['42', 'hangUp', ['hangs', DONE.hangUp]],
     ['43', 'play', ['hangs', '404/8522']],
-    ['50', 'createCall', ['403/7504', '403/7504', DONE.createCall]],
-    ['51', 'createCall', ['401/Denied', '401/Denied', DONE.createCall]],
-    ['52', 'createCall', ['404/NotFound', '404/NotFound', DONE.createCall]],
-    ['53', 'createCall', ['403/8529', '403/8529', DONE.createCall]],
-    ['55', 'play', ['400/8585', DONE.play]],
-    ['56', 'play', ['400/8500', DONE.play]],
     ['60', 'hangUp', ['410/Gone', '404/8522']],
-    ['61', 'hangUp', ['400/8528', '404/8522']],
-    ['62', 'hangUp', ['400/8501', '404/8522']],
-    ['63', 'hangUp', ['400/8585', '404/8522']],
-    ['80', 'listen', ['400/8500', '400/8500']],
     ['81', 'listen', ['hangs', 'hangs']],
     ['82', 'listen', ['answer lost', DONE.listen]],
   ] as const)('%s: %s gets %j', (digits, kind, expected) => {

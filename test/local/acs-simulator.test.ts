@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
 import { expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 
 import type { AcsSimulator, AcsSimulatorOptions } from '../../infra/local/acs-simulator/simulator.ts';
 import { LoopbackServer } from '../harness/loopback-server.ts';
@@ -75,18 +74,6 @@ it('tells a ringing call that is hung up like one that was not answered', async 
   await until(() => acs.log().calls[0]?.story.at(-1)?.text === 'CallDisconnected', 'ACS tells it');
   expect(acs.log().calls[0]).toMatchObject({ state: 'ended', endedBy: 'app' });
   expect(acs.log().calls[0]?.story.map(({ text }) => text)).toContain('CreateCallFailed');
-});
-
-it('serves its keys and what they are for, and its log', async () => {
-  const acs = await startAcs();
-  const configuration = await (await fetch(`${acs.url}/calling/.well-known/acsopenidconfiguration`)).json();
-  expect(configuration).toEqual({ issuer: acs.issuer, jwks_uri: acs.keysUrl });
-  const keys = z
-    .object({ keys: z.array(z.record(z.string(), z.unknown())) })
-    .parse(await (await fetch(acs.keysUrl)).json());
-  expect(keys.keys.map(({ kty, alg, d }) => [kty, alg, d])).toEqual([['RSA', 'RS256', undefined]]);
-  const nothing = { calls: [], refused: [], turnedAway: [], published: [], keyFetches: 1 };
-  expect(await (await fetch(`${acs.url}/log`)).json()).toEqual(nothing);
 });
 
 it('calls from a number or from a Teams resource account, never from both or neither', async () => {

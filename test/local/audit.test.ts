@@ -1,12 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-
 import { TableClient } from '@azure/data-tables';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
 import { AUDIT } from '../../infra/local/audit/options.ts';
@@ -16,6 +9,8 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CountingProcess } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
+import { run } from '../send/running.ts';
+import { NO_SETTINGS } from './npm-start.ts';
 
 const DATE = '2026-03-14';
 const MIDNIGHT = BigInt(Date.parse(`${DATE}T00:00:00Z`)) * 1_000n;
@@ -36,41 +31,23 @@ const settings = (tablesPrefix: string): Record<string, string> => ({
   TABLES_PREFIX: tablesPrefix,
 });
 
-describe('npm run audit', () => {
-  let [directory, noSettings] = ['', ''];
-  const prefix = ownTablesPrefix();
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
-    noSettings = join(directory, 'settings.json');
-    await writeFile(noSettings, JSON.stringify({ Values: {} }));
-    await new CountingProcess(tableOf(prefix), 2).record(messages);
-  });
-  afterAll(async () => {
-    await rm(directory, { recursive: true, force: true });
-  });
+/** Runs the audit with exactly these settings. */
+const audit = async (args: readonly string[], environment: Record<string, string>) =>
+  run('audit', ['--settings', NO_SETTINGS, ...args], { environment });
 
-  /** Runs the audit with exactly these settings. */
-  const audit = async (
-    args: readonly string[],
-    environment: Readonly<Record<string, string>> = {},
-  ): Promise<{ code: number | null; report: string; complaint: string }> => {
-    const child = spawn(process.execPath, [inject('commands').audit, '--settings', noSettings, ...args], {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [report, complaint] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    return { code: child.exitCode, report, complaint };
-  };
+describe('npm run audit', () => {
+  const prefix = ownTablesPrefix();
+  beforeAll(async () => new CountingProcess(tableOf(prefix), 2).record(messages));
 
   it('prints what it compared, shard by shard, and exits with 0 where every counter is right', async () => {
-    const { code, report, complaint } = await audit(['--date', DATE], settings(prefix));
+    const { code, printed, said } = await audit(['--date', DATE], settings(prefix));
 
-    expect(complaint).toBe('');
-    expect(report).toMatch(
+    expect(said).toBe('');
+    expect(printed).toMatch(
       new RegExp(`^${DATE}, table ${prefix}analytics: 2 shards, 30 events, \\d+ counters compared\\.\n`),
     );
-    expect(report).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
-    expect(report).toContain('Every counter agrees with the event rows.');
+    expect(printed).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
+    expect(printed).toContain('Every counter agrees with the event rows.');
     expect(code).toBe(0);
   });
 
@@ -83,7 +60,7 @@ describe('npm run audit', () => {
     await client.updateEntity({ partitionKey: `${DATE}_00`, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
 
     const found = await audit(['--date', DATE], settings(own));
-    expect(found.report).toContain(
+    expect(found.printed).toContain(
       [
         'shard 00, camera ridge-0',
         '  events say  4 events, 0 reviewed, 0 annotated; smoke 4/0/0',
@@ -96,24 +73,24 @@ describe('npm run audit', () => {
 
     const asked = await audit(['--date', DATE, '--repair'], settings(own));
     expect(asked.code).toBe(2);
-    expect(asked.report).toContain(
+    expect(asked.printed).toContain(
       'The repair will\n  shard 00: add to camera ridge-0 what the event rows have more or less\n',
     );
-    expect(asked.complaint).toContain('add --yes to repair without asking. Nothing was changed.');
+    expect(asked.said).toContain('add --yes to repair without asking. Nothing was changed.');
     expect(await service.differences(DAY), 'nothing was changed').toHaveLength(1);
 
-    const { code, report } = await audit(['--date', DATE, '--repair', '--yes'], settings(own));
-    expect(report).toContain('put 1 counter of shard 0 right');
-    expect(report).toContain('Every counter agrees with the event rows.');
+    const { code, printed } = await audit(['--date', DATE, '--repair', '--yes'], settings(own));
+    expect(printed).toContain('put 1 counter of shard 0 right');
+    expect(printed).toContain('Every counter agrees with the event rows.');
     expect(code).toBe(0);
     expect(await service.differences(DAY)).toEqual([]);
   });
 
   it('exits with 2 where the table does not exist, and does not create it', async () => {
     const own = ownTablesPrefix();
-    const { code, report, complaint } = await audit(['--date', DATE], settings(own));
-    expect({ code, report }).toEqual({ code: 2, report: '' });
-    expect(complaint).toContain(`There is no table ${own}analytics in this storage.`);
+    const { code, printed, said } = await audit(['--date', DATE], settings(own));
+    expect({ code, printed }).toEqual({ code: 2, printed: '' });
+    expect(said).toContain(`There is no table ${own}analytics in this storage.`);
     await expect(tableOf(own).getEntity('a', 'b')).rejects.toMatchObject({ statusCode: 404 });
   });
 
@@ -124,11 +101,11 @@ describe('npm run audit', () => {
     const [unanswered, refused] = await Promise.all(
       [away, wrongKey].map(async (value) => audit(['--date', DATE], { TABLES_CONNECTION_STRING: value })),
     );
-    expect(unanswered).toMatchObject({ code: 2, report: '' });
-    expect(unanswered?.complaint).toContain('The storage did not answer');
-    expect(refused).toMatchObject({ code: 2, report: '' });
-    expect(refused?.complaint).toContain('the key or the role is wrong');
-    expect(`${unanswered?.complaint}${refused?.complaint}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
+    expect(unanswered).toMatchObject({ code: 2, printed: '' });
+    expect(unanswered?.said).toContain('The storage did not answer');
+    expect(refused).toMatchObject({ code: 2, printed: '' });
+    expect(refused?.said).toContain('the key or the role is wrong');
+    expect(`${unanswered?.said}${refused?.said}`).not.toMatch(/AccountKey|d3Jvbmcg|Eby8vdM|\n\s+at /);
   });
 });
 

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 
-import { portOption, readArguments, textOption } from '../../infra/command-line.ts';
-
-const run = promisify(execFile);
+import { nodeFault, portOption, readArguments, runCommand, textOption } from '../../infra/command-line.ts';
 
 const COMMAND = {
   help: 'npm run watch -- [--port N] [--data DIR] [NAME ...]\n  Watches.',
@@ -22,12 +18,8 @@ const COMMAND = {
 
 describe('a command line', () => {
   it('gives the values, with their defaults', () => {
-    expect(readArguments(COMMAND, ['--data', 'd', 'ridge', 'peak'])).toEqual({
-      port: 7071,
-      data: 'd',
-      positionals: ['ridge', 'peak'],
-    });
-    expect(readArguments(COMMAND, ['--port=1'])).toEqual({ port: 1, positionals: [] });
+    const values = { port: 7071, data: 'd', positionals: ['ridge', 'peak'] };
+    expect(readArguments(COMMAND, ['--data', 'd', 'ridge', 'peak'])).toEqual(values);
   });
 
   it.each([[['--help']], [['-h']], [['--port', 'wrong', '--help']]])('%j asks for help', (args) => {
@@ -52,38 +44,67 @@ describe('a command line', () => {
   });
 });
 
-/** The commands of package.json that run this project's own code, without npm in between. */
-const scripts = z
+it.each([
+  ['20.19.5', 'Node 22 or later is needed, and this is Node 20.19.5.'],
+  ['22.0.0', undefined],
+  ['100.1.0', undefined],
+])('on Node %s a command says: %s', (version, said) => {
+  expect(nodeFault(version)).toBe(said);
+});
+
+/** What is printed while something runs with these arguments in this process, which it does not end. */
+const printedBy = async (args: readonly string[], run: () => Promise<unknown>) => {
+  const { argv, exitCode } = process;
+  process.argv = ['node', 'command', ...args];
+  process.exitCode = undefined;
+  const printed = vi.spyOn(console, 'log').mockReturnValue(undefined);
+  const said = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+    throw new Error('This would end the process.');
+  });
+  onTestFinished(() => {
+    process.argv = argv;
+    process.exitCode = exitCode;
+    for (const spy of [printed, said, exit]) spy.mockRestore();
+  });
+  await run().catch((error: unknown) => {
+    if (exit.mock.calls.length === 0) throw error;
+  });
+  return { printed: printed.mock.calls.join('\n'), said: said.mock.calls.join('\n'), code: process.exitCode };
+};
+
+/** The commands of package.json that run this project's own code, each with its file. */
+const commands = z
   .object({ scripts: z.record(z.string(), z.string()) })
-  .transform(({ scripts: all }) =>
-    Object.entries(all).flatMap(([name, command]) => {
-      const [, args] = /^node (.+)$/.exec(command) ?? [];
-      return args === undefined ? [] : [{ name, args: args.split(' ') }];
+  .transform(({ scripts }) =>
+    Object.entries(scripts).flatMap(([name, command]) => {
+      const [, file] = /^node --import tsx (\S+)$/.exec(command) ?? [];
+      return file === undefined ? [] : [{ name, file }];
     }),
   )
   .parse(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')));
 
 describe('every command of package.json', () => {
   it('is among those that are tried', () => {
-    expect(scripts.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['start', 'demo', 'audit', 'screenshot', 'build', 'build:debug', 'package', 'bench']),
+    expect(commands.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['start', 'demo', 'audit', 'send', 'export', 'screenshot', 'build', 'package', 'bench']),
     );
   });
 
-  it.each(scripts)('$name: --help prints its usage and exits with 0', async ({ name, args }) => {
-    const { stdout, stderr } = await run(process.execPath, [...args, '--help']);
-
-    expect(stdout).toMatch(new RegExp(`^npm (run )?${name.replace(':debug', '')}\\b`));
-    expect(stderr).toBe('');
+  it.each(commands)('$name: --help prints its usage and exits with 0', async ({ name, file }) => {
+    const { printed, said, code } = await printedBy(
+      ['--help'],
+      async () => import(new URL(`../../${file}`, import.meta.url).href),
+    );
+    expect(printed).toMatch(new RegExp(`^npm (run )?${name}\\b`));
+    expect([said, code ?? 0]).toEqual(['', 0]);
   });
 
   it('fails with the reason and its usage for an unknown option, without a stack', async () => {
-    const build = run(process.execPath, ['--import', 'tsx', 'infra/build.ts', '--degub']);
-
-    await expect(build).rejects.toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^Unknown option '--degub'[^]*\nnpm run build -- \[--debug\]\n(?![^]*\n\s+at )/),
-    });
+    const { printed, said, code } = await printedBy(['--degub'], async () =>
+      runCommand(COMMAND, async () => undefined),
+    );
+    expect([printed, code]).toEqual(['', 1]);
+    expect(said).toMatch(/^Unknown option '--degub'[^]*\nnpm run watch -- (?![^]*\n\s+at )/);
   });
 });

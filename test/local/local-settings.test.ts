@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { storageFrom } from '../../infra/local/chosen-storage.ts';
 import {
@@ -13,29 +12,37 @@ import {
   withoutLocalParts,
 } from '../../infra/local/local-settings.ts';
 import { readSettings } from '../../src/settings.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 describe('settings from several sources', () => {
-  it('the first source that gives a setting wins, and an empty value gives nothing', () => {
-    expect(
-      mergeSettings(
+  const endpoint = { TABLES_ENDPOINT: 'https://t.example' };
+  const acs = { ACS_CONNECTION_STRING: 'c' };
+  const both = { ...acs, ACS_ENDPOINT: 'https://a.example' };
+
+  it.each([
+    [
+      'the first source that gives a setting wins, and an empty value gives nothing',
+      [
         { SERVICE_NAME: 'A', TABLES_PREFIX: ' ' },
         { SERVICE_NAME: 'B', TABLES_PREFIX: 'b' },
-        { COUNTER_SHARDS: '2' },
-      ),
-    ).toEqual({ SERVICE_NAME: 'A', TABLES_PREFIX: 'b', COUNTER_SHARDS: '2' });
-  });
-
-  it('an endpoint in the environment puts the connection string of the file out, and the other way round', () => {
-    expect(
-      mergeSettings(
-        { TABLES_ENDPOINT: 'https://t.example', ACS_CONNECTION_STRING: 'c' },
-        { TABLES_CONNECTION_STRING: 'x', ACS_ENDPOINT: 'https://a.example', SERVICE_NAME: 'B' },
-      ),
-    ).toEqual({ TABLES_ENDPOINT: 'https://t.example', ACS_CONNECTION_STRING: 'c', SERVICE_NAME: 'B' });
+      ],
+      { SERVICE_NAME: 'A', TABLES_PREFIX: 'b' },
+    ],
+    [
+      'of two alternatives that of the first source counts',
+      [
+        { ...endpoint, ...acs },
+        { ...both, TABLES_CONNECTION_STRING: 'x' },
+      ],
+      { ...endpoint, ...acs },
+    ],
+    ['two alternatives in one source are both kept, for the app to refuse', [both], both],
+  ])('%s', (_, sources, merged) => {
+    expect(mergeSettings(...sources)).toEqual(merged);
   });
 
   it('a Teams resource account puts the number of a local run out, and the app takes the rest', () => {
-    const acs = {
+    const simulated = {
       connectionString: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
       issuer: 'i',
       keysUrl: 'k',
@@ -44,15 +51,12 @@ describe('settings from several sources', () => {
     };
     const tables = 'UseDevelopmentStorage=true';
     const account = '6f2b1f2e-8c5d-4f0e-9c7a-0d1e2f3a4b5c';
-    const settings = mergeSettings({ ACS_TEAMS_RESOURCE_ACCOUNT_ID: account }, localDefaults(7071, tables, acs, false));
+    const settings = mergeSettings(
+      { ACS_TEAMS_RESOURCE_ACCOUNT_ID: account },
+      localDefaults(7071, tables, simulated, false),
+    );
     expect(settings).not.toHaveProperty('ACS_SOURCE_PHONE_NUMBER');
     expect(readSettings(settings).phone).toMatchObject({ caller: { teamsResourceAccountId: account } });
-  });
-
-  it('two alternatives in one source are both kept, for the app to refuse', () => {
-    const both = { ACS_CONNECTION_STRING: 'c', ACS_ENDPOINT: 'https://a.example' };
-
-    expect(mergeSettings(both)).toEqual(both);
   });
 
   it("the file's own Azurite and address are not those of a local run; everything else in it is", () => {
@@ -72,9 +76,7 @@ describe('settings from several sources', () => {
 });
 
 it('a settings file gives its Values; one that is missing or wrong is named in the error', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'local-settings-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const path = join(directory, 'own.json');
+  const path = join(ownDirectory(), 'own.json');
   await expect(readSettingsFile(path)).rejects.toThrow('own.json does not exist.');
   await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
   expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });

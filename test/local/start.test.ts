@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { announcement } from '../../infra/local/announcement.ts';
@@ -10,6 +6,7 @@ import { believableDay } from '../../infra/local/demo/day.ts';
 import { demo } from '../../infra/local/demo/demo.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { startLocalRun } from '../../infra/local/local-run.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { bareEnvironment, NO_SETTINGS, npmStart } from './npm-start.ts';
 
@@ -36,8 +33,7 @@ it.skipIf(process.platform === 'win32')(
   'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npm alone leave nothing; --data keeps the tables',
   { timeout: 120_000 },
   async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'start-data-'));
-    onTestFinished(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+    const dataDir = ownDirectory();
     const port = await freePort();
     const first = npmStart(['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
     await first.untilReady();

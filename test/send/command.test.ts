@@ -6,8 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ownDirectory, rejectedOf, run, start } from './running.ts';
+import { rejectedOf, run, start } from './running.ts';
 import { type Answer, type Asked, ScriptedService } from './scripted-service.ts';
 
 const event = (id: string): string => JSON.stringify(cloudEvent({ data: { event_id: id } }));

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
@@ -9,7 +9,9 @@ import { instantFrom, instantFromMilliseconds } from '../../src/analytics/model/
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { CountingStorage } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
-import { ownDirectory, run } from './running.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
+import { NO_SETTINGS } from '../local/npm-start.ts';
+import { run } from './running.ts';
 
 const DATE = dayOf(instantFrom(BigInt(Date.parse('2026-03-14')) * 1_000n));
 const MIDNIGHT = BigInt(Date.parse(`${DATE}T00:00:00Z`)) * 1_000n;
@@ -45,12 +47,11 @@ const questions: readonly Question[] = [
 
 /** Runs `npm run export` in a directory, against this storage only. */
 const runExport = async (storage: CountingStorage, cwd: string, args: readonly string[]) => {
-  await writeFile(join(cwd, 'settings.json'), '{}');
   const environment = {
     TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
     TABLES_PREFIX: storage.client().tableName.replace(/analytics$/, ''),
   };
-  return run('export', ['--settings', 'settings.json', ...args], { cwd, environment });
+  return run('export', ['--settings', NO_SETTINGS, ...args], { cwd, environment });
 };
 
 /** A storage that exported lines were sent into, through the check that every event goes through. */
@@ -87,7 +88,7 @@ describe('npm run export', () => {
     ]);
     expect(said).toBe(`1,100 events in ${DATE}.ndjson.gz\n`);
     expect(code).toBe(0);
-    expect((await readdir(directory)).toSorted()).toEqual([`${DATE}.ndjson.gz`, 'settings.json']);
+    expect((await readdir(directory)).toSorted()).toEqual([`${DATE}.ndjson.gz`]);
 
     const lines = linesOf(gunzipSync(await readFile(join(directory, `${DATE}.ndjson.gz`))).toString('utf8'));
     const target = await sentInto(lines.toReversed());
@@ -134,13 +135,12 @@ describe('npm run export', () => {
     const directory = ownDirectory();
     const { code, said } = await runExport(storage, directory, ['--date', DATE]);
     expect([said, code]).toEqual([complaint, exitCode]);
-    expect(await readdir(directory)).toEqual(['settings.json']);
+    expect(await readdir(directory)).toEqual([]);
   });
 
   it('says what is wrong with a command', async () => {
     const storage = new CountingStorage();
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [['--date', '2026-02-30'], '2026-02-30 is not a day that exists'],
       [['--date', DATE, '--to', '2026-03-13'], '--to is before --date.'],
       [['--date', DATE], 'There is no table '],
     ];

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
 import { readTarget, SEND } from '../../infra/send/options.ts';
-import { ownDirectory } from './running.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 it.each([
   [[], 'FILE is missing.'],

@@ -1,9 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { inject, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -24,9 +21,9 @@ export interface Run {
   hasSaid(what: string): Promise<void>;
 }
 
-/** Starts what `npm run send` or `npm run export` runs, with exactly this environment. */
+/** Starts what `npm run send`, `export` or `audit` runs, with exactly this environment. */
 export const start = (
-  command: 'send' | 'export',
+  command: 'send' | 'export' | 'audit',
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
 ): Run => {
@@ -48,13 +45,6 @@ export const start = (
 
 /** Runs one to its end. */
 export const run = async (...given: Parameters<typeof start>): Promise<Ended> => start(...given).ended;
-
-/** A directory for one test. */
-export const ownDirectory = (): string => {
-  const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
-  return directory;
-};
 
 const rejectedSchema = z.strictObject({
   reason: z.string(),

@@ -76,7 +76,8 @@ export class ScriptedService {
     for (const [index, event] of events.entries()) {
       const { data } = eventSchema.safeParse(event);
       const id = data?.data.event_id ?? JSON.stringify(event);
-      if (data === undefined) errors.push({ index, detail: 'is wrong' });
+      // Two faults of one event, which are two errors with its index.
+      if (data === undefined) errors.push({ index, detail: 'is wrong' }, { index, detail: 'altogether' });
       else counts[this.times.has(id) ? 'unchanged' : 'recorded'] += 1;
       this.times.set(id, (this.times.get(id) ?? 0) + 1);
     }

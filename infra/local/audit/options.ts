@@ -1,24 +1,9 @@
 import { z } from 'zod';
 
-import { isDay, type Day } from '../../../src/analytics/model/day.ts';
-import { type Command, portOption, textOption } from '../../command-line.ts';
-
-/** The options of `npm run audit`. */
-export interface AuditOptions {
-  /** The UTC day to audit. */
-  readonly day: Day;
-  /** The port of the local run whose storage is read where no settings name a storage. */
-  readonly port: number;
-  /** A file like local.settings.json; undefined: the one of the repository, if it exists. */
-  readonly settingsFile: string | undefined;
-  /** Whether what differs is put right. */
-  readonly repair: boolean;
-  /** Whether it is put right without asking first. */
-  readonly yes: boolean;
-}
+import { dayOption, portOption, textOption } from '../../command-line.ts';
 
 /** The command line of `npm run audit`. */
-export const AUDIT: Command<AuditOptions> = {
+export const AUDIT = {
   help: `npm run audit -- --date YYYY-MM-DD [--repair [--yes]] [--port N] [--settings FILE]
   --date YYYY-MM-DD  the UTC day whose counters are compared with its event rows
   --repair           puts right what differs: prints what it will do, and asks before
@@ -37,14 +22,14 @@ repaired.`,
   },
   values: z
     .object({
-      date: z
-        .string('--date is missing.')
-        .refine(isDay, { error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.` }),
+      date: z.string('--date is missing.').pipe(dayOption),
       port: portOption,
       settings: textOption('--settings needs a file.'),
       repair: z.boolean(),
       yes: z.boolean(),
     })
-    .refine(({ repair, yes }) => repair || !yes, '--yes goes with --repair.')
-    .transform(({ date, settings, ...others }) => ({ ...others, day: date, settingsFile: settings })),
-};
+    .refine(({ repair, yes }) => repair || !yes, '--yes goes with --repair.'),
+} as const;
+
+/** The options of `npm run audit`; its help says what each of them means. */
+export type AuditOptions = z.infer<typeof AUDIT.values>;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { type Command, CommandError } from '../../command-line.ts';
+import { type Command, CommandError, dayOption, urlOption } from '../../command-line.ts';
 import { Progress } from '../../progress.ts';
-import { readRunNote } from '../run-directory.ts';
+import { simulatorOf } from '../run-directory.ts';
 import { calledNumbers, callStory, firstOutcome } from './call-story.ts';
 import { type DemoCallees, freshCallees } from './callees.ts';
 import { believableDay, CAMERAS } from './day.ts';
@@ -34,14 +34,10 @@ export const demoCommand = (now: number): Command<DemoOptions> => ({
     date: { type: 'string', default: isoDay(now - DAY_MILLISECONDS) },
   },
   values: z.object({
-    url: z
-      .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
-      .transform((text) => new URL(text)),
-    date: z.iso
-      .date({ error: ({ input }) => `${String(input)} is not a date.`, abort: true })
-      .refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
-        error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
-      }),
+    url: urlOption,
+    date: dayOption.refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
+      error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
+    }),
   }),
 });
 
@@ -92,10 +88,6 @@ const sendDay = async (service: Service, date: string, now: number): Promise<voi
   console.log(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
 };
 
-// Only a local run leaves a note, which says where its simulator is.
-const simulatorOf = async (url: URL): Promise<string | undefined> =>
-  ['localhost', '127.0.0.1'].includes(url.hostname) ? (await readRunNote(Number(url.port)))?.simulatorUrl : undefined;
-
 const tellStory = async (simulatorUrl: string, what: string, number: string): Promise<void> => {
   const story = await callStory(simulatorUrl, number);
   if (story === undefined) throw new CommandError(`${what} did not end in time.`);
@@ -105,8 +97,13 @@ const tellStory = async (simulatorUrl: string, what: string, number: string): Pr
 
 /** The first person never answers, the second presses a key, and so the third is not called. */
 const tellWaves = async (service: Service, simulatorUrl: string, { alerted }: DemoCallees): Promise<void> => {
-  const waves = alerted.map((number) => [number]);
-  const id = await service.alert(waves, CAMERAS[0] ?? 'a camera');
+  const id = await service.alert({
+    alert_type: 'ConfirmedFire',
+    recipients: alerted.map((number) => [number]),
+    confirm: true,
+    wave_seconds: 60,
+    reference: CAMERAS[0],
+  });
   console.log('\nWaiting until all three are reached, given up or stopped …');
   const state = await service.completed(id);
   await tellStory(simulatorUrl, 'The call of the second wave', alerted[1]);

@@ -55,7 +55,9 @@ export class Service {
   /** Sends messages as one CloudEvents batch, again where the service asks for that. */
   async record(messages: readonly CameraMessage[]): Promise<z.infer<typeof recordedSchema>> {
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.#request('/api/events', messages, 'application/cloudevents-batch+json');
+      const response = await this.#request('/api/events', messages, {
+        'content-type': 'application/cloudevents-batch+json',
+      });
       if (response.status !== 503 || attempt === SEND_ATTEMPTS) return parsed(recordedSchema, '/api/events', response);
       await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
     }
@@ -71,10 +73,16 @@ export class Service {
     await this.#ask(sentSchema, '/api/test-call', [phoneNumber]);
   }
 
-  /** Reports a confirmed fire to people in waves, of whom somebody has to press a key. @returns the notification's id */
-  async alert(waves: readonly (readonly string[])[], reference: string): Promise<string> {
-    const alert = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: waves, confirm: true, wave_seconds: 60 };
-    return (await this.#ask(sentSchema, '/api/notifications', { ...alert, reference })).notification_id;
+  /**
+   * Has people phoned.
+   *
+   * @param idempotencyKey the same alert with the same key phones nobody again
+   * @returns the notification's id
+   */
+  async alert(alert: object, idempotencyKey?: string): Promise<string> {
+    const headers: Record<string, string> = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+    const body = { channel: 'phone', ...alert };
+    return (await this.#ask(sentSchema, '/api/notifications', body, headers)).notification_id;
   }
 
   /**
@@ -91,17 +99,22 @@ export class Service {
     return state;
   }
 
-  async #ask<Schema extends z.ZodType>(schema: Schema, path: string, body?: unknown): Promise<z.infer<Schema>> {
-    return parsed(schema, path, await this.#request(path, body));
+  async #ask<Schema extends z.ZodType>(
+    schema: Schema,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<z.infer<Schema>> {
+    return parsed(schema, path, await this.#request(path, body, headers));
   }
 
-  async #request(path: string, body?: unknown, contentType = 'application/json'): Promise<Response> {
+  async #request(path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const posted = { method: 'POST', body: JSON.stringify(body) };
     try {
       return await fetch(`${this.url}${path}`, {
         signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
-        ...(body === undefined
-          ? {}
-          : { method: 'POST', headers: { 'content-type': contentType }, body: JSON.stringify(body) }),
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body !== undefined && posted),
       });
     } catch (error) {
       throw new CommandError(
