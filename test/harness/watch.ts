@@ -5,12 +5,10 @@ import { z } from 'zod';
 
 import { formatInstant, instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import type { PlainAnswer, PlainMessage, Question } from '../analytics/oracle.ts';
-import { type App, type AppOptions, ownTablesPrefix, startApp, testEnvironment } from './app.ts';
-import { Contract, debugDescription } from './contract.ts';
+import { type App, type AppOptions, startApp, testEnvironment } from './app.ts';
+import { type CheckedFetch, checkedFetch } from './contract.ts';
 import { cloudEventOf } from '../http/cloud-event.ts';
 import { COUNTS } from '../http/counts.ts';
-
-const contract = new Contract(debugDescription());
 
 /** What is the same in a step of a series. */
 const stepSchema = z.strictObject({
@@ -69,18 +67,17 @@ const microseconds = (text: string): bigint => {
 /** A running app over HTTP. Every answer is checked against the OpenAPI description. */
 export class Watch {
   readonly app: App;
+  readonly #fetch: CheckedFetch;
 
-  constructor(app: App) {
+  constructor(app: App, fetchChecked: CheckedFetch) {
     this.app = app;
+    this.#fetch = fetchChecked;
   }
 
   /** Sends any request. */
   async request(path: string, init: RequestInit = {}): Promise<Given> {
-    const response = await fetch(`${this.app.url}${path}`, init);
-    const given = { status: response.status, headers: response.headers, body: await response.text() };
-    const said = contract.objectionsTo({ method: init.method ?? 'GET', path, ...given });
-    assert.deepEqual(said, [], `the answer to ${path} is not as described`);
-    return given;
+    const response = await this.#fetch(`${this.app.url}${path}`, init);
+    return { status: response.status, headers: response.headers, body: await response.text() };
   }
 
   /** Sends a batch to `POST /api/events`. */
@@ -147,28 +144,27 @@ export class Watch {
   }
 }
 
+type Settings = [environment?: Readonly<Record<string, string>>, options?: Omit<AppOptions, 'environment'>];
+
 /** Instances of the app that share tables, which belong to the test. They end with it. */
 export const startWatches = async (
   instances: number,
-  environment: Readonly<Record<string, string>> = {},
-  options: Omit<AppOptions, 'environment'> = {},
+  ...[environment = {}, options = {}]: Settings
 ): Promise<readonly Watch[]> => {
-  const all = testEnvironment({ TABLES_PREFIX: ownTablesPrefix(), ...environment });
+  const all = testEnvironment(environment);
   const apps = await Promise.all(
     Array.from({ length: instances }, async () => startApp({ environment: all, ...options })),
   );
+  const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
   onTestFinished(async () => {
     await Promise.all(apps.map(async (app) => app.stop()));
   });
-  return apps.map((app) => new Watch(app));
+  return apps.map((app) => new Watch(app, fetchChecked));
 };
 
 /** One instance of the app, with tables that belong to the test. */
-export const startWatch = async (
-  environment: Readonly<Record<string, string>> = {},
-  options: Omit<AppOptions, 'environment'> = {},
-): Promise<Watch> => {
-  const [watch] = await startWatches(1, environment, options);
+export const startWatch = async (...settings: Settings): Promise<Watch> => {
+  const [watch] = await startWatches(1, ...settings);
   assert.ok(watch);
   return watch;
 };
