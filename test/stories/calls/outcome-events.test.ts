@@ -23,3 +23,14 @@ it('publishes what is final as CloudEvents, with masked numbers', async () => {
   expect(JSON.stringify(published)).not.toMatch(/\+\d{7}/);
   stage.endsWell();
 });
+
+it('is not held up by a topic that hangs', async () => {
+  const environment = { SWEEP_SCHEDULE: '*/1 * * * * *' };
+  const stage = await setStage({ publishesOutcomes: true, environment });
+  stage.acs.topic.mood = 'hangs';
+  const { notification_id } = await stage.alert('Custom', ['+12065550100']);
+  // Sooner than publishing is given up.
+  expect(await stage.completed(notification_id, 8_000)).toMatchObject({ recipients: [{ status: 'heard' }] });
+  expect((await stage.callEnds('+12065550100')).endedBy).toBe('app');
+  stage.endsWell();
+});
