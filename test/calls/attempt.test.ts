@@ -178,15 +178,4 @@ describe('whatever happens in whatever order', () => {
       }),
     );
   });
-
-  it('nothing is heard, cut short or confirmed without a claim to speak', () => {
-    fc.assert(
-      fc.property(histories, fc.boolean(), (history, confirm) => {
-        const without = history.filter((step) => step !== connected);
-        const { attempt, asks } = play(without, { confirm });
-        expect(asks).not.toContain('speak');
-        expect(['heard', 'cut_short', 'confirmed', 'unconfirmed']).not.toContain(attempt.outcome);
-      }),
-    );
-  });
 });

@@ -3,15 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AttemptEvent } from '../../src/calls/attempt.ts';
 import { parseCallId } from '../../src/calls/call-id.ts';
 import { parsePhoneNumber } from '../../src/calls/phone-number.ts';
-import {
-  afterEvent,
-  dialled,
-  looked,
-  type ReachTerms,
-  type Recipient,
-  SET_UP_RETRY_MS,
-  stopped,
-} from '../../src/calls/recipient.ts';
+import { afterEvent, dialled, type ReachTerms, type Recipient, SET_UP_RETRY_MS } from '../../src/calls/recipient.ts';
 
 const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
 if (number === undefined || callId === undefined) throw new Error('malformed');
@@ -83,33 +75,5 @@ describe('what follows attempts', () => {
     const waiting = called([[...speaking.slice(0, 2), { kind: 'disconnected', callId, result: {} }]]);
     expect(waiting).toMatchObject({ state: 'waiting', attempts: [{ outcome: 'unknown' }] });
     expect(afterEvent(waiting, 'attempt 0', completed, TERMS, at(20)).next).toMatchObject({ state: 'heard' });
-  });
-
-  it('nobody is dialled after the deadline, and an attempt without a call says why', () => {
-    const { next, asks } = dialled(WAITING, 'a', { ...TERMS, deadlineAt: START }, START);
-    expect(next).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'unknown', reason: 'no time left' }] });
-    expect(asks).toEqual([]);
-  });
-});
-
-describe('a stop', () => {
-  it('ends who waits', () => {
-    expect(stopped(WAITING)).toMatchObject({ state: 'stopped', dueAt: undefined });
-  });
-
-  it('hangs up who rings', () => {
-    const { next, asks } = looked(stopped(called([[placed]])), TERMS, at(2));
-    expect(asks).toEqual([{ ask: 'hang up', attemptId: 'attempt 0' }]);
-    expect(afterEvent(next, 'attempt 0', hungUp, TERMS, at(3)).next).toMatchObject({
-      state: 'stopped',
-      attempts: [{ outcome: 'no_answer' }],
-    });
-  });
-
-  it('keeps who is spoken to, to the end of the message', () => {
-    const spokenTo = stopped(called([speaking]));
-    expect(looked(spokenTo, TERMS, at(5)).asks).toEqual([]);
-    const over = afterEvent(spokenTo, 'attempt 0', completed, TERMS, at(9)).next;
-    expect(afterEvent(over, 'attempt 0', hungUp, TERMS, at(9)).next.state).toBe('heard');
   });
 });

@@ -32,16 +32,6 @@ export type Rule = (request: PassingRequest, carryOut: CarryOut) => Promise<Pass
 /** Nothing goes wrong. */
 export const CARRIED_OUT: Rule = (_, carryOut) => carryOut();
 
-/** How Table Storage refuses a request; in a transaction the message starts with the number of the operation. */
-export const refusal = (status: number, code: string, retryAfterSeconds?: number): PassingAnswer => ({
-  status,
-  headers: {
-    'content-type': 'application/json;odata=minimalmetadata',
-    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-  },
-  body: JSON.stringify({ 'odata.error': { code, message: { lang: 'en-US', value: `0:${code}` } } }),
-});
-
 /**
  * A process is killed at one of its writes to tables; what it asks for at the same time may still be carried out, and nothing after that.
  *

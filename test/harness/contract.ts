@@ -1,22 +1,15 @@
+import assert from 'node:assert/strict';
+
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 
-import { loadBundle } from './bundled.ts';
-
-/** An answer that the service gave. */
-export interface GivenAnswer {
-  readonly method: string;
-  /** With or without a query. */
-  readonly path: string;
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: string;
-}
+/** `fetch` for an app: throws where an answer is not as the app's own description of its API says. */
+export type CheckedFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 const headerSchema = z.looseObject({ required: z.boolean().optional() });
 const responseSchema = z.looseObject({
-  headers: z.record(z.string(), z.union([z.strictObject({ $ref: z.string() }), headerSchema])).optional(),
+  headers: z.record(z.string(), z.union([z.strictObject({ $ref: z.string() }), headerSchema])).default({}),
   content: z.record(z.string(), z.unknown()).optional(),
 });
 const documentSchema = z.looseObject({
@@ -24,10 +17,38 @@ const documentSchema = z.looseObject({
   components: z.looseObject({ headers: z.record(z.string(), headerSchema) }),
 });
 
-/** The description that a debug build answers, which has every endpoint. */
-export const debugDescription = () => loadBundle('debug').description;
+/** To compile a description takes longer than a request. */
+const contracts = new Map<string, Contract>();
 
-/** Whether a path of the description, such as `/api/notifications/{id}`, fits a path without its query. */
+/**
+ * A `fetch` that compares every answer with the description that an app serves; only a test's own app that serves none is not checked.
+ *
+ * @param appUrl without a slash at its end; answers of other instances of the same build may be fetched too
+ * @example
+ * const fetchChecked = await checkedFetch(app.url);
+ * const answer = await fetchChecked(`${app.url}/api/health`);
+ */
+export const checkedFetch = async (appUrl: string): Promise<CheckedFetch> => {
+  const served = await fetch(`${appUrl}/api/openapi.json`);
+  if (served.status === 404) return fetch;
+  const description = await served.text();
+  const contract = contracts.get(description) ?? new Contract(description);
+  contracts.set(description, contract);
+  return async (url, init = {}) => {
+    const answer = await fetch(url, init);
+    const { pathname } = new URL(url);
+    const said = `${init.method ?? 'GET'} ${pathname} → ${answer.status}`;
+    const body = await answer.clone().text();
+    assert.deepEqual(
+      contract.objectionsTo(init.method ?? 'GET', pathname, answer, body),
+      [],
+      `${said} is not as described`,
+    );
+    return answer;
+  };
+};
+
+/** Whether a path of the description, such as `/api/notifications/{id}`, fits a path. */
 const fits = (template: string, path: string): boolean => {
   const wanted = template.toLowerCase().split('/');
   const given = path.toLowerCase().replace(/\/+$/, '').split('/');
@@ -37,71 +58,42 @@ const fits = (template: string, path: string): boolean => {
   );
 };
 
-/**
- * Compares answers with the API's description.
- *
- * @example
- * const contract = new Contract(debugDescription());
- * expect(contract.objectionsTo({ method: 'GET', path: '/api/health', status, headers, body })).toEqual([]);
- */
-export class Contract {
+/** The description of an API, to compare answers with. */
+class Contract {
   readonly #document: z.infer<typeof documentSchema>;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
-  constructor(document: unknown) {
-    this.#document = documentSchema.parse(document);
+  constructor(description: string) {
+    this.#document = documentSchema.parse(JSON.parse(description));
     addFormats(this.#ajv);
     this.#ajv.addSchema(this.#document, 'api');
   }
 
   /** Everything that is wrong with an answer, in words; empty where it is as described. */
-  objectionsTo({ method, path, status, headers, body }: GivenAnswer): readonly string[] {
-    const said = `${method} ${path} → ${status}`;
-    const [plainPath = ''] = path.split('?');
-    const found = Object.entries(this.#document.paths).find(([template]) => fits(template, plainPath));
+  objectionsTo(method: string, path: string, { status, headers }: Response, body: string): readonly string[] {
+    const [template = '', operations] = Object.entries(this.#document.paths).find(([one]) => fits(one, path)) ?? [];
     const verb = method.toLowerCase();
-    const operation = found?.[1][verb];
-    if (found === undefined || operation === undefined) {
-      return status === 404 && body === '' ? [] : [`${said}: not described, and not an empty 404`];
+    if (operations?.[verb] === undefined) {
+      return status === 404 && body === '' ? [] : ['not described, and not an empty 404'];
     }
-    const response = operation.responses[String(status)];
-    if (response === undefined) return [`${said}: this status is not described`];
-    const pointer = ['paths', found[0], verb, 'responses', String(status)];
-    return [
-      ...this.#wrongHeaders(response, pointer, headers),
-      ...this.#wrongBody(response, pointer, headers, body),
-    ].map((objection) => `${said}: ${objection}`);
-  }
-
-  #wrongHeaders(
-    { headers: described = {} }: z.infer<typeof responseSchema>,
-    responsePointer: readonly string[],
-    headers: Headers,
-  ): readonly string[] {
-    return Object.entries(described).flatMap(([name, here]) => {
+    const response = operations[verb].responses[String(status)];
+    if (response === undefined) return ['this status is not described'];
+    const pointer = ['paths', template, verb, 'responses', String(status)];
+    const wrongHeaders = Object.entries(response.headers).flatMap(([name, here]) => {
       const isShared = '$ref' in here;
-      const header = isShared ? this.#document.components.headers[name] : here;
-      const pointer = isShared ? ['components', 'headers', name] : [...responsePointer, 'headers', name];
+      const isRequired = (isShared ? this.#document.components.headers[name] : here)?.['required'] === true;
       const value = headers.get(name);
-      if (value === null) return header?.['required'] === true ? [`the header ${name} is missing`] : [];
-      return this.#invalid([...pointer, 'schema'], value);
+      if (value === null) return isRequired ? [`the header ${name} is missing`] : [];
+      const at = isShared ? ['components', 'headers', name] : [...pointer, 'headers', name];
+      return this.#invalid([...at, 'schema'], value);
     });
-  }
-
-  #wrongBody(
-    { content }: z.infer<typeof responseSchema>,
-    pointer: readonly string[],
-    headers: Headers,
-    body: string,
-  ): readonly string[] {
-    if (content === undefined) return body === '' ? [] : ['a body, where none is described'];
+    if (response.content === undefined)
+      return [...wrongHeaders, ...(body === '' ? [] : ['a body, but none is described'])];
     const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no Content-Type';
-    if (!Object.hasOwn(content, mediaType)) return [`${mediaType} is not described`];
-    const value = mediaType.endsWith('json') ? parsed(body) : body;
-    return value === undefined
-      ? ['the body is not JSON']
-      : this.#invalid([...pointer, 'content', mediaType, 'schema'], value);
+    if (!Object.hasOwn(response.content, mediaType)) return [...wrongHeaders, `${mediaType} is not described`];
+    const value: unknown = mediaType.endsWith('json') ? JSON.parse(body) : body;
+    return [...wrongHeaders, ...this.#invalid([...pointer, 'content', mediaType, 'schema'], value)];
   }
 
   #invalid(pointer: readonly string[], value: unknown): readonly string[] {
@@ -109,17 +101,9 @@ export class Contract {
     const $ref = `api#/${steps.join('/')}`;
     const validate = this.#validators.get($ref) ?? this.#ajv.compile({ $ref });
     this.#validators.set($ref, validate);
-    if (validate(value)) return [];
+    validate(value);
     return (validate.errors ?? []).map(
       (error) => `${error.instancePath || 'the value'} ${error.message ?? 'is wrong'}`,
     );
   }
 }
-
-const parsed = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-};

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 
-/** An HTTP server on a free port of 127.0.0.1. */
+/** An HTTP server on 127.0.0.1. */
 export class LoopbackServer {
   readonly port: number;
   readonly #server: Server;
@@ -11,8 +11,9 @@ export class LoopbackServer {
     this.port = port;
   }
 
-  static async start(listener: RequestListener): Promise<LoopbackServer> {
-    const server = createServer(listener).listen(0, '127.0.0.1');
+  /** @param wanted the port; a free one if it is not given */
+  static async start(listener: RequestListener, wanted = 0): Promise<LoopbackServer> {
+    const server = createServer(listener).listen(wanted, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('the server has no port');

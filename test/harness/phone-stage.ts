@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { inject, onTestFinished, type TestContext } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 import { z } from 'zod';
 
 import {
@@ -16,7 +16,7 @@ import { spokenMessage } from '../../src/calls/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type App, startApp, testEnvironment } from './app.ts';
 import { Between, splitOver } from './between.ts';
-import { type CheckedFetch, checkedFetch } from './checked-fetch.ts';
+import { type CheckedFetch, checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
@@ -26,8 +26,6 @@ export interface StageOptions {
    * callback goes to exactly one of them.
    */
   readonly instances?: number;
-  /** True if the instances' requests to the tables may go wrong: `stage.tables` stands between. */
-  readonly isProxied?: boolean;
   /** True if outcomes are published to the simulator's topic; false if it is not given. */
   readonly publishesOutcomes?: boolean;
   /** Further options of the simulator. */
@@ -73,16 +71,13 @@ export class Stage {
   readonly apps: readonly App[];
   /** Stands before the instances; not used if there is only one. */
   readonly frontDoor: Between;
-  /** Stands between the instances and the tables, if they are proxied. */
-  readonly tables: Between;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
 
-  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'tables' | 'fetch'>) {
+  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'fetch'>) {
     this.acs = parts.acs;
     this.apps = parts.apps;
     this.frontDoor = parts.frontDoor;
-    this.tables = parts.tables;
     this.fetch = parts.fetch;
   }
 
@@ -112,7 +107,11 @@ export class Stage {
 
   /** Stops a notification and returns its state. */
   async stop(id = ''): Promise<NotificationState> {
-    const response = await this.fetch(`${this.url}/api/notifications/${id}/stop`, { method: 'POST' });
+    return this.#state(`${id}/stop`, 'POST');
+  }
+
+  async #state(path: string, method = 'GET'): Promise<NotificationState> {
+    const response = await this.fetch(`${this.url}/api/notifications/${path}`, { method });
     assert.equal(response.status, 200);
     return notificationAnswer.parse(await response.json());
   }
@@ -143,9 +142,7 @@ export class Stage {
 
   /** What `GET /api/notifications/{id}` answers. */
   async notification(id = ''): Promise<NotificationState> {
-    const response = await this.fetch(`${this.url}/api/notifications/${id}`);
-    assert.equal(response.status, 200);
-    return notificationAnswer.parse(await response.json());
+    return this.#state(id);
   }
 
   /** A notification that nothing more will be done about. */
@@ -182,26 +179,16 @@ export class Stage {
  * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
  */
 export const setStage = async (
-  {
-    instances = 1,
-    environment = {},
-    pace = {},
-    acs: acsOptions = {},
-    publishesOutcomes = false,
-    isProxied = false,
-  }: StageOptions = {},
+  { instances = 1, environment = {}, pace = {}, acs: acsOptions = {}, publishesOutcomes = false }: StageOptions = {},
   whenOver: TestContext['onTestFinished'] = onTestFinished,
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
   const frontDoor = await Between.start();
   whenOver(() => frontDoor.stop());
-  const tables = await Between.start(inject('tablesConnectionString'));
-  whenOver(() => tables.stop());
   const settings = testEnvironment({
     SERVICE_NAME,
     ACS_CONNECTION_STRING: acs.connectionString,
-    ...(isProxied && { TABLES_CONNECTION_STRING: tables.connectionString }),
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
     ...(publishesOutcomes && { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key }),
@@ -225,7 +212,7 @@ export const setStage = async (
     for (const call of acs.log().calls) assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
   const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
-  return new Stage({ acs, apps, frontDoor, tables, fetch: fetchChecked });
+  return new Stage({ acs, apps, frontDoor, fetch: fetchChecked });
 };
 
 const isSettled = ({ state, story }: CallStory): boolean =>

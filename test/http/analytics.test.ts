@@ -112,18 +112,17 @@ describe('the answer about a period', () => {
     });
   });
 
-  it.each([
-    ['Z', '2026-11-01T08:00:00Z'],
-    ['nothing, which is UTC', '2026-11-01T08:00:00'],
-    ['an offset', '2026-11-01T10:00:00%2B02:00'],
-    ['an offset whose + the URL decoded to a space', '2026-11-01T10:00:00+02:00'],
-    ['such an offset without a colon', '2026-11-01T10:00:00+0200'],
-    ['an offset to the west', '2026-11-01T01:00:00-07:00'],
-  ])('takes times with %s', async (_form, text) => {
-    const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
-    expect(status).toBe(200);
-    expect(body).toMatchObject({ ts_utc_start: '2026-11-01T08:00:00+00:00', ts_utc_end: '2026-11-01T08:00:00+00:00' });
-  });
+  // The forms of a time are the model's; what the URL makes of a + is not.
+  it.each(['2026-11-01T10:00:00%2B02:00', '2026-11-01T10:00:00+02:00', '2026-11-01T10:00:00+0200'])(
+    'takes the time %s',
+    async (text) => {
+      const { body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
+      expect(body).toMatchObject({
+        ts_utc_start: '2026-11-01T08:00:00+00:00',
+        ts_utc_end: '2026-11-01T08:00:00+00:00',
+      });
+    },
+  );
 
   it.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'])(
     'accepts the first and the last time there are: %s',

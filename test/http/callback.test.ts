@@ -40,22 +40,16 @@ const NO_ARRAY = 'The body is not a JSON array of CloudEvents.';
 const NO_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
 describe('a callback', () => {
-  it('is handed on, whatever its optional parts hold; what is of another kind or has no well-formed call id is logged', async () => {
-    const junk = [null, 7, 'text', true, [], {}, { code: 'x', subCode: {} }, 'x'.repeat(100_000)];
-    const about = junk.map((wrong) => ({ callConnectionId: 'a', resultInformation: wrong, operationContext: wrong }));
-    expect(await post(about.map((data) => event(data, { time: 'once' })))).toMatchObject({
-      status: 200,
-      body: undefined,
-    });
-    expect(handled).toHaveLength(junk.length);
-    expect(lines).toEqual([]);
+  it('is handed on; what is of another kind or has no well-formed call id is logged', async () => {
+    expect(await post([event({ callConnectionId: 'a' })])).toMatchObject({ status: 200, body: undefined });
+    expect([handled.length, lines]).toEqual([1, []]);
 
     // No request may ever be made about such an id.
     const ids = ['', '/', 'a/b', '../../admin', '..', '.', 'a%2Fb', 'a?b', 'a#b', 'a b', 'a\n', 'é', 'a:terminate'];
     const wrongIds = [...ids, 'x'.repeat(10_000), null, 7, true, {}, ['a'], undefined];
     const wrong = wrongIds.map((callConnectionId) => event({ callConnectionId }));
     await post([...wrong, event(null), event('text'), event([]), event({}, { type: 'Microsoft.Communication.Other' })]);
-    expect(handled).toHaveLength(junk.length);
+    expect(handled).toHaveLength(1);
     expect(lines).toMatchObject([
       { event: 'callback events of other kinds', events: 1 },
       { event: 'callback events without a call id', events: wrong.length + 3 },

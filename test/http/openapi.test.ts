@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { loadBundle } from '../harness/bundled.ts';
-import { Contract } from '../harness/contract.ts';
+import { type CheckedFetch, checkedFetch } from '../harness/contract.ts';
 
 const KEY = 'a-key-of-this-test';
 
@@ -149,10 +149,11 @@ const isHarmless = ({ path, body = '' }: { readonly path: string; readonly body:
 
 describe('the service is as it is described', () => {
   const { description } = loaded.debug;
-  const contract = new Contract(description);
   let app: App;
+  let fetchChecked: CheckedFetch;
   beforeAll(async () => {
     app = await startApp({ environment: testEnvironment(), functionKey: KEY });
+    fetchChecked = await checkedFetch(app.url);
   });
   afterAll(() => app.stop());
 
@@ -164,35 +165,12 @@ describe('the service is as it is described', () => {
 
   it('in each operation, which asks for a key exactly where that is said', async () => {
     for (const { path, method, security } of operationsOf(description)) {
-      const answer = await fetch(`${app.url}${path}`, { method, headers: { 'x-functions-key': KEY } });
-      const { status, headers } = answer;
-      const body = await answer.text();
+      const answer = await fetchChecked(`${app.url}${path}`, { method, headers: { 'x-functions-key': KEY } });
       // The host's own 404 has no body.
-      expect(status !== 404 || body !== '', `${method} ${path} ${status}`).toBe(true);
-      expect(contract.objectionsTo({ method, path, status, headers, body })).toEqual([]);
+      expect(`${method} ${path} ${answer.status} ${await answer.text()}`).not.toMatch(/ 404 $/);
       const stranger = await fetch(`${app.url}${path}`, { method });
       const needsKey = security.some((one) => 'functionKeyHeader' in one);
       expect(`${method} ${path} ${stranger.status === 401}`).toBe(`${method} ${path} ${needsKey}`);
-    }
-  });
-
-  it('and an answer that is not as described is found', () => {
-    const json = new Headers({ 'content-type': 'application/json; charset=utf-8' });
-    const health = { method: 'GET', path: '/API/Health/?code=x', status: 200, body: '{"status":"ok"}', headers: json };
-    expect(contract.objectionsTo(health)).toEqual([]);
-    const problem = '{"type":"about:blank","title":"a","status":503,"detail":"b"}';
-    const asProblem = new Headers({ 'content-type': 'application/problem+json' });
-    for (const wrong of [
-      { ...health, status: 204 },
-      { ...health, body: '{"status":"ok","tables":2}' },
-      { ...health, body: 'ok' },
-      { ...health, headers: new Headers() },
-      { ...health, method: 'DELETE' },
-      { ...health, path: '/api/healthy' },
-      { ...health, path: '/api/events', method: 'OPTIONS', status: 401 },
-      { ...health, status: 503, body: problem, headers: asProblem },
-    ]) {
-      expect(contract.objectionsTo(wrong)).toHaveLength(1);
     }
   });
 
@@ -204,21 +182,15 @@ describe('the service is as it is described', () => {
       await fc.assert(
         fc.asyncProperty(requestTo(operation).filter(isHarmless), async ({ method, path, query, headers, body }) => {
           const address = `${path}?${new URLSearchParams(query).toString()}`;
-          const response = await fetch(`${app.url}${address}`, {
+          const response = await fetchChecked(`${app.url}${address}`, {
             method,
             headers: { ...headers, 'x-functions-key': KEY },
             ...(body !== undefined && { body }),
           });
-          const answer = { method, path: address, status: response.status, headers: response.headers };
-          expect(contract.objectionsTo({ ...answer, body: await response.text() })).toEqual([]);
           expect(response.status).toBeLessThan(500);
         }),
         { numRuns: 50 },
       );
     },
   );
-
-  it('to the end', async () => {
-    expect((await fetch(`${app.url}/api/health`)).status).toBe(200);
-  });
 });

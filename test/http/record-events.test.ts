@@ -15,16 +15,16 @@ const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 const open = () => {
   const storage = new MemoryStorage();
   const { handler } = recordEvents({ recorder: storage.process().recorder, now: () => NOW });
-  const post = async (body: unknown, query = '') =>
-    ask(handler, `/api/events${query}`, {
-      method: 'POST',
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+  const post = async (body: unknown, query = '') => {
+    const sent = typeof body === 'string' ? body : JSON.stringify(body);
+    return ask(handler, `/api/events${query}`, { method: 'POST', body: sent });
+  };
   return { post, answer: async () => storage.process().answer({ start: START, end: START + DAY - 1n }) };
 };
 
-const named = (from: number, to: number): Record<string, number> =>
-  Object.fromEntries(Array.from({ length: to - from }, (_, index) => [`c${from + index}`, 1]));
+/** So many categories, each with the same count. */
+const named = (count: number, prefix = 'c', value = 1): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, value]));
 
 describe('POST /api/events', () => {
   it('records an event, and says that it changes nothing when it comes again', async () => {
@@ -48,10 +48,10 @@ describe('POST /api/events', () => {
     const { post, answer } = open();
     const result = await post([
       cloudEvent({ type: 'other' }),
-      cloudEvent({ data: { event_id: '1', detections: named(0, 40) } }),
+      cloudEvent({ data: { event_id: '1', detections: named(40) } }),
       null,
-      cloudEvent({ data: { event_id: '2', annotations: named(40, 64) } }),
-      cloudEvent({ data: { event_id: '1', detections: named(0, 40) } }),
+      cloudEvent({ data: { event_id: '2', annotations: named(24, 'd') } }),
+      cloudEvent({ data: { event_id: '1', detections: named(40) } }),
       cloudEvent({ data: { event_id: '3', detections: { fire: 1 } } }),
       cloudEvent({ data: { event_id: '3', camera_id: 'ridge-05', detections: { fire: 1 } } }),
       cloudEvent({ data: { event_id: '1', ts_utc: '2024-02-29T08:00:00.123457Z', reviewed: true } }),
@@ -81,7 +81,7 @@ describe('POST /api/events', () => {
     ],
     ['counts at their ends', cloudEvent({ data: { detections: { fire: 0, smoke: 10_000 } } })],
     ['ids at their ends', cloudEvent({ id: 'm', data: { event_id: '/'.repeat(128), camera_id: "'" } })],
-    ['64 categories', cloudEvent({ data: { detections: named(0, 64) } })],
+    ['64 categories', cloudEvent({ data: { detections: named(64) } })],
     ['the first frame of 2000', cloudEvent({ data: { ts_utc: '2000-01-01T00:00:00Z' } })],
     ['a frame exactly a day ahead', cloudEvent({ data: { ts_utc: '2026-11-22T08:30:00Z' } })],
     ['a frame without an offset, which is UTC', cloudEvent({ data: { ts_utc: '2026-11-21T08:00:00' } })],
@@ -99,6 +99,148 @@ describe('POST /api/events', () => {
     const padded = `${' '.repeat(4 * 1_048_576 - batch.length)}${batch}`;
     expect(await post(padded)).toMatchObject({ status: 200, body: { recorded: 2, unchanged: 4_998 } });
     expect(problemOf(await post(` ${padded}`)).status).toBe(413);
+  });
+});
+
+/** A valid event with another value at a path such as `data.detections.fire`; `undefined` takes the member out. */
+const withValue = (path: string, value: unknown): unknown => {
+  const [member = '', inData, category] = path.split('.');
+  if (inData === undefined) return { ...cloudEvent(), [member]: value };
+  return cloudEvent({ data: { [inData]: category === undefined ? value : { [category]: value } } });
+};
+
+const refusal = async (body: string, query = '') => problemOf(await open().post(body, query));
+
+const DEEP = `${'['.repeat(100_000)}1${']'.repeat(100_000)}`;
+
+const NOT_JSON = 'The body is not valid JSON.';
+const NO_EVENT = 'The body must be a CloudEvent or an array of CloudEvents.';
+const AN_ID = 'must be a string';
+const AN_OFFSET = 'must be a time with an offset, such as 2026-11-21T08:00:02.5Z';
+const A_TIME = 'must be a time such as 2026-11-21T08:00:00.123456Z';
+const AHEAD = 'is more than one day ahead of now';
+const COUNTS = 'must be an object that maps categories to counts';
+const COUNT = 'must be an integer from 0 to 10000';
+const NO_CATEGORY = 'is no category: a letter, then up to 63 letters, digits, _ or -';
+const MEMBERS = 'the members of data are event_id, camera_id, ts_utc, detections, reviewed, annotations';
+
+describe('POST /api/events refuses a request as a whole', () => {
+  it.each<[string, string, number, string]>([
+    ['of lines of JSON', `${JSON.stringify(cloudEvent())}\n${JSON.stringify(cloudEvent())}`, 400, NOT_JSON],
+    ['that is null', 'null', 400, NO_EVENT],
+    ['that is a text', '"CameraEvent.Changed"', 400, NO_EVENT],
+    ['of 5,001 events', `[${'{},'.repeat(5_000)}{}]`, 413, 'There are 5001 events; a request takes 5000 at most.'],
+    ['of more than 4 MiB', `["${'x'.repeat(4 * 1_048_576)}"]`, 413, 'The body is larger than 4194304 bytes.'],
+  ])('%s', async (_what, body, status, detail) => {
+    expect(await refusal(body)).toEqual({ status, detail });
+  });
+
+  it('with a parameter in its address', async () => {
+    expect(await refusal(JSON.stringify([cloudEvent()]), '?batch=1&=2')).toMatchObject({
+      status: 400,
+      errors: ['batch', '(no name)'].map((field) => ({ field, detail: 'is unknown: there are no parameters here' })),
+    });
+  });
+});
+
+describe('POST /api/events names by index, with what is wrong about it,', () => {
+  it.each<[field: string, said: string, wrong: readonly unknown[]]>([
+    ['specversion', 'must be "1.0"', [undefined, null, 1, '0.3', '1.0 ', ['1.0']]],
+    ['type', 'must be "CameraEvent.Changed"', [undefined, null, 7, '', 'CameraEvent.Created', 'cameraevent.changed']],
+    ['source', 'must be a string', [undefined, null, 7, {}, ['/ai']]],
+    ['source', 'is empty', ['']],
+    ['id', AN_ID, [undefined, null, 7, ['m-1']]],
+    ['id', 'is longer than 128 characters', ['x'.repeat(129)]],
+    ['time', AN_OFFSET, [undefined, null, 1_795_248_000, '', 'now', '2026-11-21', '2026-11-21T08:00Z']],
+    ['time', AN_OFFSET, ['2026-11-21T08:00:00', '2026-02-29T08:00:00Z', '2026-11-21T08:00:00+24:00']],
+    ['time', AHEAD, ['2026-11-22T08:30:00.000001Z', '9999-12-31T23:59:59Z']],
+    ['data.camera_id', AN_ID, [undefined, null, 4, false, {}, ['ridge-04']]],
+    ['data.camera_id', 'is empty', ['']],
+    ['data.camera_id', 'has a control character', ['a\u0000b', 'a\nb', '\u009F']],
+    ['data.camera_id', 'has a code point that is not a character', ['\uD83D', '\uFDD0']],
+    ['data.ts_utc', A_TIME, [undefined, null, 1_795_248_000_000, 'yesterday', '2026-11-21', '10000-01-01T00:00:00Z']],
+    ['data.ts_utc', 'is before 2000-01-01', ['1999-12-31T23:59:59.999999Z']],
+    ['data.ts_utc', AHEAD, ['2026-11-22T08:30:00.000001Z', '9999-12-31T23:59:59Z']],
+    ['data.reviewed', 'must be true or false', [null, 0, 1, 'true', {}, [true]]],
+    ['data.detections', COUNTS, [null, 5, 'fire', true, [], ['fire'], [['fire', 1]]]],
+    ['data.annotations', COUNTS, [null, []]],
+    ['data.detections.fire', COUNT, [-1, 0.5, 10_001, 2 ** 53, '1', null, true, [1], {}]],
+    ['data.annotations.fire', COUNT, [-1, '1']],
+    ['data.detections.sm oke', NO_CATEGORY, [1]],
+    ['data.annotations.9fire', NO_CATEGORY, [1, 0]],
+    ['data.detections.__proto__', NO_CATEGORY, [1, { fire: 1 }]],
+    ['data.annotations.__proto__', NO_CATEGORY, [1]],
+    ['data.detection', `is unknown: ${MEMBERS}`, [{ smoke: 1 }]],
+  ])('%s: %s', async (field, said, wrong) => {
+    expect(await refusal(JSON.stringify(wrong.map((value) => withValue(field, value))))).toEqual({
+      status: 400,
+      detail: `${wrong.length} of ${wrong.length} events are wrong.`,
+      errors: wrong.map((_, index) => ({ index, event_id: 'f-1029', field, detail: `${field} ${said}` })),
+      recorded: 0,
+      unchanged: 0,
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['null', null, ' must be an object: a CloudEvent'],
+    ['a list', [cloudEvent()], ' must be an object: a CloudEvent'],
+    ['no data', { ...cloudEvent(), data: undefined }, 'data must be an object'],
+    ['data that is text', { ...cloudEvent(), data: JSON.stringify(cloudEvent()['data']) }, 'data must be an object'],
+    ['an event without its id', cloudEvent({ data: { event_id: 1029 } }), `data.event_id ${AN_ID}`],
+  ])('%s, without the id of an event that it does not have', async (_, event, said) => {
+    const field = said.slice(0, said.indexOf(' '));
+    const { errors } = await refusal(JSON.stringify([event]));
+    expect(errors).toEqual([{ index: 0, ...(field !== '' && { field }), detail: said.trim() }]);
+  });
+
+  it.each<[string, Record<string, number>, Record<string, number>]>([
+    ['one facet', {}, named(65)],
+    ['both together', named(40), named(25, 'd')],
+  ])('65 categories in %s', async (_, detections, annotations) => {
+    const said = 'data has more than 64 categories';
+    expect(await refusal(JSON.stringify(cloudEvent({ data: { detections, annotations } })))).toMatchObject({
+      errors: [{ index: 0, event_id: 'f-1029', field: 'data', detail: said }],
+    });
+  });
+
+  it.each([
+    ['a number beyond all', 'data.detections.fire', '1e400', COUNT],
+    ['nesting beyond any stack', 'data.detections', DEEP, COUNTS],
+  ])('%s', async (_, field, text, said) => {
+    const body = JSON.stringify(withValue(field, 'here')).replace('"here"', text);
+    expect(await refusal(`[${body}]`)).toMatchObject({ errors: [{ index: 0, field, detail: `${field} ${said}` }] });
+  });
+
+  it('each of 5,000 that are wrong', async () => {
+    const { errors } = await refusal(`[${'null,'.repeat(4_999)}null]`);
+    expect(errors).toEqual(Array.from({ length: 5_000 }, (_, index) => expect.objectContaining({ index })));
+  });
+
+  it('all that is wrong about one event at once, each with its field and the event; the others are recorded', async () => {
+    const data = { reviewed: 'yes', detections: { fire: -1 }, detection: { smoke: 1 }, ts_utc: '1999-12-31T00:00:00Z' };
+    const faults: readonly (readonly [field: string, said: string])[] = [
+      ['id', 'is empty'],
+      ['data.detections.fire', COUNT],
+      ['data.reviewed', 'must be true or false'],
+      ['data.detection', `is unknown: ${MEMBERS}`],
+      ['time', AHEAD],
+      ['data.ts_utc', 'is before 2000-01-01'],
+    ];
+    const wrong = cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data });
+    expect(await refusal(JSON.stringify([cloudEvent(), wrong]))).toEqual({
+      status: 400,
+      detail: '1 of 2 events are wrong; the others are recorded.',
+      errors: faults.map(([field, said]) => ({ index: 1, event_id: 'f-1029', field, detail: `${field} ${said}` })),
+      recorded: 1,
+      unchanged: 0,
+    });
+  });
+
+  it('an event with a hundred faults: the first twenty, and how many more', async () => {
+    const { errors } = await refusal(JSON.stringify(cloudEvent({ data: { detections: named(100, 'c', -1) } })));
+    expect(errors).toHaveLength(21);
+    // More than 64 categories is another fault.
+    expect(errors).toContainEqual({ index: 0, event_id: 'f-1029', detail: 'has 81 more faults' });
   });
 });
 

@@ -105,6 +105,13 @@ describe('a wrong question is refused with all that is wrong about it', () => {
   });
 });
 
+it('many faults are all listed, the first few in the sentence; a name that may be a number or is long is not repeated', async () => {
+  const { errors, detail } = await asked('/day', `a=1&5551234567=1&${'x'.repeat(65)}=1&d=1&e=1`);
+  const names = ['a', '…', `${'x'.repeat(64)}…`, 'd', 'e'];
+  expect(errors).toEqual(names.map((field) => ({ field, detail: OF_DAY })));
+  expect(detail).toMatch(/^a is unknown: [^;]+; … is [^;]+; x+… is [^;]+; and 2 more$/);
+});
+
 it('takes 366 days and not a microsecond more, leap day or not', async () => {
   const start = 'ts_utc_start=2023-11-21T00:00:00.000001Z';
   const longest = `/api/analytics?${start}&ts_utc_end=2024-11-21T00:00:00.000001Z`;

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 
 import { HttpRequest, HttpResponse, type HttpResponseInit, InvocationContext } from '@azure/functions';
@@ -18,6 +17,7 @@ import { conditionalAnswer } from '../../../src/http/route/conditional.ts';
 import type { Route } from '../../../src/http/route/route.ts';
 import { notifications } from '../../../src/http/send-notification.ts';
 import { MemoryStorage } from '../../analytics/counting.ts';
+import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { ask } from '../../http/asking.ts';
 import { NOON } from './activity.ts';
 
@@ -53,8 +53,7 @@ export class PageService {
   readonly #counting = new MemoryStorage().process();
   readonly #record = recordEvents({ recorder: this.#counting.recorder, now });
   readonly #routes: ReadonlyMap<string, Route>;
-  readonly #server: Server;
-  #port = 0;
+  #server: LoopbackServer | undefined;
 
   private constructor() {
     const { reader, cameras } = this.#counting;
@@ -66,7 +65,6 @@ export class PageService {
       dashboard(dashboardPage(dirname(inject('bundles').release))),
     ];
     this.#routes = new Map(routes.map((each) => [`/api/${each.path}`, each]));
-    this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
   static async start(): Promise<PageService> {
@@ -77,23 +75,18 @@ export class PageService {
 
   /** Without a slash at its end. */
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://127.0.0.1:${this.#server?.port}`;
   }
 
   /** Serves, and after {@link stop} on the same address. */
   async start(): Promise<void> {
-    this.#server.listen(this.#port, '127.0.0.1');
-    await once(this.#server, 'listening');
-    const address = this.#server.address();
-    if (address !== null && typeof address === 'object') this.#port = address.port;
+    const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
+    this.#server = await LoopbackServer.start(serve, this.#server?.port);
   }
 
   /** Breaks every connection, and listens no more. */
   async stop(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    await this.#server?.stop();
   }
 
   /** Records messages as a producer's. */

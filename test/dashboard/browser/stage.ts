@@ -41,7 +41,7 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     ...browser,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {

@@ -1,13 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import {
-  alertTypeText,
-  attentionOf,
-  markOf,
-  recipientsText,
-  wavesOf,
-  wordingOf,
-} from '../../../src/dashboard/browser/model/alerts.ts';
+import { attentionOf, markOf, wavesOf } from '../../../src/dashboard/browser/model/alerts.ts';
 import type { Notification, Recipient } from '../../../src/dashboard/browser/model/answers.ts';
 
 const person = (status: string, attempts = 1): Recipient => ({
@@ -48,41 +41,15 @@ it('a notification asks for attention while it runs, and for a day where somebod
   expect(attentionOf({ notifications }, at + 86_401_000)).toEqual([running]);
 });
 
-it('calls are told in words; a new status as the service writes it', () => {
-  expect(alertTypeText('PointOfInterest')).toBe('Point of interest');
-  expect(wordingOf('not_reached')).toEqual({ text: 'Not reached', tone: 'bad' });
-  expect(wordingOf('<b>new</b>')).toEqual({ text: '<b>new</b>', tone: 'neutral' });
-  expect(recipientsText([person('heard'), person('not_reached'), person('heard')])).toBe('2 heard, 1 not reached');
-});
+it('people are folded where they are many and nothing happened to them', () => {
+  const shown = [
+    person('not_reached', 3),
+    person('heard', 2),
+    person('confirmed'),
+    person('ringing'),
+    person('failed', 0),
+  ];
+  const folded = [...Array.from({ length: 20 }, () => person('heard')), person('waiting', 0), person('stopped', 0)];
 
-describe('the people of a notification', () => {
-  it('are in waves, where it has any', () => {
-    const [one, two, three] = [person('not_reached', 2), person('confirmed'), person('stopped', 0)];
-    const waves = wavesOf({
-      recipients: [
-        { ...one, wave: 1 },
-        { ...two, wave: 2 },
-        { ...three, wave: 2 },
-      ],
-    });
-
-    expect(waves.map(({ wave, shown }) => [wave, shown.length])).toEqual([
-      [1, 1],
-      [2, 2],
-    ]);
-    expect(wavesOf({ recipients: [one, two] })).toEqual([{ wave: undefined, shown: [one, two], folded: [] }]);
-  });
-
-  it('are folded where they are many and nothing happened to them', () => {
-    const shown = [
-      person('not_reached', 3),
-      person('heard', 2),
-      person('confirmed'),
-      person('ringing'),
-      person('failed', 0),
-    ];
-    const folded = [...Array.from({ length: 20 }, () => person('heard')), person('waiting', 0), person('stopped', 0)];
-
-    expect(wavesOf({ recipients: [...folded, ...shown] })).toEqual([{ wave: undefined, shown, folded }]);
-  });
+  expect(wavesOf({ recipients: [...folded, ...shown] })).toEqual([{ wave: undefined, shown, folded }]);
 });

@@ -67,12 +67,6 @@ describe('a plot', () => {
     );
   });
 
-  it('has one line of frames, and one of cameras', () => {
-    const each = seriesBy([[3], [5]]);
-    expect(plotData(each, 'total_events').drawn.map(({ values }) => values)).toEqual([[3, 5]]);
-    expect(plotData(each, 'active_cameras').drawn.map(({ values }) => values)).toEqual([[1, 1]]);
-  });
-
   it('finds its highest bar, and has marks up to it', () => {
     fc.assert(
       fc.property(series, (each) => {

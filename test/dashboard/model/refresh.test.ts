@@ -8,7 +8,6 @@ import {
   type Refresh,
   type RoundOutcome,
   type Trouble,
-  troubleText,
 } from '../../../src/dashboard/browser/model/refresh.ts';
 
 const NOW = 1_000_000;
@@ -83,12 +82,6 @@ describe('refreshing', () => {
     const outcome = { kind: 'unauthorized', keySent } as const;
     expect(afterRound(AT_FIRST, outcome, when)).toEqual({ phase: 'locked', refused: keySent, last: undefined });
   });
-});
-
-it('says what is wrong in words', () => {
-  expect(troubleText({ kind: 'refused', status: 400, detail: 'camera_id is empty' })).toBe(
-    'The service did not accept this question (400). camera_id is empty',
-  );
 });
 
 it.each<[boolean, Trouble]>([

@@ -37,15 +37,6 @@ describe('the address of a view', () => {
     );
   });
 
-  it('is empty for today and all cameras, and can be read by a person', () => {
-    const range = { kind: 'range', start: '2026-11-21T08:00:00Z', end: '2026-11-21T09:59:59.999999Z' } as const;
-
-    expect(viewSearch(FIRST_VIEW)).toBe('');
-    expect(viewSearch({ ...FIRST_VIEW, span: range, orderBy: 'smoke' })).toBe(
-      '?ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:59:59.999999Z&order_by=smoke',
-    );
-  });
-
   it.each([
     ['?date=2026-02-30', /day that exists/],
     ['?date=', /day that exists/],

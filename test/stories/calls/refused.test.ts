@@ -43,19 +43,3 @@ it.concurrent('hangs up a line on which nothing can be said', async ({ expect, o
   expect(reasons).toMatch(/speech refused.*, .*speech not configured.*, .*speech in a bad format/);
   stage.endsWell();
 });
-
-it.concurrent(
-  'takes a refusal that passes for no refusal: everybody waits, and an operator is told at once',
-  async ({ expect, onTestFinished }) => {
-    const stage = await setStage({}, onTestFinished);
-    const numbers = ['+12065550350', '+12065551351', '+12065552352'];
-    const answer = await stage.alert('ConfirmedFire', numbers);
-    expect(answer).toMatchObject({ status: 202, calls: numbers.map(() => ({ status: 'waiting' })) });
-    expect(await stage.notification(answer.notification_id)).toMatchObject({
-      status: 'in_progress',
-      recipients: numbers.map(() => ({ status: 'waiting', attempts: [] })),
-    });
-    expect(stage.logged('call not placed')).not.toEqual([]);
-    stage.endsWell();
-  },
-);

@@ -4,10 +4,11 @@ import { messageOf, setStage } from '../../harness/phone-stage.ts';
 import { until } from '../../harness/until.ts';
 
 it('stops: who waits or rings is not called any more, who is spoken to hears it to the end; twice is once', async () => {
-  const stage = await setStage({ instances: 2, acs: { lines: 2 }, pace: { ringMs: 300, speakMs: 1_500 } });
+  const stage = await setStage({ instances: 2, acs: { lines: 2 }, pace: { ringMs: 300, speakMs: 2_500 } });
   const [speaking, ringing, waiting] = ['+12065550100', '+12065550109', '+12065551100'];
   const { notification_id } = await stage.alert('ReportOfFire', [speaking, ringing, waiting]);
   await until(() => stage.callsTo(speaking)[0]?.spoken.length === 1, 'the message is spoken');
+  expect((await stage.notification(notification_id)).recipients[1]?.status).toBe('ringing');
   const state = await stage.stop(notification_id);
   expect(state.recipients.at(-1)).toMatchObject({ status: 'stopped' });
   await stage.stop(notification_id);
