@@ -12,6 +12,7 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
+import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
@@ -94,10 +95,16 @@ export class CountingStorage {
   }
 }
 
-/** The UTC days that messages are about. */
-export const daysOf = (messages: readonly PlainMessage[]): readonly Day[] => [
-  ...new Set(messages.map(({ ts }) => dayOf(instantFrom(ts)))),
-];
+/** The keys of the damaged row that a promise is rejected with; fails where it is anything else. */
+export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly [string, string]> => {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof DamagedRow) return [error.partitionKey, error.rowKey];
+    throw error;
+  }
+  throw new Error('nothing was rejected');
+};
 
 /** A tally in the form of the oracle. */
 export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {

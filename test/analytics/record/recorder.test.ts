@@ -123,17 +123,6 @@ const lost = (): never => {
 };
 
 describe('a message whose transaction was never answered', () => {
-  it('was recorded, and is said to be', async () => {
-    let losing = true;
-    const { record } = recorderOn(async (request, partition) => {
-      if (request !== 'transaction' || !partition.includes('_') || !losing) return undefined;
-      losing = false;
-      return lost;
-    });
-    expect(await record([frame('f')])).toEqual(['recorded']);
-    expect(losing).toBe(false);
-  });
-
   it.each([
     ['applied, is recorded', true, ['recorded']],
     ['not applied, fails', false, true],
