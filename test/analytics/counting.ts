@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
-import { dayOf, type Day } from '../../src/analytics/model/day.ts';
+import type { Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';

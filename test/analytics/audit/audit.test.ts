@@ -109,35 +109,27 @@ const COUNTER_DAMAGES: readonly (readonly [
   ['total', 'wrong day', replaced('day', /"events":\d+/, '"events":7'), ['total']],
   ['total', 'another category', replaced('day', '"smoke":', '"smog":'), ['total']],
   ['total', 'broken day', set('day', '{'), ['row total']],
-  ['total', 'no day', without('day'), ['row total']],
   ['total', 'wrong n', set('n', 0), ['row total']],
   ['total', 'wrong active_cameras', set('active_cameras', 1), ['row total']],
   ['total', 'no row', deleted, ['row total']],
   ['cameras|0001', 'another camera', replaced('cameras', 'ridge-0', 'ridge-9'), ['total', 'minute 08:00']],
   ['cameras|0001', 'no row', deleted, ['row total']],
   ['stripes', 'no row', deleted, ['number of stripes']],
-  ['stripes', 'not a number', set('stripes', 'one'), ['number of stripes']],
   ['hours', 'wrong t08', flipped('t08'), ['hour 08']],
-  ['hours', 'cut t08', cut('t08'), ['hour 08']],
   ['hours', 'no t08', without('t08'), ['row hours']],
-  ['hours', 'text in t08', set('t08', 'x'), ['row hours']],
   ['hours', 'wrong a08', set('a08', Uint8Array.of(0, 1)), ['hour 08']],
   ['hours', 'too many in a09', set('a09', Uint8Array.of(0, 255)), ['hour 09']],
   ['hours', 'hour 31', (row) => ({ ...row, t31: row['t08'], a31: row['a08'] }), ['row hours']],
   ['hours', 'no row', deleted, ['hour 08', 'hour 09']],
   ['hour|08', 'wrong t00', flipped('t00'), ['minute 08:00']],
-  ['hour|08', 'cut t00', cut('t00'), ['minute 08:00']],
-  ['hour|08', 'no t00', without('t00'), ['row hour|08']],
   ['hour|08', 'wrong a00', set('a00', Uint8Array.of(0, 2)), ['minute 08:00']],
   ['hour|08', 'no row', deleted, ['minute 08:00']],
   [SAMPLES, 'wrong s00', flipped('s00'), [SAMPLE, 'sample 08:00:00.000002 of ridge-0']],
   [SAMPLES, 'cut s00', cut('s00'), ['row minute|0800|00', SAMPLE]],
   [SAMPLES, 'no s00', without('s00'), [SAMPLE]],
-  [SAMPLES, 'text in s00', set('s00', 'x'), ['row minute|0800|00', SAMPLE]],
   [SAMPLES, 'samples in s01', (row) => ({ ...row, s01: row['s00'] }), ['sample 08:00:01.000000 of ridge-0']],
   [SAMPLES, 'no row', deleted, [SAMPLE]],
   [CAMERA, 'wrong day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
-  [CAMERA, 'number in day', set('day', 1), ['row camera|ridge-0']],
   [CAMERA, 'wrong h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
   [CAMERA, 'wrong place', set('place', 9), ['row camera|ridge-0']],
   [CAMERA, 'cut m08', cut('m08'), ['row camera|ridge-0']],
@@ -319,13 +311,15 @@ describe('the audit of a day', () => {
   });
 
   it('throws a bug and does not report it as damage', async () => {
-    const get = () => {
-      throw new TypeError('a bug');
+    const bug = {
+      get: () => {
+        throw new TypeError('a bug');
+      },
     };
     class BuggyTable extends Table {
       override async *pages(...args: Parameters<Table['pages']>): AsyncGenerator<readonly StoredRow[]> {
         for await (const page of super.pages(...args)) {
-          yield page.map((row) => ({ ...row, properties: new Proxy({}, { get }) }));
+          yield page.map((row) => Object.assign({}, row, { properties: new Proxy({}, bug) }));
         }
       }
     }
@@ -439,13 +433,11 @@ describe('a repair', () => {
     ];
     for (const rowKey of keys) await table.transact(SHARD, [{ kind: 'insert', rowKey, properties }]);
     await repair(tableOf(table));
-    const whole = table
-      .rows(SHARD)
-      .flatMap(({ rowKey, properties: { timestamp: _, [WHOLE_KEY]: wholeKey, ...own } }) => {
-        if (!rowKey.startsWith('damaged|')) return [];
-        expect([rowKey.isWellFormed(), own]).toEqual([true, properties]);
-        return [wholeKey ?? rowKey.split('|').slice(2).join('|')];
-      });
+    const whole = table.rows(SHARD).flatMap(({ rowKey, properties: { timestamp, [WHOLE_KEY]: wholeKey, ...own } }) => {
+      if (!rowKey.startsWith('damaged|')) return [];
+      expect([rowKey.isWellFormed(), own, timestamp]).toEqual([true, properties, expect.any(String)]);
+      return [typeof wholeKey === 'string' ? wholeKey : rowKey.split('|').slice(2).join('|')];
+    });
     expect(whole.sort()).toEqual([...keys].sort());
   });
 });

@@ -123,6 +123,18 @@ const lost = (): never => {
 };
 
 describe('a message whose transaction was never answered', () => {
+  it('was recorded, and is said to be', async () => {
+    let lose: (() => never) | undefined = lost;
+    const { record } = recorderOn(async (request, partition) => {
+      if (request !== 'transaction' || !partition.includes('_')) return undefined;
+      const loses = lose;
+      lose = undefined;
+      return loses;
+    });
+    expect(await record([frame('f')])).toEqual(['recorded']);
+    expect(lose).toBeUndefined();
+  });
+
   it.each([
     ['applied, is recorded', true, ['recorded']],
     ['not applied, fails', false, true],

@@ -53,7 +53,7 @@ describe('a counter row', () => {
     const any = fc.oneof(tallies, differences);
     fc.assert(
       fc.property(any, any, (first, second) => {
-        const names = [...new Set([first, second].flatMap(({ categories }) => [...categories.keys()]))];
+        const names = [...plus(first, second).categories.keys()];
         const sum = counted(plus(first, second));
         const buckets = [first, second].reduce(
           (row, tally) => addToBucket(row, 8, tally, [3], names) ?? row,
@@ -61,7 +61,10 @@ describe('a counter row', () => {
         );
         const bucket = bucketsFrom(stored(bucketsWrite('hours', undefined, buckets, [8]))).get(8);
         expect(counted((bucket && bucketTally(bucket, names)) ?? EMPTY_TALLY)).toEqual(sum);
-        const samples = [first, second].map((tally) => ({ ...SAMPLE, tally }));
+        const samples = [
+          { ...SAMPLE, tally: first },
+          { ...SAMPLE, tally: second },
+        ];
         const minute = samples.reduce((row, sample) => addSamples(row, [sample], names) ?? row, NO_SAMPLES);
         const [sample] = samplesOf(
           minuteRowFrom(stored(minuteRowWrite('k', undefined, minute, samples))),
