@@ -1,7 +1,7 @@
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
-import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
+import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
@@ -20,7 +20,6 @@ import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
 import { toEventMessage } from './event-message.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
-import { SELECTED_NULLS } from './selected-nulls.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -76,16 +75,13 @@ export class MemoryStorage {
 
 /** A table that belongs to one test, in the Azurite of the test run. */
 export class CountingStorage {
-  readonly connection: TableConnection = new AzureTable(() => this.client());
   readonly #table = `${ownTablesPrefix()}analytics`;
 
   /** A client of the SDK for it. */
-  client(options: TableServiceClientOptions = {}): TableClient {
+  client(): TableClient {
     return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },
-      ...options,
-      additionalPolicies: [SELECTED_NULLS, ...(options.additionalPolicies ?? [])],
     });
   }
 

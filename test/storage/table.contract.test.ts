@@ -7,7 +7,7 @@ import { LaterFormat, RequestRefused, TableMissing, WriteConflict } from '../../
 import { ANY_VERSION, copiedProperties, type NewProperties, type RowWrite } from '../../src/storage/row.ts';
 import { Table, type TableOptions } from '../../src/storage/table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
-import { SELECTED_NULLS } from '../analytics/selected-nulls.ts';
+import { SELECTED_NULLS } from './selected-nulls.ts';
 import { MemoryTable } from './memory-table.ts';
 
 // What the rest of the service, and every world that is played in memory, relies on.

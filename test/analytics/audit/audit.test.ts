@@ -147,13 +147,13 @@ const PERIODS = [
   [488n * MINUTE, 488n * MINUTE + 5n],
 ] as const;
 
-/** The answers, of all cameras and of each, that are not those of some messages. */
+/** The answers, of all cameras and of one in each shard, that are not those of some messages. */
 const wrongAnswers = async (table: MemoryTable, told: readonly PlainMessage[]): Promise<readonly unknown[]> => {
   const [oracle, process] = [new Oracle(), new CountingProcess(table, 2)];
   for (const message of told) oracle.tell(message);
   const wrong: unknown[] = [];
   for (const [start, end] of PERIODS) {
-    for (const cameraId of [undefined, ...messages.slice(0, 8).map((message) => message.cameraId)]) {
+    for (const cameraId of [undefined, 'ridge-0', 'ridge-3']) {
       const question = { start: MIDNIGHT + start, end: MIDNIGHT + end, ...(cameraId !== undefined && { cameraId }) };
       const [answer, right] = [await process.answer(question), oracle.answer(question)];
       if (!isDeepStrictEqual(answer, right)) wrong.push({ question, answer, right });

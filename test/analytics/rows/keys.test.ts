@@ -2,27 +2,18 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
-  ALL_CAMERA_LISTS,
-  ALL_CAMERAS,
-  ALL_EVENTS,
-  ALL_MINUTES,
   cameraKey,
   camerasKey,
   eventKey,
   eventsOfMinute,
-  FENCE_KEY,
   hourKey,
-  HOURS_AND_HOUR_ROWS,
   HOURS_KEY,
   minuteKey,
-  minutesOfHour,
   parseCameraKey,
   parseEventKey,
   parseHourKey,
   parseMinuteKey,
-  REPAIR_KEY,
   rowsOfMinute,
-  SHARDS_KEY,
   TOTAL_KEY,
 } from '../../../src/analytics/rows/keys.ts';
 import { inStripe, MAX_STRIPES, parseStripe, stripesOf } from '../../../src/analytics/rows/stripes.ts';
@@ -43,16 +34,7 @@ const counterKeys = fc.oneof(
   fc.tuple(minutes, fc.nat(59)).map(([minute, second]) => minuteKey(minute, second)),
   anyId.map(cameraKey),
 );
-const eventKeys = fc.tuple(minutes, anyId, anyId).map((parts) => eventKey(...parts));
-const everyKey = fc.oneof(
-  fc.constantFrom(SHARDS_KEY, FENCE_KEY, REPAIR_KEY),
-  fc.tuple(counterKeys, stripes).map((parts) => inStripe(...parts)),
-  eventKeys,
-);
-
 const has = ({ from, before }: KeyRange, key: string): boolean => from <= key && key < before;
-const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
-
 describe('a key', () => {
   it('tells what it was made of, and has at most 512 characters: none that storage refuses, or proxies and SDKs decode', () => {
     fc.assert(
@@ -108,35 +90,6 @@ describe('a key', () => {
 });
 
 describe('a range of keys', () => {
-  it('of a kind of rows has all keys of its kind and no others', () => {
-    const ranges: readonly (readonly [KeyRange, RegExp])[] = [
-      [ALL_CAMERAS, /^camera\|/],
-      [ALL_CAMERA_LISTS, /^cameras\|/],
-      [HOURS_AND_HOUR_ROWS, /^hours?\b/],
-      [ALL_MINUTES, /^minute\|/],
-      [ALL_EVENTS, /^event\|/],
-    ];
-    fc.assert(
-      fc.property(everyKey, (key) => {
-        for (const [range, form] of ranges) expect(has(range, key), range.from).toBe(form.test(key));
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('of an hour has the rows of its minutes; those of all hours have whatever looks like one, each once', () => {
-    const odd = fc.constantFrom('', '0', '0860', '2400', '9999', 'x').map((end) => `minute|${end}`);
-    fc.assert(
-      fc.property(fc.oneof(everyKey, odd), (key) => {
-        const found = HOURS.filter((hour) => has(minutesOfHour(hour), key));
-        expect(found).toHaveLength(key.startsWith('minute|') ? 1 : 0);
-      }),
-    );
-    for (let minute = 0; minute < 1_440; minute += 1) {
-      expect(has(minutesOfHour(Math.floor(minute / 60)), minuteKey(minute, 59))).toBe(true);
-    }
-  });
-
   it('of a minute, and of a camera in it, has its rows and no others', () => {
     fc.assert(
       fc.property(minutes, minutes, anyId, anyId, anyId, (asked, minute, askedId, cameraId, eventId) => {
