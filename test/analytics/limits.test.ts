@@ -223,14 +223,13 @@ class Scales extends MemoryTable {
 
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     await this.#sdk.transact(partition, writes, AbortSignal.timeout(60_000)).catch(() => undefined);
+    const opensStripe = writes.some(({ kind, rowKey }) => kind !== 'insert' && rowKey === FENCE_KEY);
+    const weight = { bytes: this.#bytes, bytesOfRows: 0, operations: writes.length, opensStripe };
+    // Also if it is refused.
+    this.weights.push(weight);
     const etags = await super.transact(partition, writes);
     const rows = await Promise.all(writes.map(async ({ rowKey }) => this.get(partition, rowKey, {})));
-    this.weights.push({
-      bytes: this.#bytes,
-      bytesOfRows: rows.reduce((sum, row) => sum + (row === undefined ? 0 : rowBytes(row)), 0),
-      operations: writes.length,
-      opensStripe: writes.some(({ kind, rowKey }) => kind !== 'insert' && rowKey === FENCE_KEY),
-    });
+    weight.bytesOfRows = rows.reduce((sum, row) => sum + (row === undefined ? 0 : rowBytes(row)), 0);
     return etags;
   }
 
