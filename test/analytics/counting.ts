@@ -1,17 +1,18 @@
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
-import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
+import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
-import { dayOf, type Day } from '../../src/analytics/model/day.ts';
+import type { Day } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
+import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
 import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
@@ -19,7 +20,6 @@ import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
 import { toEventMessage } from './event-message.ts';
 import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
-import { SELECTED_NULLS } from './selected-nulls.ts';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -75,16 +75,13 @@ export class MemoryStorage {
 
 /** A table that belongs to one test, in the Azurite of the test run. */
 export class CountingStorage {
-  readonly connection: TableConnection = new AzureTable(() => this.client());
   readonly #table = `${ownTablesPrefix()}analytics`;
 
   /** A client of the SDK for it. */
-  client(options: TableServiceClientOptions = {}): TableClient {
+  client(): TableClient {
     return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
       allowInsecureConnection: true,
       retryOptions: { maxRetries: 0 },
-      ...options,
-      additionalPolicies: [SELECTED_NULLS, ...(options.additionalPolicies ?? [])],
     });
   }
 
@@ -94,10 +91,16 @@ export class CountingStorage {
   }
 }
 
-/** The UTC days that messages are about. */
-export const daysOf = (messages: readonly PlainMessage[]): readonly Day[] => [
-  ...new Set(messages.map(({ ts }) => dayOf(instantFrom(ts)))),
-];
+/** The keys of the damaged row that a promise is rejected with; fails where it is anything else. */
+export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly [string, string]> => {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof DamagedRow) return [error.partitionKey, error.rowKey];
+    throw error;
+  }
+  throw new Error('nothing was rejected');
+};
 
 /** A tally in the form of the oracle. */
 export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {

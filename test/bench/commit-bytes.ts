@@ -2,7 +2,7 @@ import type { TableClient } from '@azure/data-tables';
 
 import { MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { rowBytes } from '../analytics/table-limits.ts';
+import { rowBytes } from '../storage/table-limits.ts';
 import { keptCountersOn } from './counters.ts';
 import { report, type ResultRow, sized } from './measure.ts';
 import { Stage } from './stage.ts';

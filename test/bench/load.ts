@@ -1,6 +1,5 @@
-import { randomFrom } from '../../infra/local/demo/random.ts';
 import type { Instant } from '../../src/analytics/model/instant.ts';
-import { shuffled } from '../analytics/faults/chance.ts';
+import { Chance } from '../worlds/chance.ts';
 import { cloudEventOf, frames, requests } from './workload.ts';
 
 /** A load of new frames on several instances of the service. */
@@ -37,11 +36,11 @@ export const planOf = (load: Load): readonly PlannedRequest[] => {
   const count = Math.max(instances, Math.round((eventsPerSecond * seconds) / eventsPerRequest));
   const step = BigInt(Math.round(1_000_000 / eventsPerSecond));
   const batches = requests(frames({ cameras, frames: count * eventsPerRequest, step, start }), eventsPerRequest);
-  const random = randomFrom('instances');
+  const chance = new Chance('instances');
   const everyInstance = Array.from({ length: instances }, (_, instance) => instance);
   let round: number[] = [];
   return batches.map((batch, index) => {
-    if (round.length === 0) round = [...shuffled(random, everyInstance)];
+    if (round.length === 0) round = chance.shuffled(everyInstance);
     return {
       dueMs: startsTogether && index < instances ? 0 : (index * eventsPerRequest * 1_000) / eventsPerSecond,
       instance: round.pop() ?? 0,

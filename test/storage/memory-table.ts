@@ -3,14 +3,9 @@ import { isUint8Array } from 'node:util/types';
 import type { Page, PageQuery, Selection, TableConnection } from '../../src/storage/connection.ts';
 import { RequestRefused, TableMissing, WriteConflict } from '../../src/storage/errors.ts';
 import { ANY_VERSION, type KeyRange, type RowWrite, type StoredRow } from '../../src/storage/row.ts';
+import { LIMITS, objectionsTo, rowBytes } from './table-limits.ts';
 
 const MOST_ROWS = 1_000;
-const MOST_WRITES = 100;
-const MOST_PROPERTIES = 252;
-const MOST_KEY_LENGTH = 512;
-const MOST_VALUE_BYTES = 64 * 1024;
-const MOST_ROW_BYTES = 1024 * 1024;
-const MOST_TRANSACTION_BYTES = 4 * 1024 * 1024;
 
 interface MemoryRow {
   readonly etag: string;
@@ -104,7 +99,9 @@ export class MemoryTable implements TableConnection {
       if (!fits(write, rows.get(write.rowKey))) throw new WriteConflict(index);
     }
     const after = writes.map((write) => [write.rowKey, propertiesAfter(write, rows.get(write.rowKey))] as const);
-    for (const [, properties] of after) demandRowLimits(properties);
+    for (const [rowKey, properties = {}] of after) {
+      if (objectionsTo({ partitionKey, rowKey, properties }).length > 0) refuse();
+    }
     const timestamp = new Date(this.#now()).toISOString();
     if (writes.some(({ kind }) => kind === 'insert' || kind === 'delete')) this.#sortedKeys.delete(partitionKey);
     const etags = after.map(([rowKey, properties]) => {
@@ -186,37 +183,10 @@ const refuse = (): never => {
   throw new RequestRefused(400);
 };
 
-const isKey = (key: string): boolean =>
-  // oxlint-disable-next-line no-control-regex -- these are what a key must not have
-  key.length <= MOST_KEY_LENGTH && !/[/\\#?\u0000-\u001F\u007F-\u009F]/.test(key);
-
 const demandLimits = (partitionKey: string, writes: readonly RowWrite[]): void => {
-  if (writes.length === 0 || writes.length > MOST_WRITES) refuse();
+  if (writes.length === 0 || writes.length > LIMITS.transactionOperations) refuse();
   if (new Set(writes.map(({ rowKey }) => rowKey)).size !== writes.length) refuse();
-  if (!isKey(partitionKey) || !writes.every(({ rowKey }) => isKey(rowKey))) refuse();
   let bytes = 0;
-  for (const write of writes) if (write.kind !== 'delete') bytes += bytesOf(write.properties);
-  if (bytes > MOST_TRANSACTION_BYTES) refuse();
-};
-
-const demandRowLimits = (properties: MemoryRow['properties'] | undefined): void => {
-  if (properties === undefined) return;
-  if (Object.keys(properties).length > MOST_PROPERTIES) refuse();
-  if (bytesOf(properties) > MOST_ROW_BYTES) refuse();
-};
-
-/** How many bytes properties take. Refuses a value that is too large for a row. */
-const bytesOf = (properties: Readonly<Record<string, unknown>>): number => {
-  let bytes = 0;
-  for (const [name, value] of Object.entries(properties)) {
-    const own = valueBytes(value);
-    if (own > MOST_VALUE_BYTES) refuse();
-    bytes += 2 * name.length + own;
-  }
-  return bytes;
-};
-
-const valueBytes = (value: unknown): number => {
-  if (typeof value === 'string') return 2 * value.length;
-  return isUint8Array(value) ? value.byteLength : 8;
+  for (const write of writes) if (write.kind !== 'delete') bytes += rowBytes({ partitionKey, ...write });
+  if (bytes > LIMITS.transactionBytes) refuse();
 };

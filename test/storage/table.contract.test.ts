@@ -7,7 +7,7 @@ import { LaterFormat, RequestRefused, TableMissing, WriteConflict } from '../../
 import { ANY_VERSION, copiedProperties, type NewProperties, type RowWrite } from '../../src/storage/row.ts';
 import { Table, type TableOptions } from '../../src/storage/table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
-import { SELECTED_NULLS } from '../analytics/selected-nulls.ts';
+import { SELECTED_NULLS } from './selected-nulls.ts';
 import { MemoryTable } from './memory-table.ts';
 
 // What the rest of the service, and every world that is played in memory, relies on.
@@ -70,13 +70,6 @@ describe.each([
     expect(row).toMatchObject({ partitionKey: 'p', rowKey: 'r', etag });
   });
 
-  test('inserts a row once', async () => {
-    const table = make();
-    expect(await table.insert('p', 'r', { n: 1 })).toBeTypeOf('string');
-    expect(await table.insert('p', 'r', { n: 2 })).toBeUndefined();
-    expect((await table.get('p', 'r'))?.properties['n']).toBe(1);
-  });
-
   test.each(['merge', 'replace'] as const)('a %s needs the version that was read', async (kind) => {
     const table = make();
     const first = (await table.insert('p', 'r', { n: 1, kept: 'yes' })) ?? '';
@@ -101,12 +94,25 @@ describe.each([
     await expect(table.transact('p', [{ ...mark, rowKey: 'absent' }])).rejects.toThrow(WriteConflict);
   });
 
-  test('deletes a row once, whatever its version', async () => {
+  test('inserts and deletes a row once, whatever its version and its key', async () => {
     const table = make();
-    await table.insert('p', 'r', {});
-    await table.delete('p', ['r']);
-    expect(await table.get('p', 'r')).toBeUndefined();
-    await expect(table.delete('p', ['r'])).rejects.toThrow(WriteConflict);
+    for (const key of [
+      'r',
+      '\u2028x\u2029',
+      'it\'s "quoted" & <tagged>',
+      '／＃｜',
+      ' ',
+      '🔥🌲',
+      '\u00a0\ufeff',
+      '--batch_x',
+    ]) {
+      expect(await table.insert('p', key, { n: 1, key })).toBeTypeOf('string');
+      expect(await table.insert('p', key, { n: 2 })).toBeUndefined();
+      expect((await table.get('p', key))?.properties).toMatchObject({ n: 1, key });
+      await table.delete('p', [key]);
+      expect(await table.get('p', key)).toBeUndefined();
+      await expect(table.delete('p', [key])).rejects.toThrow(WriteConflict);
+    }
   });
 
   test('applies all writes of a transaction or none, and names the one that failed', async () => {

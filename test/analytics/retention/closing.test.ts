@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable, repairDay } from '../../../src/analytics/audit/repair.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import { closeDays, type ClosingDependencies } from '../../../src/analytics/retention/close-days.ts';
@@ -188,27 +187,6 @@ describe('a closed day', () => {
       expect((await auditDay(inFirst.table, DATE)).differences).toEqual([]);
     },
   );
-
-  it.each<readonly [string, RowWrite]>([
-    ['is lost', { kind: 'delete', rowKey: SHARDS_KEY }],
-    [
-      'has lost the closing',
-      { kind: 'replace', rowKey: SHARDS_KEY, etag: ANY_VERSION, properties: { shards: SHARDS } },
-    ],
-    ['knows fewer shards', merge(SHARDS_KEY, { shards: 1 })],
-  ])('whose manifest %s is found out and not repaired: no event row is left to count from', async (_, damage) => {
-    const storage = new MemoryStorage();
-    const ids = ['ridge-0', 'ridge-1', 'ridge-2', 'ridge-3', 'ridge-4', 'ridge-5'];
-    await storage.process(SHARDS).record(ids.map((cameraId) => ({ cameraId, eventId: 'f', ts: EIGHT, time: START })));
-    await close(storage);
-    await change(storage, dayPartition(DATE), damage);
-    const before = PARTITIONS.map((own) => storage.connection.rows(own));
-    const { table } = storage.process(SHARDS);
-    const report = await auditDay(table, DATE);
-    expect(report.differences.length).toBeGreaterThan(0);
-    await expect(repairDay(table, report, { say: () => undefined })).rejects.toThrow(NotRepairable);
-    expect(PARTITIONS.map((own) => storage.connection.rows(own))).toEqual(before);
-  });
 
   it('is not opened again if its manifest is lost: a repeat would be counted twice', async () => {
     const storage = await recordedDay();

@@ -55,17 +55,13 @@ describe('the list of active cameras', () => {
     );
   });
 
-  it.each([1, 8, 128])(
-    'of the most cameras of a shard is read from its rows, with ids of %i characters',
-    async (length) => {
-      const table = new Table(new MemoryTable(), { format: FORMAT });
-      // A transaction takes 4 MiB.
-      for (let count = 8_000; count < MAX_CAMERAS_PER_SHARD; count += 8_000)
-        await written(table, named(count, length), 1);
-      const stored = await written(table, named(MAX_CAMERAS_PER_SHARD, length), 2);
-      expect(Math.max(...(stored?.cameras.texts ?? []).map((text) => text.length))).toBeLessThanOrEqual(32_000);
-    },
-  );
+  it('of the most cameras of a shard is read from its rows, with the longest ids', async () => {
+    const table = new Table(new MemoryTable(), { format: FORMAT });
+    // A transaction takes 4 MiB.
+    for (let count = 8_000; count < MAX_CAMERAS_PER_SHARD; count += 8_000) await written(table, named(count, 128), 1);
+    const stored = await written(table, named(MAX_CAMERAS_PER_SHARD, 128), 2);
+    expect(Math.max(...(stored?.cameras.texts ?? []).map((text) => text.length))).toBeLessThanOrEqual(32_000);
+  });
 });
 
 describe("a shard's total", () => {
