@@ -183,7 +183,7 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['CALL_RING_SECONDS', '14', '111'],
     ['EVENT_TOPIC_ENDPOINT', 'http://outcomes.example.org/api/events'],
     ['CALLS_PER_DAY', '0'],
-    ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now'],
+    ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
     ['CALL_RETENTION_DAYS', '1'],
   ])('%s', (setting, ...values) => {
     for (const value of values) {

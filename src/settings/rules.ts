@@ -66,9 +66,29 @@ export const numberPrefixes = list.refine(
 const CRON_FIELD = String.raw`(?:\*|(?:\d+|[A-Za-z]{3})(?:-(?:\d+|[A-Za-z]{3}))?)(?:\/\d+)?`;
 const CRON_LIST = `${CRON_FIELD}(?:,${CRON_FIELD})*`;
 
-/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. */
-export const schedule = text.regex(
-  new RegExp(`^${CRON_LIST}(?: +${CRON_LIST}){5}$`),
+const CRON = new RegExp(`^${CRON_LIST}(?: +${CRON_LIST}){5}$`);
+/** The lowest and the highest number of each field: second, minute, hour, day, month, weekday. */
+const CRON_BOUNDS = [
+  [0, 59],
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 6],
+] as const;
+
+const isInBounds = (value: string): boolean => {
+  const fields = value.split(/ +/);
+  return CRON_BOUNDS.every(([lowest, highest], index) =>
+    (fields[index]?.replace(/\/\d+/g, '').match(/\d+/g) ?? []).every(
+      (number) => Number(number) >= lowest && Number(number) <= highest,
+    ),
+  );
+};
+
+/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. The host would start no timer with another one. */
+export const schedule = text.refine(
+  (value) => CRON.test(value) && isInBounds(value),
   'must be an NCRONTAB expression of six fields, as */30 * * * * *',
 );
 
