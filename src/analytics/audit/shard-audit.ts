@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import pLimit from 'p-limit';
 
-import { DecodeError } from '../../storage/errors.ts';
+import { DecodeError, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
@@ -26,7 +26,7 @@ import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row
 import { fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
 import { daily, minutely, NO_CAMERAS, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
 import type { RowsAside } from './set-aside.ts';
-import { StoredRows, stripeOf, unlessDamaged, versionsOf, type StoredEntry } from './stored-rows.ts';
+import { StoredRows, stripeOf, versionsOf, type StoredEntry } from './stored-rows.ts';
 
 /** What an audit of one shard of a day found, and what a repair does about it, in this order. */
 export interface ShardReport {

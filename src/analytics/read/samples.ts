@@ -6,23 +6,9 @@ import type { PartialMinute } from '../model/period.ts';
 import type { Tally } from '../model/tally.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { eventsOfMinute, parseEventKey } from '../rows/keys.ts';
-import {
-  minuteRowFrom,
-  overflowedSecondsOf,
-  sampleRows,
-  samplesOf,
-  SECOND,
-  secondOf,
-  type StoredSample,
-} from '../rows/minute-row.ts';
+import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
+import type { ActivitySum } from './activity-sum.ts';
 import type { ReadingSource, RowRequest, StripeReading } from './shard-reading.ts';
-
-/** What is known of a partial minute. */
-export interface PartialMinuteReading {
-  readonly samples: readonly { readonly stripe: number; readonly samples: readonly StoredSample[] }[];
-  /** What the events of the seconds that have overflowed count, whose samples are left out. */
-  readonly events: readonly { readonly cameraId: string; readonly tally: Tally }[];
-}
 
 const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
   microsecondOfMinute(start),
@@ -36,17 +22,19 @@ export const samplesRequests = (partialMinutes: readonly PartialMinute[]): reado
   );
 
 /**
- * The samples of a partial minute, out of the rows that were read. A second that has overflowed in any stripe is read from its event
- * rows, of all cameras or one, for all stripes: only such seconds, because of a closed day no other event rows are left.
+ * Adds the samples of a partial minute to a sum, out of the rows that were read. A second that has overflowed in any stripe is read from
+ * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
  *
+ * @param only one camera, and its index in each stripe; undefined: all cameras
  * @throws {StorageTrouble | DamagedRow}
  */
-export const readSamples = async (
+export const addSamples = async (
+  sum: ActivitySum,
   source: ReadingSource,
   stripes: readonly StripeReading[],
   partial: PartialMinute,
-  cameraId?: string,
-): Promise<PartialMinuteReading> => {
+  only?: { readonly cameraId: string; readonly indexes: ReadonlyMap<number, number> },
+): Promise<void> => {
   const keys = samplesRequests([partial]).map(({ key }) => key);
   const minuteRows = stripes.flatMap(({ stripe, rows }) =>
     keys.flatMap((key) => {
@@ -55,11 +43,15 @@ export const readSamples = async (
     }),
   );
   const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  const samples = minuteRows.map(({ stripe, stored, row }) => ({
-    stripe,
-    samples: decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed)),
-  }));
-  return { samples, events: overflowed.size === 0 ? [] : await readEvents(source, partial, overflowed, cameraId) };
+  for (const { stripe, stored, row } of minuteRows) {
+    for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
+      if (only === undefined || sample.cameraIndex === only.indexes.get(stripe)) sum.addSample(stripe, sample);
+    }
+  }
+  if (overflowed.size === 0) return;
+  for (const { cameraId, tally } of await readEvents(source, partial, overflowed, only?.cameraId)) {
+    sum.addTally(tally, [cameraId]);
+  }
 };
 
 /** What the events in some seconds of a partial minute count. */
@@ -68,7 +60,7 @@ const readEvents = async (
   { minute, start, end }: PartialMinute,
   seconds: ReadonlySet<number>,
   cameraId: string | undefined,
-): Promise<PartialMinuteReading['events']> => {
+): Promise<readonly { readonly cameraId: string; readonly tally: Tally }[]> => {
   // One query from the first of them to the last. A condition for each second would be more than a filter may have.
   const startOfMinute = start - BigInt(microsecondOfMinute(start));
   const first = startOfMinute + BigInt(Math.min(...seconds) * SECOND);

@@ -1,12 +1,12 @@
 import { decodingRow } from '../../storage/errors.ts';
 import { hourOfMinute } from '../model/day.ts';
 import type { DayPiece } from '../model/period.ts';
-import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
+import { EMPTY_TALLY } from '../model/tally.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, hourKey, HOURS_KEY } from '../rows/keys.ts';
 import { ActivitySum } from './activity-sum.ts';
-import { readSamples, samplesRequests, type PartialMinuteReading } from './samples.ts';
+import { addSamples, samplesRequests } from './samples.ts';
 import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
 
 // Pieces of periods are read from the rows of one shard of a day: a whole day from its `total` rows (or a camera's rows), whole hours and
@@ -15,14 +15,8 @@ import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeRea
 // visible. All is read by key, so that the number of reads depends on neither the events nor the cameras; and every row is read once,
 // however many pieces it serves. Event rows are read only for seconds that have overflowed.
 
-/** What happened in a piece of a day, in one shard. Its functions throw a DamagedRow if the lists of names lack something. */
-export interface PieceActivity {
-  readonly tally: () => Tally;
-  /** The distinct cameras that sent events. Looks up their ids: ask only if they are needed. */
-  readonly cameras: () => ReadonlySet<string>;
-  /** How many cameras those are. */
-  readonly countCameras: () => number;
-}
+/** What happened in a piece of a day, in one shard. */
+export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
 
 /** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {StorageTrouble | DamagedRow} */
 export const readPieces = async (
@@ -52,15 +46,8 @@ export const readPieces = async (
   return Promise.all(
     Array.from(sums, async ([piece, sum]): Promise<PieceActivity> => {
       if (piece.whole) for (const { total } of stripes) if (total) sum.addTally(total.tally, total.cameras.ids);
-      for (const { samples, events } of await samplesIn(source, stripes, piece)) {
-        for (const { stripe, samples: own } of samples) for (const sample of own) sum.addSample(stripe, sample);
-        for (const { tally, cameraId } of events) sum.addTally(tally, [cameraId]);
-      }
-      return {
-        tally: () => sum.tally(),
-        cameras: () => sum.cameras(),
-        countCameras: () => sum.countCameras(),
-      };
+      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
+      return sum;
     }),
   );
 };
@@ -91,13 +78,8 @@ export const readPiecesOfCamera = async (
   return Promise.all(
     pieces.map(async (piece): Promise<PieceActivity> => {
       const sum = new ActivitySum(source.partition, stripes.map(namesIn));
-      for (const { samples, events } of await samplesIn(source, stripes, piece, cameraId)) {
-        for (const { stripe, samples: own } of samples) {
-          const index = indexes.get(stripe);
-          for (const sample of own) if (sample.cameraIndex === index) sum.addSample(stripe, sample);
-        }
-        for (const { tally } of events) sum.addTally(tally);
-      }
+      const only = { cameraId, indexes };
+      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, only)));
       for (const { camera, minutes } of rows) {
         if (piece.whole) sum.addTally(camera.tally);
         for (const hour of piece.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
@@ -131,14 +113,6 @@ const indexesOf = async (
   });
   return new Map([...listed, ...known]);
 };
-
-const samplesIn = async (
-  source: ReadingSource,
-  stripes: readonly StripeReading[],
-  { partialMinutes }: DayPiece,
-  cameraId?: string,
-): Promise<readonly PartialMinuteReading[]> =>
-  Promise.all(partialMinutes.map(async (partial) => readSamples(source, stripes, partial, cameraId)));
 
 /** The rows of hours and minutes that pieces need, and the piece that each of the buckets wanted belongs to. */
 const bucketRowsOf = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {

@@ -15,13 +15,7 @@ import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
 import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
-import {
-  camerasIn,
-  differencesOf,
-  type BucketDifference,
-  type Change,
-  type CounterDifferences,
-} from './counter-differences.ts';
+import { differencesOf, type BucketDifference, type Change, type CounterDifferences } from './counter-differences.ts';
 import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
@@ -162,7 +156,7 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
   const total: TotalRow = {
     ...known,
     tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, camerasIn(differences)),
+    cameras: withCameras(known.cameras, differences.cameraIds()),
     commit: known.commit + 1,
   };
   const changes: readonly CounterChange[] = [
