@@ -15,7 +15,7 @@ import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
 import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
-import { differencesOf, type BucketDifference, type Change, type CounterDifferences } from './counter-differences.ts';
+import { CounterDifferences, type BucketDifference } from './counter-differences.ts';
 import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
@@ -47,9 +47,9 @@ export const planCommit = (
 ): CommitPlan => {
   const draft = new Draft(snapshot, knownCategories);
   const outcomes = messages.map((message) => draft.take(message));
-  const { events, changes } = draft;
+  const { events, differences } = draft;
   if (events.size === 0) return { outcomes, writes: [], rows: new Map() };
-  const counters = planCounters(snapshot, differencesOf(changes));
+  const counters = planCounters(snapshot, differences);
   const writes = [...counters.writes];
   const rows = new Map(counters.rows);
   for (const [key, value] of events) {
@@ -63,7 +63,7 @@ export const planCommit = (
 class Draft {
   /** The events that changed, by row key. */
   readonly events = new Map<string, EventRow>();
-  readonly changes: Change[] = [];
+  readonly differences = new CounterDifferences();
   readonly #snapshot: ShardSnapshot;
   readonly #knownCategories: ReadonlySet<string>;
   readonly #total: TotalRow;
@@ -93,7 +93,7 @@ class Draft {
 
     this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);
-    this.changes.push({ keyed, difference: minus(contributionOf(facets), counted) });
+    this.differences.addEvent(keyed, minus(contributionOf(facets), counted));
     return 'recorded';
   }
 

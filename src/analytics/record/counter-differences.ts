@@ -2,14 +2,6 @@ import { microsecondOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import type { KeyedMessage } from './batch.ts';
 
-/** The difference that a message makes to every counter of its event. */
-export interface Change {
-  readonly keyed: Pick<KeyedMessage, 'minute' | 'hour'> & {
-    readonly message: Pick<KeyedMessage['message'], 'ts' | 'cameraId'>;
-  };
-  readonly difference: Tally;
-}
-
 /** What is added to an hour or a minute of a shard. */
 export interface BucketDifference {
   tally: Tally;
@@ -41,6 +33,17 @@ export class CounterDifferences {
   readonly cameras = new Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>();
   /** Cameras that become active although no other counter here is theirs. */
   readonly listed: string[] = [];
+
+  /** Adds the difference that a message makes to every counter of its event. */
+  addEvent({ message: { ts, cameraId }, minute, hour }: KeyedMessage, difference: Tally): void {
+    this.addToDay(difference);
+    this.addToHour(hour, difference, [cameraId]);
+    this.addToMinute(minute, difference, [cameraId]);
+    this.addSample(minute, { microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
+    this.addToCamera(cameraId, difference);
+    this.addToCamera(cameraId, difference, { hour });
+    this.addToCamera(cameraId, difference, { minute });
+  }
 
   addToDay(tally: Tally): void {
     this.day = plus(this.day, tally);
@@ -92,21 +95,4 @@ const addToBucket = (
     bucket.tally = plus(bucket.tally, tally);
     bucket.cameras.push(...cameras);
   }
-};
-
-/** The differences that changed events make to every counter. */
-export const differencesOf = (changes: readonly Change[]): CounterDifferences => {
-  const differences = new CounterDifferences();
-  for (const { keyed, difference } of changes) {
-    const { minute, hour, message } = keyed;
-    const { ts, cameraId } = message;
-    differences.addToDay(difference);
-    differences.addToHour(hour, difference, [cameraId]);
-    differences.addToMinute(minute, difference, [cameraId]);
-    differences.addSample(minute, { microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
-    differences.addToCamera(cameraId, difference);
-    differences.addToCamera(cameraId, difference, { hour });
-    differences.addToCamera(cameraId, difference, { minute });
-  }
-  return differences;
 };
