@@ -78,14 +78,6 @@ export const ofCamera = (cameraId: string, of: { hour?: number; minute?: number 
 
 const clockOf = (minute: number): string => `${twoDigits(hourOfMinute(minute))}:${twoDigits(minute % 60)}`;
 
-/** What a row says of a counter, or what the events do. */
-export interface Entry {
-  readonly counter: Counter;
-  readonly tally: Tally;
-  /** The active cameras that it names. */
-  readonly cameras: ReadonlySet<string>;
-}
-
 export const NO_CAMERAS: ReadonlySet<string> = new Set();
 
 /** What differs from what the event rows say. */
@@ -126,14 +118,14 @@ export class Subtraction {
   readonly #sides = new Map<string, Sides>();
 
   /** Adds to what a counter should be. */
-  expect({ counter, tally, cameras }: Entry): void {
+  expect(counter: Counter, tally: Tally, cameras: ReadonlySet<string> = NO_CAMERAS): void {
     const sides = this.#of(counter);
     sides.expected = sides.expected === undefined ? tally : plus(sides.expected, tally);
     for (const cameraId of cameras) sides.expectedCameras.add(cameraId);
   }
 
   /** Adds to what is stored of a counter in a row. */
-  store(rowKey: string, { counter, tally, cameras }: Entry): void {
+  store(rowKey: string, counter: Counter, tally: Tally, cameras: ReadonlySet<string>): void {
     const sides = this.#of(counter);
     sides.stored = sides.stored === undefined ? tally : plus(sides.stored, tally);
     sides.storedCameras.set(rowKey, cameras);

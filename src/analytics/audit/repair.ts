@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, writeOf, type StoredRow } from '../../storage/row.ts';
+import { ANY_VERSION, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
@@ -150,7 +150,11 @@ class RepairRound {
 
   async #setAside(shard: number, rows: RowsAside): Promise<void> {
     await setAside(this.#table, shardPartition(this.#report.day, shard), rows, (moved) => {
-      for (const row of moved) this.#say(`set aside row ${row.rowKey} of shard ${shard}${contentOf(row)}`);
+      for (const { rowKey, properties } of moved) {
+        // What an event row held nothing else tells any more.
+        const content = rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';
+        this.#say(`set aside row ${rowKey} of shard ${shard}${content}`);
+      }
     });
   }
 
@@ -212,7 +216,3 @@ class RepairRound {
     this.#say(`put ${differences.length} ${differences.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
   }
 }
-
-/** What an event row held, because nothing else tells it any more. */
-const contentOf = ({ rowKey, properties }: StoredRow): string =>
-  rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';

@@ -21,11 +21,15 @@ import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND } from '../rows/m
 import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf, readStripes } from '../rows/stripes.ts';
 import { ByteReader, readTally } from '../rows/tally-bytes.ts';
 import { cameraListFrom, readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
-import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Entry } from './counters.ts';
+import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Counter } from './counters.ts';
 
 /** What a row says of a counter. */
-export interface StoredEntry extends Entry {
+export interface StoredEntry {
   readonly rowKey: string;
+  readonly counter: Counter;
+  readonly tally: Tally;
+  /** The active cameras that it names. */
+  readonly cameras: ReadonlySet<string>;
   /** Of a minute or a part of it: the minute of the day. */
   readonly minute?: number;
   /** Of a sample: where it is in the minute, and of which camera. */

@@ -106,7 +106,9 @@ class Draft {
       return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
     }
     const newOfShard = categories.filter((category) => !this.#categories.has(category));
-    if (this.#hasUnknown(newOfShard) && this.#withKnown(newOfShard) > MAX_TALLY_CATEGORIES) {
+    // The room of all known ones in the row is reserved.
+    const ofShard = (): number => new Set([...this.#categories, ...newOfShard, ...this.#knownCategories]).size;
+    if (this.#hasUnknown(newOfShard) && ofShard() > MAX_TALLY_CATEGORIES) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
     const { ids, indexes } = this.#total.cameras;
@@ -129,11 +131,6 @@ class Draft {
   /** Whether one of some categories is none of the known ones, which are never refused. */
   #hasUnknown(categories: readonly string[]): boolean {
     return categories.some((category) => !this.#knownCategories.has(category));
-  }
-
-  /** How many categories the shard would have with some more and all known ones: their room in the row is reserved. */
-  #withKnown(added: readonly string[]): number {
-    return new Set([...this.#categories, ...added, ...this.#knownCategories]).size;
   }
 }
 
