@@ -12,11 +12,8 @@ import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, seco
 import { ActivitySum } from './activity-sum.ts';
 import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
 
-// Pieces of periods are read from the rows of one shard of a day: a whole day from its `total` rows (or a camera's rows), whole hours and
-// minutes from the `hours` and `hour` rows (or the camera's rows), and partial minutes from the `minute` rows: the sums over the shard's
-// stripes. All of one event is in one row of a piece, and each row is read as of one moment over all stripes, so no event is ever half
-// visible. All is read by key, so that the number of reads depends on neither the events nor the cameras; and every row is read once,
-// however many pieces it serves. Event rows are read only for seconds that have overflowed.
+// Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
+// piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
 /** What happened in a piece of a day, in one shard. */
 export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;

@@ -30,9 +30,7 @@ export interface RecorderOptions {
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
  * instances run.
- *
- * A message goes down from here: {@link ShardCommitter} has the queue and the tries of its shard, {@link TransactionWriter} makes one try,
- * its `ShardRows` has the rows that it needs, `planCommit` says what to write.
+ * The way of a message down from here is in the README, under Recording.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed

@@ -55,8 +55,8 @@ export const wantedByMessages = (batch: Batch, readAll: boolean): WantedRows => 
 };
 
 /** The rows that differences to counters need. */
-export const wantedByDifferences = ({ hours, minutes, samples, cameras }: CounterDifferences): WantedRows => ({
-  hours: new Set([...hours.keys(), ...[...minutes.keys(), ...samples.keys()].map(hourOfMinute)]),
+export const wantedByDifferences = ({ hours, samples, cameras }: CounterDifferences): WantedRows => ({
+  hours: new Set(hours.keys()),
   halfMinutes: new Map(
     [...samples].flatMap(([minute, own]) =>
       own.map(({ microsecond }) => [minuteKey(minute, secondOf(microsecond)), minute] as const),
@@ -256,11 +256,6 @@ export class ShardRows {
     for (const [key, row] of rows) this.#shard.known.keep(key, { ...row, etag: etags.get(key) ?? '' });
     this.#own.used();
     this.#doubtsAbsence = false;
-  }
-
-  /** Forgets the rows of events, which another writer has changed. */
-  forgetEvents(eventKeys: Iterable<string>): void {
-    this.#shard.known.forgetEvents(eventKeys);
   }
 
   /**

@@ -132,7 +132,7 @@ export class TransactionWriter {
   #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
     const events = batch.map(({ eventKey }) => eventKey);
     for (const pending of batch) pending.readFirst = true;
-    if (events.includes(failed)) this.rows.forgetEvents(events);
+    if (events.includes(failed)) this.#shard.known.forgetEvents(events);
     else this.rows.forget(events, error instanceof WriteConflict);
     return error;
   }

@@ -61,9 +61,8 @@ export interface ClosingDependencies {
  * changes, because nothing could tell a repeat any more: its event rows are deleted. Its counters and samples stay, and so every
  * answer stays exact.
  *
- * A first run writes into the day's manifest the moment at which the day closes, {@link CLOSING_MARGIN} ahead: longer than any recorder goes
- * on without reading the manifest. A run at least as long after that moment deletes the event rows, when no transaction can be under way
- * any more, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
+ * A first run announces the moment at which the day closes, {@link CLOSING_MARGIN} ahead. A run at least as long after it deletes the event
+ * rows, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
  *
  * A day that cannot be closed is logged and left for the next run; it holds up no other one.
  *
