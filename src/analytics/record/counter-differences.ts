@@ -31,8 +31,6 @@ export class CounterDifferences {
   readonly samples = new Map<number, SampleDifference[]>();
   /** By camera id, and then by hour and minute of the day. */
   readonly cameras = new Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>();
-  /** Cameras that become active although no other counter here is theirs. */
-  readonly listed: string[] = [];
 
   /** Adds the difference that a message makes to every counter of its event. */
   addEvent({ message: { ts, cameraId }, minute, hour }: KeyedMessage, difference: Tally): void {
@@ -77,7 +75,6 @@ export class CounterDifferences {
       ...this.cameras.keys(),
       ...[...this.hours.values(), ...this.minutes.values()].flatMap((bucket) => bucket.cameras),
       ...[...this.samples.values()].flatMap((own) => own.map(({ cameraId }) => cameraId)),
-      ...this.listed,
     ]);
   }
 }
