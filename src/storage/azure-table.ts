@@ -1,4 +1,4 @@
-import { odata, TableClient, type TableEntity, type TransactionAction } from '@azure/data-tables';
+import { odata, TableClient, type TransactionAction } from '@azure/data-tables';
 import type { TokenCredential } from '@azure/identity';
 
 import { lazily } from '../azure/lazily.ts';
@@ -140,14 +140,8 @@ export class AzureTable implements TableConnection {
   }
 }
 
-const entityOf = (partitionKey: string, write: RowWrite): TableEntity => ({
-  ...(write.kind === 'delete' ? {} : write.properties),
-  partitionKey,
-  rowKey: write.rowKey,
-});
-
 const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
-  const entity = entityOf(partitionKey, write);
+  const entity = { ...(write.kind !== 'delete' && write.properties), partitionKey, rowKey: write.rowKey };
   switch (write.kind) {
     case 'insert':
       return ['create', entity];

@@ -94,6 +94,20 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
+/** Whether an error says that what is stored cannot be decoded. */
+export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
+  error instanceof DamagedRow || error instanceof DecodeError;
+
+/** What a function decodes; undefined if it cannot be decoded. */
+export const unlessDamaged = <Value>(decode: () => Value): Value | undefined => {
+  try {
+    return decode();
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+};
+
 /**
  * Decodes a row, or bytes that were read from it.
  *

@@ -10,14 +10,12 @@ export interface StoredRow extends RowKeys {
   readonly properties: Properties;
 }
 
-/** A value with its type in Table Storage, as an exact read gives it: `{ type: 'Int64', value: '7' }`. */
-export interface TypedValue {
-  readonly type: string;
-  readonly value: unknown;
-}
-
-/** What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. */
-export type PropertyValue = string | number | boolean | Uint8Array | Date | TypedValue;
+/**
+ * What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. An exact read gives values with their type
+ * in Table Storage: `{ type: 'Int64', value: '7' }`.
+ */
+export type PropertyValue =
+  string | number | boolean | Uint8Array | Date | { readonly type: string; readonly value: unknown };
 
 /** Properties to write. One that is undefined is not stored. */
 export type NewProperties = Readonly<Record<string, PropertyValue | undefined>>;

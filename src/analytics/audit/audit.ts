@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 
+import { unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
@@ -17,7 +18,6 @@ import {
 } from '../rows/keys.ts';
 import type { Difference } from './counters.ts';
 import { auditShard, settled, type ShardReport } from './shard-audit.ts';
-import { unlessDamaged } from './stored-rows.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {

@@ -1,11 +1,6 @@
 import { hourOfMinute } from '../model/day.ts';
 import { EMPTY_TALLY, minus, plus, type Tally } from '../model/tally.ts';
-import {
-  completed,
-  type BucketDifference,
-  type CounterDifferences,
-  type SampleDifference,
-} from '../record/counter-differences.ts';
+import { CounterDifferences } from '../record/counter-differences.ts';
 import { twoDigits } from '../rows/keys.ts';
 import { SECOND, secondOf } from '../rows/minute-row.ts';
 
@@ -17,44 +12,40 @@ export interface Counter {
   readonly row: string;
   /** Of a minute, and of a camera's minute: the counters that it is a part of. */
   readonly parents?: () => readonly Counter[];
-  /** Puts what is left of it into a commit. */
-  readonly put: (into: Commit, left: Left) => void;
-}
-
-/** {@link CounterDifferences} that are being put together. */
-interface Commit {
-  day: Tally;
-  listed: readonly string[];
-  readonly hours: Map<number, BucketDifference>;
-  readonly minutes: Map<number, BucketDifference>;
-  readonly samples: Map<number, SampleDifference[]>;
-  readonly cameras: Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>;
+  /** The counters whose rows must have what this one's row names: a category, an hour that has minutes, a minute that has samples. */
+  readonly above: () => readonly Counter[];
+  /** Adds what is left of it to a commit. */
+  readonly put: (into: CounterDifferences, tally: Tally, missing: readonly string[]) => void;
 }
 
 /** The day of all cameras. */
 export const daily: Counter = {
   name: 'total',
   row: 'top',
-  put: (into, { tally, missing }) => {
-    into.day = tally;
-    into.listed = missing;
-  },
+  above: () => [],
+  // A camera that the lists lack is missing in the bitset of an hour as well, which is in the same commit.
+  put: (into, tally) => into.addToDay(tally),
 };
 
 /** An hour (0 to 23) of all cameras. */
 export const hourly = (hour: number): Counter => ({
   name: `hour ${twoDigits(hour)}`,
   row: 'top',
-  put: ({ hours }, { tally, missing }) => hours.set(hour, { tally, cameras: missing }),
+  above: () => [daily],
+  put: (into, tally, missing) => into.addToHour(hour, tally, missing),
 });
 
 /** A minute of the day (0 to 1439) of all cameras. */
-export const minutely = (minute: number): Counter => ({
-  name: `minute ${clockOf(minute)}`,
-  row: `hour ${hourOfMinute(minute)}`,
-  parents: () => [daily, hourly(hourOfMinute(minute))],
-  put: ({ minutes }, { tally, missing }) => minutes.set(minute, { tally, cameras: missing }),
-});
+export const minutely = (minute: number): Counter => {
+  const parents = () => [daily, hourly(hourOfMinute(minute))];
+  return {
+    name: `minute ${clockOf(minute)}`,
+    row: `hour ${hourOfMinute(minute)}`,
+    parents,
+    above: parents,
+    put: (into, tally, missing) => into.addToMinute(minute, tally, missing),
+  };
+};
 
 /** What one camera sent at one microsecond of a minute. */
 export const sampled = (minute: number, microsecond: number, cameraId: string): Counter => {
@@ -62,16 +53,14 @@ export const sampled = (minute: number, microsecond: number, cameraId: string): 
   return {
     name: `sample ${second}.${String(microsecond % SECOND).padStart(6, '0')} of ${cameraId}`,
     row: `minute ${minute}`,
-    put: ({ samples }, { tally }) => {
-      const ofMinute = samples.get(minute) ?? [];
-      samples.set(minute, ofMinute);
-      ofMinute.push({ microsecond, cameraId, tally });
-    },
+    above: () => [daily, hourly(hourOfMinute(minute)), minutely(minute)],
+    put: (into, tally) => into.addSample(minute, { microsecond, cameraId, tally }),
   };
 };
 
 /** The day of a camera, an hour of it (0 to 23), or a minute of the day (0 to 1439). */
-export const ofCamera = (cameraId: string, { hour, minute }: { hour?: number; minute?: number } = {}): Counter => {
+export const ofCamera = (cameraId: string, of: { hour?: number; minute?: number } = {}): Counter => {
+  const { hour, minute } = of;
   const row = `camera ${cameraId}`;
   const hourText = hour === undefined ? '' : ` hour ${twoDigits(hour)}`;
   return {
@@ -80,25 +69,12 @@ export const ofCamera = (cameraId: string, { hour, minute }: { hour?: number; mi
     ...(minute !== undefined && {
       parents: () => [ofCamera(cameraId), ofCamera(cameraId, { hour: hourOfMinute(minute) })],
     }),
-    put: ({ cameras }, { tally }) => {
-      const camera = cameras.get(cameraId) ?? { day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
-      cameras.set(cameraId, camera);
-      if (minute !== undefined) camera.minutes.set(minute, tally);
-      else if (hour !== undefined) camera.hours.set(hour, tally);
-      else camera.day = tally;
-    },
+    above: () => [daily, ofCamera(cameraId)],
+    put: (into, tally) => into.addToCamera(cameraId, tally, of),
   };
 };
 
 const clockOf = (minute: number): string => `${twoDigits(hourOfMinute(minute))}:${twoDigits(minute % 60)}`;
-
-/** What a row says of a counter, or what the events do. */
-export interface Entry {
-  readonly counter: Counter;
-  readonly tally: Tally;
-  /** The active cameras that it names. */
-  readonly cameras: ReadonlySet<string>;
-}
 
 export const NO_CAMERAS: ReadonlySet<string> = new Set();
 
@@ -140,14 +116,14 @@ export class Subtraction {
   readonly #sides = new Map<string, Sides>();
 
   /** Adds to what a counter should be. */
-  expect({ counter, tally, cameras }: Entry): void {
+  expect(counter: Counter, tally: Tally, cameras: ReadonlySet<string> = NO_CAMERAS): void {
     const sides = this.#of(counter);
     sides.expected = sides.expected === undefined ? tally : plus(sides.expected, tally);
     for (const cameraId of cameras) sides.expectedCameras.add(cameraId);
   }
 
   /** Adds to what is stored of a counter in a row. */
-  store(rowKey: string, { counter, tally, cameras }: Entry): void {
+  store(rowKey: string, counter: Counter, tally: Tally, cameras: ReadonlySet<string>): void {
     const sides = this.#of(counter);
     sides.stored = sides.stored === undefined ? tally : plus(sides.stored, tally);
     sides.storedCameras.set(rowKey, cameras);
@@ -182,10 +158,12 @@ export class Subtraction {
 
 /** What is left as the recorder's writer commits it. */
 export const differencesFrom = (left: readonly Left[]): CounterDifferences => {
-  const maps = { hours: new Map(), minutes: new Map(), samples: new Map(), cameras: new Map() };
-  const into: Commit = { day: EMPTY_TALLY, listed: [], ...maps };
-  for (const own of left) own.counter.put(into, own);
-  return completed(into);
+  const into = new CounterDifferences();
+  for (const { counter, tally, missing } of left) {
+    counter.put(into, tally, missing);
+    for (const above of counter.above()) above.put(into, minus(tally, tally), []);
+  }
+  return into;
 };
 
 /**

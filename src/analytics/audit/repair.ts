@@ -1,12 +1,11 @@
 import type { Log } from '../../log.ts';
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, writeOf, type StoredRow } from '../../storage/row.ts';
+import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
+import { ANY_VERSION, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
 import { KnownRows } from '../record/known-rows.ts';
 import { Recorder } from '../record/recorder.ts';
-import { ShardRows } from '../record/shard-rows.ts';
 import { TransactionWriter } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
@@ -25,7 +24,7 @@ import { auditDay, readDayState, type AuditReport } from './audit.ts';
 import { differencesFrom, type Left } from './counters.ts';
 import { copyAside, setAside, type RowsAside } from './set-aside.ts';
 import type { ShardReport } from './shard-audit.ts';
-import { stripeOf, unlessDamaged } from './stored-rows.ts';
+import { stripeOf } from './stored-rows.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
 export class NotRepairable extends Error {
@@ -151,7 +150,11 @@ class RepairRound {
 
   async #setAside(shard: number, rows: RowsAside): Promise<void> {
     await setAside(this.#table, shardPartition(this.#report.day, shard), rows, (moved) => {
-      for (const row of moved) this.#say(`set aside row ${row.rowKey} of shard ${shard}${contentOf(row)}`);
+      for (const { rowKey, properties } of moved) {
+        // What an event row held nothing else tells any more.
+        const content = rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';
+        this.#say(`set aside row ${rowKey} of shard ${shard}${content}`);
+      }
     });
   }
 
@@ -181,11 +184,17 @@ class RepairRound {
   async #add({ shard, left, guard, differences }: ShardReport): Promise<void> {
     const { day, shards: count } = this.#report;
     const partition = shardPartition(day, shard);
-    const knownCategories: ReadonlySet<string> = new Set();
-    const known = new KnownRows().ofShard(partition);
-    const rows = new ShardRows(this.#table, partition, known, { stripe: 0 }, { knownCategories });
-    const ofDay = { day, count, shards: new DayShards(this.#table, 1) };
-    const writer = new TransactionWriter(this.#table, partition, rows, ofDay, knownCategories);
+    const writer = new TransactionWriter({
+      table: this.#table,
+      day,
+      count,
+      manifests: new DayShards(this.#table, 1),
+      partition,
+      known: new KnownRows().ofShard(partition),
+      last: { stripe: 0 },
+      knownCategories: new Set(),
+    });
+    const { rows } = writer;
     // Nothing that others may be writing is rewritten.
     await rows.move();
     let version = guard;
@@ -207,7 +216,3 @@ class RepairRound {
     this.#say(`put ${differences.length} ${differences.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
   }
 }
-
-/** What an event row held, because nothing else tells it any more. */
-const contentOf = ({ rowKey, properties }: StoredRow): string =>
-  rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';

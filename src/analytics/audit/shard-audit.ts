@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import pLimit from 'p-limit';
 
-import { DecodeError } from '../../storage/errors.ts';
+import { DecodeError, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
@@ -26,7 +26,7 @@ import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row
 import { fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
 import { daily, minutely, NO_CAMERAS, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
 import type { RowsAside } from './set-aside.ts';
-import { StoredRows, stripeOf, unlessDamaged, versionsOf, type StoredEntry } from './stored-rows.ts';
+import { StoredRows, stripeOf, versionsOf, type StoredEntry } from './stored-rows.ts';
 
 /** What an audit of one shard of a day found, and what a repair does about it, in this order. */
 export interface ShardReport {
@@ -247,12 +247,13 @@ const auditMinute = (
   for (const { microsecond, cameraId, tally } of counted) {
     const own = new Set([cameraId]);
     cameras.add(cameraId);
-    sums.expect({ counter: ofMinute, tally, cameras: own });
-    sums.expect({ counter: ofCamera(cameraId, { minute }), tally, cameras: NO_CAMERAS });
-    if (closed || !isSampled(microsecond)) continue;
-    sums.expect({ counter: sampled(minute, microsecond, cameraId), tally, cameras: own });
+    sums.expect(ofMinute, tally, own);
+    sums.expect(ofCamera(cameraId, { minute }), tally);
+    if (!closed && isSampled(microsecond)) sums.expect(sampled(minute, microsecond, cameraId), tally, own);
   }
-  for (const entry of right) if (!closed || entry.sample === undefined) sums.store(entry.rowKey, entry);
+  for (const { rowKey, counter, tally, cameras: own, sample } of right) {
+    if (!closed || sample === undefined) sums.store(rowKey, counter, tally, own);
+  }
   return { ...sums.result(), events: events.length, cameras };
 };
 
@@ -264,18 +265,18 @@ const auditParents = async (
 ): Promise<Subtracted> => {
   const sums = new Subtraction();
   for (const [stripe, { tally, cameras }] of totals) {
-    sums.store(inStripe(TOTAL_KEY, stripe), { counter: daily, tally, cameras: new Set(cameras.ids) });
+    sums.store(inStripe(TOTAL_KEY, stripe), daily, tally, new Set(cameras.ids));
   }
   const extras = new Map(lacks.map(({ counter, extra }) => [counter.name, extra]));
   for await (const entries of rows) {
     for (const { rowKey, counter, tally, cameras } of entries) {
-      if (counter.parents === undefined) sums.store(rowKey, { counter, tally, cameras });
+      if (counter.parents === undefined) sums.store(rowKey, counter, tally, cameras);
       const right = cameras.difference(extras.get(counter.name) ?? NO_CAMERAS);
-      for (const parent of counter.parents?.() ?? []) sums.expect({ counter: parent, tally, cameras: right });
+      for (const parent of counter.parents?.() ?? []) sums.expect(parent, tally, right);
     }
   }
   for (const { counter, tally, missing } of lacks) {
-    for (const parent of counter.parents?.() ?? []) sums.expect({ counter: parent, tally, cameras: new Set(missing) });
+    for (const parent of counter.parents?.() ?? []) sums.expect(parent, tally, new Set(missing));
   }
   return sums.result();
 };

@@ -1,14 +1,12 @@
-import { DamagedRow, DecodeError } from '../../storage/errors.ts';
+import { DamagedRow, DecodeError, isDamage, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Tally } from '../model/tally.ts';
 import { indexesIn } from '../rows/bitset.ts';
-import { cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
+import { cameraRowFrom, camerasIn, minutesOf } from '../rows/camera-row.ts';
 import { bucketsFrom, bucketTally } from '../rows/hour-rows.ts';
 import {
   ALL_CAMERA_LISTS,
-  ALL_CAMERAS,
-  cameraKey,
   camerasKey,
   FENCE_KEY,
   HOURS_AND_HOUR_ROWS,
@@ -23,37 +21,20 @@ import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND } from '../rows/m
 import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf, readStripes } from '../rows/stripes.ts';
 import { ByteReader, readTally } from '../rows/tally-bytes.ts';
 import { cameraListFrom, readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
-import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Entry } from './counters.ts';
+import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Counter } from './counters.ts';
 
 /** What a row says of a counter. */
-export interface StoredEntry extends Entry {
+export interface StoredEntry {
   readonly rowKey: string;
+  readonly counter: Counter;
+  readonly tally: Tally;
+  /** The active cameras that it names. */
+  readonly cameras: ReadonlySet<string>;
   /** Of a minute or a part of it: the minute of the day. */
   readonly minute?: number;
   /** Of a sample: where it is in the minute, and of which camera. */
   readonly sample?: { readonly microsecond: number; readonly cameraId: string };
 }
-
-/** The names for the indexes in the rows of a stripe, as of a commit. */
-interface Names {
-  readonly commit: number;
-  readonly categories: readonly string[];
-  readonly ids: readonly string[];
-}
-
-/** Whether an error says that what is stored cannot be decoded. */
-const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
-  error instanceof DamagedRow || error instanceof DecodeError;
-
-/** What a function decodes; undefined if it cannot be decoded. */
-export const unlessDamaged = <Value>(decode: () => Value): Value | undefined => {
-  try {
-    return decode();
-  } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
-  }
-};
 
 /** The plain key of a row and its stripe; undefined: its key has the suffix of none. */
 export const stripeOf = (rowKey: string): ReturnType<typeof parseStripe> | undefined =>
@@ -71,7 +52,8 @@ export class StoredRows {
   readonly stripes = new Map<number, { readonly rows: Set<string>; readonly newest: number }>();
   readonly table: Table;
   readonly partition: string;
-  readonly #names = new Map<number, Names>();
+  /** The newest total that was read of each stripe: the names for the indexes in its rows. */
+  readonly #totals = new Map<number, TotalRow>();
 
   constructor(table: Table, partition: string) {
     this.table = table;
@@ -105,36 +87,24 @@ export class StoredRows {
       const parsed = this.decoded(row, () => ({ ...parseStripe(row.rowKey), commit: commitNumberOf(row) }));
       if (parsed === undefined) continue;
       const { key, stripe, commit } = parsed;
-      const names = await this.#namesIn(stripe, commit);
-      const own = names && this.decoded(row, () => entriesIn(row, key, names));
+      const total = await this.#totalIn(stripe, commit);
+      const own = total && this.decoded(row, () => entriesIn(row, key, total));
       // Without its total nothing is known of a row.
-      if (own !== undefined || names === undefined) this.#meet(stripe, row.rowKey, commit);
+      if (own !== undefined || total === undefined) this.#meet(stripe, row.rowKey, commit);
       if (own !== undefined) yield own;
     }
   }
 
   /** The rows of each camera, those in all stripes together as of one moment. */
-  async *cameras(
-    properties: readonly string[],
-  ): AsyncGenerator<readonly [cameraId: string, rows: readonly StoredRow[]]> {
-    let last: readonly [cameraId: string, rows: readonly StoredRow[]] | undefined;
-    let isLaterPage = false;
+  cameras(properties: readonly string[]): ReturnType<typeof camerasIn> {
     const select = [...properties, COMMIT_NUMBER];
-    const cameraOf = (row: StoredRow): string | undefined =>
-      this.decoded(row, () => parseCameraKey(parseStripe(row.rowKey).key));
-    for await (const page of this.table.pages(this.partition, ALL_CAMERAS, { select })) {
-      // Rows of the first camera of a later page may be before it, or were written since.
-      let mayLackSome = isLaterPage;
-      for (const [cameraId, own] of Map.groupBy(page, cameraOf)) {
-        if (cameraId === undefined) continue;
-        const rows = mayLackSome ? await this.#inAllStripes(cameraKey(cameraId), select) : own;
-        if (last !== undefined && last[0] !== cameraId) yield last;
-        last = [cameraId, rows];
-        mayLackSome = false;
-      }
-      isLaterPage = true;
-    }
-    if (last !== undefined) yield last;
+    return camerasIn(
+      this.table,
+      this.partition,
+      select,
+      (row) => this.decoded(row, () => parseCameraKey(parseStripe(row.rowKey).key)),
+      async (key) => this.#inAllStripes(key, select),
+    );
   }
 
   async #inAllStripes(key: string, select: readonly string[]): Promise<readonly StoredRow[]> {
@@ -171,7 +141,7 @@ export class StoredRows {
         const [listed, active] = [cameraListFrom(total.lists.flatMap(({ texts }) => texts)), total.cameras];
         if (listed.ids.length !== active.ids.length) throw new DecodeError('its camera list is longer than it says');
         totals.set(stripe, total);
-        this.#names.set(stripe, namesFrom(total));
+        this.#totals.set(stripe, total);
       } catch (error) {
         this.damage(row.rowKey, error);
       }
@@ -179,16 +149,15 @@ export class StoredRows {
     return { totals, fence, hours };
   }
 
-  /** The names of a stripe, which are read again if they are older than a commit; undefined: its total does not name them. */
-  async #namesIn(stripe: number, commit: number): Promise<Names | undefined> {
-    const known = this.#names.get(stripe);
+  /** The total of a stripe, which is read again if it is older than a commit; undefined: it does not name what that commit wrote. */
+  async #totalIn(stripe: number, commit: number): Promise<TotalRow | undefined> {
+    const known = this.#totals.get(stripe);
     if (known !== undefined && known.commit >= commit) return known;
     try {
       const total = await readTotal(this.table, this.partition, stripe);
       if (total === undefined || total.commit < commit) return undefined;
-      const names = namesFrom(total);
-      this.#names.set(stripe, names);
-      return names;
+      this.#totals.set(stripe, total);
+      return total;
     } catch (error) {
       this.damage(inStripe(TOTAL_KEY, stripe), error);
       return undefined;
@@ -201,15 +170,14 @@ export class StoredRows {
   }
 }
 
-const namesFrom = ({ tally, cameras, commit }: TotalRow): Names => ({
-  commit,
-  categories: [...tally.categories.keys()],
-  ids: cameras.ids,
-});
-
 /** What a counter row says of its counters. @throws {DamagedRow | DecodeError} */
-const entriesIn = (row: StoredRow, key: string, { ids, categories }: Names): readonly StoredEntry[] => {
+const entriesIn = (
+  row: StoredRow,
+  key: string,
+  { tally: ofDay, cameras: { ids } }: TotalRow,
+): readonly StoredEntry[] => {
   const { rowKey } = row;
+  const categories = [...ofDay.categories.keys()];
   const idOf = (index: number): string => named(ids[index]);
   const [kind = ''] = key.split('|');
   switch (kind) {

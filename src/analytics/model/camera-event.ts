@@ -7,13 +7,6 @@ export type Counts = ReadonlyMap<string, number>;
 /** Most categories of one camera in one day. */
 export const MAX_CAMERA_CATEGORIES = 64;
 
-/** What identifies an event; it never changes. */
-export interface EventIdentity {
-  readonly eventId: string;
-  readonly cameraId: string;
-  readonly ts: Instant;
-}
-
 /** The whole truth about one facet of an event as of `time`. */
 export interface Facet<Value> {
   readonly value: Value;
@@ -28,7 +21,11 @@ export interface Facets {
 }
 
 /** A message about an event. Without facets it says only that the event exists. */
-export interface EventMessage extends EventIdentity {
+export interface EventMessage {
+  // These three identify the event, and never change.
+  readonly eventId: string;
+  readonly cameraId: string;
+  readonly ts: Instant;
   readonly facets: Facets;
 }
 

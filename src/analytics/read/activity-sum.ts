@@ -19,8 +19,6 @@ interface StripeSum extends StripeNames {
   active: Uint8Array;
 }
 
-const NO_CAMERAS = new Uint8Array();
-
 /**
  * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
  * last. Lists are only appended to, so lists that were read later than the rows do as well.
@@ -37,7 +35,7 @@ export class ActivitySum {
     this.#stripes = new Map(
       stripes.map((names) => [
         names.stripe,
-        { ...names, tally: new TallySum(), cameras: new Set(), active: NO_CAMERAS },
+        { ...names, tally: new TallySum(), cameras: new Set(), active: new Uint8Array() },
       ]),
     );
   }

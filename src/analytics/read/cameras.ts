@@ -3,9 +3,9 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { isInstant } from '../model/instant.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
-import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
+import { CAMERA_DAY_PROPERTIES, cameraRowFrom, camerasIn } from '../rows/camera-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import { parseCameraKey, shardPartition } from '../rows/keys.ts';
 import { parseStripe, readStripes } from '../rows/stripes.ts';
 import { decodingRow } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
@@ -59,29 +59,15 @@ export class CamerasReader {
     return ofShards.flat();
   }
 
-  /**
-   * Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. The rows of one camera in all
-   * stripes are neighbours, so a page has them as of one moment. Only the first camera of a later page may have rows before it, of an
-   * earlier moment or written since: those are read again together.
-   */
+  /** Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. */
   async #ofShard(partition: string): Promise<readonly CameraActivity[]> {
-    const cameras = new Map<string, readonly StoredRow[]>();
-    let isLaterPage = false;
-    for await (const page of this.#table.pages(partition, ALL_CAMERAS, { select: CAMERA_DAY_PROPERTIES })) {
-      let isFirst = true;
-      for (const [cameraId, rows] of Map.groupBy(page, cameraOf)) {
-        cameras.set(cameraId, isLaterPage && isFirst ? await this.#stripesOf(partition, cameraId) : rows);
-        isFirst = false;
-      }
-      isLaterPage = true;
-    }
-    return Array.from(cameras, ([cameraId, rows]) => ({
+    const inAllStripes = async (key: string): Promise<readonly StoredRow[]> => [
+      ...(await readStripes(this.#table, partition, key, CAMERA_DAY_PROPERTIES)).values(),
+    ];
+    const cameras = camerasIn(this.#table, partition, CAMERA_DAY_PROPERTIES, cameraOf, inAllStripes);
+    return Array.fromAsync(cameras, ([cameraId, rows]) => ({
       cameraId,
       tally: sumOf(rows.map((row) => cameraRowFrom(row).tally)),
     }));
-  }
-
-  async #stripesOf(partition: string, cameraId: string): Promise<readonly StoredRow[]> {
-    return [...(await readStripes(this.#table, partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES)).values()];
   }
 }

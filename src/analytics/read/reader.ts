@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 
 import { dayOf, type Day } from '../model/day.ts';
 import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
@@ -10,7 +10,7 @@ import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Table } from '../../storage/table.ts';
 import { readPieces, readPiecesOfCamera, type PieceActivity } from './shard-reader.ts';
-import type { Bounded, ReadingSource } from './shard-reading.ts';
+import type { ReadingSource } from './shard-reading.ts';
 
 /** What happened in a period. */
 export interface Activity {
@@ -46,14 +46,14 @@ export class Reader {
 
   /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
-    const read: Bounded = pLimit(PARALLEL_READS);
+    const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const activities = days.flat(2);
     const active = new Set<string>();
-    for (const { cameras } of activities) for (const id of cameras()) active.add(id);
-    return { tally: sumOf(activities.map(({ tally }) => tally())), activeCameras: [...active].sort() };
+    for (const piece of activities) for (const id of piece.cameras()) active.add(id);
+    return { tally: sumOf(activities.map((piece) => piece.tally())), activeCameras: [...active].sort() };
   }
 
   /**
@@ -63,7 +63,7 @@ export class Reader {
    * @throws {StorageTrouble | DamagedRow}
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
-    const read: Bounded = pLimit(PARALLEL_READS);
+    const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
       Array.from(
         Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
@@ -74,9 +74,9 @@ export class Reader {
             const activities = shards.flatMap((ofShard) => ofShard[index] ?? []);
             return {
               period: ofStep,
-              tally: sumOf(activities.map(({ tally }) => tally())),
+              tally: sumOf(activities.map((piece) => piece.tally())),
               // A camera is in one shard of the day: no camera is counted twice.
-              activeCameras: activities.reduce((count, { countCameras }) => count + countCameras(), 0),
+              activeCameras: activities.reduce((count, piece) => count + piece.countCameras(), 0),
             };
           });
         },
@@ -87,7 +87,7 @@ export class Reader {
 
   /** What happened in pieces of one day, by shard and piece. */
   async #readDay(
-    read: Bounded,
+    read: LimitFunction,
     day: Day,
     pieces: readonly DayPiece[],
     cameraId: string | undefined,

@@ -1,28 +1,22 @@
 import { decodingRow } from '../../storage/errors.ts';
-import { hourOfMinute } from '../model/day.ts';
-import type { DayPiece } from '../model/period.ts';
+import { contributionOf } from '../model/camera-event.ts';
+import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
+import { instantFrom, sortableInstant } from '../model/instant.ts';
+import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
 import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
-import { cameraKey, hourKey, HOURS_KEY } from '../rows/keys.ts';
+import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
+import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
 import { ActivitySum } from './activity-sum.ts';
-import { readSamples, samplesRequests, type PartialMinuteReading } from './samples.ts';
 import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
 
-// Pieces of periods are read from the rows of one shard of a day: a whole day from its `total` rows (or a camera's rows), whole hours and
-// minutes from the `hours` and `hour` rows (or the camera's rows), and partial minutes from the `minute` rows: the sums over the shard's
-// stripes. All of one event is in one row of a piece, and each row is read as of one moment over all stripes, so no event is ever half
-// visible. All is read by key, so that the number of reads depends on neither the events nor the cameras; and every row is read once,
-// however many pieces it serves. Event rows are read only for seconds that have overflowed.
+// Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
+// piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** What happened in a piece of a day, in one shard. Its functions throw a DamagedRow if the lists of names lack something. */
-export interface PieceActivity {
-  readonly tally: () => Tally;
-  /** The distinct cameras that sent events. Looks up their ids: ask only if they are needed. */
-  readonly cameras: () => ReadonlySet<string>;
-  /** How many cameras those are. */
-  readonly countCameras: () => number;
-}
+/** What happened in a piece of a day, in one shard. */
+export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
 
 /** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {StorageTrouble | DamagedRow} */
 export const readPieces = async (
@@ -52,15 +46,8 @@ export const readPieces = async (
   return Promise.all(
     Array.from(sums, async ([piece, sum]): Promise<PieceActivity> => {
       if (piece.whole) for (const { total } of stripes) if (total) sum.addTally(total.tally, total.cameras.ids);
-      for (const { samples, events } of await samplesIn(source, stripes, piece)) {
-        for (const { stripe, samples: own } of samples) for (const sample of own) sum.addSample(stripe, sample);
-        for (const { tally, cameraId } of events) sum.addTally(tally, [cameraId]);
-      }
-      return {
-        tally: () => sum.tally(),
-        cameras: () => sum.cameras(),
-        countCameras: () => sum.countCameras(),
-      };
+      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
+      return sum;
     }),
   );
 };
@@ -91,13 +78,8 @@ export const readPiecesOfCamera = async (
   return Promise.all(
     pieces.map(async (piece): Promise<PieceActivity> => {
       const sum = new ActivitySum(source.partition, stripes.map(namesIn));
-      for (const { samples, events } of await samplesIn(source, stripes, piece, cameraId)) {
-        for (const { stripe, samples: own } of samples) {
-          const index = indexes.get(stripe);
-          for (const sample of own) if (sample.cameraIndex === index) sum.addSample(stripe, sample);
-        }
-        for (const { tally } of events) sum.addTally(tally);
-      }
+      const only = { cameraId, indexes };
+      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, only)));
       for (const { camera, minutes } of rows) {
         if (piece.whole) sum.addTally(camera.tally);
         for (const hour of piece.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
@@ -132,14 +114,6 @@ const indexesOf = async (
   return new Map([...listed, ...known]);
 };
 
-const samplesIn = async (
-  source: ReadingSource,
-  stripes: readonly StripeReading[],
-  { partialMinutes }: DayPiece,
-  cameraId?: string,
-): Promise<readonly PartialMinuteReading[]> =>
-  Promise.all(partialMinutes.map(async (partial) => readSamples(source, stripes, partial, cameraId)));
-
 /** The rows of hours and minutes that pieces need, and the piece that each of the buckets wanted belongs to. */
 const bucketRowsOf = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {
   const rows = new Map<string, Map<number, DayPiece>>();
@@ -152,4 +126,72 @@ const bucketRowsOf = (pieces: readonly DayPiece[]): ReadonlyMap<string, Readonly
     for (const minute of piece.minutes) want(hourKey(hourOfMinute(minute)), minute % 60, piece);
   }
   return rows;
+};
+
+const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
+  microsecondOfMinute(start),
+  microsecondOfMinute(end),
+];
+
+/** The rows that hold the samples of partial minutes. */
+const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly RowRequest[] =>
+  partialMinutes.flatMap((partial) =>
+    Array.from(sampleRows(partial.minute, ...microsecondsOf(partial)), ([key, select]) => ({ key, select })),
+  );
+
+/**
+ * Adds the samples of a partial minute to a sum, out of the rows that were read. A second that has overflowed in any stripe is read from
+ * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
+ *
+ * @param only one camera, and its index in each stripe; undefined: all cameras
+ * @throws {StorageTrouble | DamagedRow}
+ */
+const addSamples = async (
+  sum: ActivitySum,
+  source: ReadingSource,
+  stripes: readonly StripeReading[],
+  partial: PartialMinute,
+  only?: { readonly cameraId: string; readonly indexes: ReadonlyMap<number, number> },
+): Promise<void> => {
+  const keys = samplesRequests([partial]).map(({ key }) => key);
+  const minuteRows = stripes.flatMap(({ stripe, rows }) =>
+    keys.flatMap((key) => {
+      const stored = rows.get(key);
+      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored) }];
+    }),
+  );
+  const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
+  for (const { stripe, stored, row } of minuteRows) {
+    for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
+      if (only === undefined || sample.cameraIndex === only.indexes.get(stripe)) sum.addSample(stripe, sample);
+    }
+  }
+  if (overflowed.size === 0) return;
+  for (const { cameraId, tally } of await readEvents(source, partial, overflowed, only?.cameraId)) {
+    sum.addTally(tally, [cameraId]);
+  }
+};
+
+/** What the events in some seconds of a partial minute count. */
+const readEvents = async (
+  { table, partition, read }: ReadingSource,
+  { minute, start, end }: PartialMinute,
+  seconds: ReadonlySet<number>,
+  cameraId: string | undefined,
+): Promise<readonly { readonly cameraId: string; readonly tally: Tally }[]> => {
+  // One query from the first of them to the last. A condition for each second would be more than a filter may have.
+  const startOfMinute = start - BigInt(microsecondOfMinute(start));
+  const first = startOfMinute + BigInt(Math.min(...seconds) * SECOND);
+  const last = startOfMinute + BigInt((Math.max(...seconds) + 1) * SECOND - 1);
+  const where = {
+    property: 'ts_utc',
+    from: sortableInstant(instantFrom(first > start ? first : start)),
+    to: sortableInstant(instantFrom(last < end ? last : end)),
+  };
+  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { where }));
+  return rows.flatMap((row) => {
+    const { ts, facets } = eventRowFrom(row);
+    if (!seconds.has(secondOf(microsecondOfMinute(ts)))) return [];
+    return [{ cameraId: decodingRow(row, () => parseEventKey(row.rowKey).cameraId), tally: contributionOf(facets) }];
+  });
 };

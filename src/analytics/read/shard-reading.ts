@@ -1,4 +1,5 @@
 import type { LRUCache } from 'lru-cache';
+import type { LimitFunction } from 'p-limit';
 
 import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
@@ -21,14 +22,12 @@ import {
 } from '../rows/total-row.ts';
 import type { StripeNames } from './activity-sum.ts';
 
-/** Runs reads, so many at a time. */
-export type Bounded = <Result>(run: () => Promise<Result>) => Promise<Result>;
-
 /** What a reading reads from. */
 export interface ReadingSource {
   readonly table: Table;
   readonly partition: string;
-  readonly read: Bounded;
+  /** Runs reads, so many at a time. */
+  readonly read: LimitFunction;
   /** The partitions that were seen to have several stripes. One that is not in it is read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
 }
@@ -99,7 +98,12 @@ export const readShard = async (
   return Array.from(new Set([...totals.keys(), ...newest.keys()]), (stripe) => ({
     stripe,
     total: totals.get(stripe),
-    rows: new Map(requests.flatMap(({ key }, index) => entryOf(key, rows[index]?.get(stripe)))),
+    rows: new Map(
+      requests.flatMap(({ key }, index) => {
+        const row = rows[index]?.get(stripe);
+        return row === undefined ? [] : [[key, row]];
+      }),
+    ),
   }));
 };
 
@@ -116,9 +120,6 @@ const newestCommits = (rows: readonly StripeRows[]): ReadonlyMap<number, number>
   }
   return newest;
 };
-
-const entryOf = (key: string, row: StoredRow | undefined): readonly [string, StoredRow][] =>
-  row === undefined ? [] : [[key, row]];
 
 /** A counter row in all stripes, or in the only one. */
 const rowsIn = async (

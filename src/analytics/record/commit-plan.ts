@@ -15,13 +15,7 @@ import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
 import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
-import {
-  camerasIn,
-  differencesOf,
-  type BucketDifference,
-  type Change,
-  type CounterDifferences,
-} from './counter-differences.ts';
+import { CounterDifferences, type BucketDifference } from './counter-differences.ts';
 import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
 /** Writes, and the rows as they are once these are applied, by row key. */
@@ -53,9 +47,9 @@ export const planCommit = (
 ): CommitPlan => {
   const draft = new Draft(snapshot, knownCategories);
   const outcomes = messages.map((message) => draft.take(message));
-  const { events, changes } = draft;
+  const { events, differences } = draft;
   if (events.size === 0) return { outcomes, writes: [], rows: new Map() };
-  const counters = planCounters(snapshot, differencesOf(changes));
+  const counters = planCounters(snapshot, differences);
   const writes = [...counters.writes];
   const rows = new Map(counters.rows);
   for (const [key, value] of events) {
@@ -69,7 +63,7 @@ export const planCommit = (
 class Draft {
   /** The events that changed, by row key. */
   readonly events = new Map<string, EventRow>();
-  readonly changes: Change[] = [];
+  readonly differences = new CounterDifferences();
   readonly #snapshot: ShardSnapshot;
   readonly #knownCategories: ReadonlySet<string>;
   readonly #total: TotalRow;
@@ -99,7 +93,7 @@ class Draft {
 
     this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);
-    this.changes.push({ keyed, difference: minus(contributionOf(facets), counted) });
+    this.differences.addEvent(keyed, minus(contributionOf(facets), counted));
     return 'recorded';
   }
 
@@ -112,7 +106,9 @@ class Draft {
       return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
     }
     const newOfShard = categories.filter((category) => !this.#categories.has(category));
-    if (this.#hasUnknown(newOfShard) && this.#withKnown(newOfShard) > MAX_TALLY_CATEGORIES) {
+    // The room of all known ones in the row is reserved.
+    const ofShard = (): number => new Set([...this.#categories, ...newOfShard, ...this.#knownCategories]).size;
+    if (this.#hasUnknown(newOfShard) && ofShard() > MAX_TALLY_CATEGORIES) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
     const { ids, indexes } = this.#total.cameras;
@@ -136,11 +132,6 @@ class Draft {
   #hasUnknown(categories: readonly string[]): boolean {
     return categories.some((category) => !this.#knownCategories.has(category));
   }
-
-  /** How many categories the shard would have with some more and all known ones: their room in the row is reserved. */
-  #withKnown(added: readonly string[]): number {
-    return new Set([...this.#categories, ...added, ...this.#knownCategories]).size;
-  }
 }
 
 /** A change of one counter row; its keys are those of stripe 0. */
@@ -162,7 +153,7 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
   const total: TotalRow = {
     ...known,
     tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, camerasIn(differences)),
+    cameras: withCameras(known.cameras, differences.cameraIds()),
     commit: known.commit + 1,
   };
   const changes: readonly CounterChange[] = [

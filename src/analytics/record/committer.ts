@@ -9,7 +9,6 @@ import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
 import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending } from './batch.ts';
-import type { ShardRows } from './shard-rows.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
 /** The reason why a closed day takes no event. */
@@ -60,7 +59,6 @@ export type Pause = (milliseconds: number) => Promise<void>;
  * again: a message that was applied already then makes none. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
-  readonly #rows: ShardRows;
   readonly #writer: TransactionWriter;
   readonly #slots: CommitSlots;
   readonly #pause: Pause;
@@ -76,8 +74,7 @@ export class ShardCommitter {
   #staleTries = STALE_TRIES;
 
   /** @param pause waits before the next try */
-  constructor(rows: ShardRows, writer: TransactionWriter, slots: CommitSlots, pause: Pause = setTimeout) {
-    this.#rows = rows;
+  constructor(writer: TransactionWriter, slots: CommitSlots, pause: Pause = setTimeout) {
     this.#writer = writer;
     this.#slots = slots;
     this.#pause = pause;
@@ -97,7 +94,7 @@ export class ShardCommitter {
    */
   async submit(message: EventMessage): Promise<Outcome> {
     const keys = keyed(message);
-    const known = this.#rows.committedEvent(keys.eventKey);
+    const known = this.#writer.rows.committedEvent(keys.eventKey);
     // Times of facets only grow, so a message that is older than a committed state stays older.
     if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
     if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0, { reason: 'too many messages wait' });
@@ -137,7 +134,7 @@ export class ShardCommitter {
       stale = error instanceof StaleSnapshot ? stale + 1 : 0;
       if (stale === this.#staleTries) {
         this.#staleTries = 1;
-        return this.#giveUp(batch, this.#rows.neverFit());
+        return this.#giveUp(batch, this.#writer.rows.neverFit());
       }
       if (isConflict(error) && elapsed < CONFLICT_BUDGET_MS) {
         conflicts += 1;
@@ -262,7 +259,7 @@ export class ShardCommitter {
       return;
     }
     try {
-      const stored = await this.#rows.storedEvent(eventKey);
+      const stored = await this.#writer.rows.storedEvent(eventKey);
       if (stored === undefined) throw new StorageTrouble(0, { reason: 'day closed' });
       const recorded = stored.ts === message.ts && applyFacets(stored.facets, message.facets) === stored.facets;
       resolve(recorded ? 'recorded' : { refused: CLOSED_DAY });

@@ -127,6 +127,7 @@ export class KnownRowsOfShard {
     this.forgetEvents(eventKeys);
   }
 
+  /** Forgets the rows of some events. */
   forgetEvents(eventKeys: Iterable<string>): void {
     for (const key of eventKeys) this.#rows.delete(this.#nameOf(key));
   }

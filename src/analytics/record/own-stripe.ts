@@ -3,6 +3,7 @@ import type { Day } from '../model/day.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { TOTAL_KEY } from '../rows/keys.ts';
 import { readFence, type Fence, inStripe, MAX_STRIPES } from '../rows/stripes.ts';
+import type { KnownRowsOfShard } from './known-rows.ts';
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
@@ -32,12 +33,18 @@ export interface LastStripe {
   stripe: number;
 }
 
-/** A day and its manifest, as it is known to a writer. */
-export interface KnownDay {
+/** A shard of a day, and what its writer knows of it. */
+export interface WriterShard {
+  readonly table: Table;
   readonly day: Day;
   /** How many shards the day has. */
   readonly count: number;
-  readonly shards: DayShards;
+  readonly manifests: DayShards;
+  readonly partition: string;
+  readonly known: KnownRowsOfShard;
+  readonly last: LastStripe;
+  /** The categories that always find room. */
+  readonly knownCategories: ReadonlySet<string>;
 }
 
 /** For so long after none was idle the stripes are not looked at again: where many writers meet, each moves several times in a row. */
@@ -45,10 +52,7 @@ const NONE_IDLE_MS = 1_000;
 
 /** The stripe of one shard that a writer writes to. */
 export class OwnStripe {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #last: LastStripe;
-  readonly #known: KnownDay | undefined;
+  readonly #shard: WriterShard;
   #number: number;
   /** Whether the stripe may be one that does not exist yet. */
   #mayCreate = false;
@@ -56,13 +60,9 @@ export class OwnStripe {
   #fence: Fence | undefined;
   #noneIdleUntil = 0;
 
-  /** @param known the day, whose manifest is confirmed before the first event of the shard is written; a repair has none to write */
-  constructor(table: Table, partition: string, last: LastStripe, known: KnownDay | undefined) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#last = last;
-    this.#known = known;
-    this.#number = last.stripe;
+  constructor(shard: WriterShard) {
+    this.#shard = shard;
+    this.#number = shard.last.stripe;
   }
 
   get number(): number {
@@ -86,10 +86,11 @@ export class OwnStripe {
 
   /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow | DayClosed} */
   async mayStart(): Promise<boolean> {
-    const fence = await readFence(this.#table, this.#partition);
+    const { table, partition, manifests, day, count } = this.#shard;
+    const fence = await readFence(table, partition);
     this.#fence = fence;
     if (this.#number === 0) {
-      if (fence === undefined) await this.#known?.shards.confirm(this.#known.day, this.#known.count);
+      if (fence === undefined) await manifests.confirm(day, count);
       return true;
     }
     if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;
@@ -101,7 +102,7 @@ export class OwnStripe {
   async move(): Promise<void> {
     const from = this.#number;
     this.#isNew = false;
-    const fence = await readFence(this.#table, this.#partition);
+    const fence = await readFence(this.#shard.table, this.#shard.partition);
     if (fence === undefined) {
       this.#number = 0;
       return;
@@ -116,10 +117,11 @@ export class OwnStripe {
   async #choose(fence: Fence): Promise<number> {
     const now = performance.now();
     if (now < this.#noneIdleUntil && fence.stripes < MAX_STRIPES) return fence.stripes;
+    const { table, partition } = this.#shard;
     // By keys: a query may cost more, and tells no more.
     const written = await Promise.all(
       Array.from({ length: fence.stripes }, async (_, stripe) => {
-        const row = await this.#table.get(this.#partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] });
+        const row = await table.get(partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] });
         const time = Date.parse(String(row?.properties['timestamp']));
         return Number.isNaN(time) ? undefined : time;
       }),
@@ -131,7 +133,7 @@ export class OwnStripe {
 
   /** Notes that the stripe has a commit. */
   used(): void {
-    this.#last.stripe = this.#number;
+    this.#shard.last.stripe = this.#number;
     this.#fence = undefined;
   }
 }

@@ -13,7 +13,6 @@ import type { Outcome } from './batch.ts';
 import { CLOSED_DAY, CommitSlots, ShardCommitter, type Pause } from './committer.ts';
 import { KnownRows } from './known-rows.ts';
 import type { LastStripe } from './own-stripe.ts';
-import { ShardRows } from './shard-rows.ts';
 import { TransactionWriter } from './transaction.ts';
 
 const MAX_WAITING = 50_000;
@@ -31,9 +30,7 @@ export interface RecorderOptions {
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
  * instances run.
- *
- * A message goes down from here: {@link ShardCommitter} has the queue and the tries of its shard, {@link TransactionWriter} makes one try,
- * {@link ShardRows} has the rows that it needs, `planCommit` says what to write.
+ * The way of a message down from here is in the README, under Recording.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
@@ -123,12 +120,17 @@ export class Recorder {
   }
 
   #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
-    const known = { day, count, shards: this.#shards };
-    const knownCategories = this.#knownCategories;
-    const ofShard = this.#known.ofShard(partition);
-    const rows = new ShardRows(this.#table, partition, ofShard, this.#lastStripe, { knownCategories, known });
-    const writer = new TransactionWriter(this.#table, partition, rows, known, knownCategories);
-    return new ShardCommitter(rows, writer, this.#slots, this.#pause);
+    const writer = new TransactionWriter({
+      table: this.#table,
+      day,
+      count,
+      manifests: this.#shards,
+      partition,
+      known: this.#known.ofShard(partition),
+      last: this.#lastStripe,
+      knownCategories: this.#knownCategories,
+    });
+    return new ShardCommitter(writer, this.#slots, this.#pause);
   }
 
   #dropIdle(): void {

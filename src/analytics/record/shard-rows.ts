@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 
 import { DamagedRow } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import { categoriesOf } from '../model/camera-event.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
@@ -15,8 +14,8 @@ import { listsTooShort, readTotal, type TotalRow } from '../rows/total-row.ts';
 import type { Batch } from './batch.ts';
 import type { RowsPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
-import { ofKind, type KnownRow, type KnownRowsOfShard, type ShardRow, type ShardSnapshot } from './known-rows.ts';
-import { OwnStripe, type KnownDay, type LastStripe } from './own-stripe.ts';
+import { ofKind, type KnownRow, type ShardRow, type ShardSnapshot } from './known-rows.ts';
+import { OwnStripe, type WriterShard } from './own-stripe.ts';
 
 /** In place of the ETag of a row that a transaction in flight is about to write. */
 export const PENDING = 'pending';
@@ -56,8 +55,8 @@ export const wantedByMessages = (batch: Batch, readAll: boolean): WantedRows => 
 };
 
 /** The rows that differences to counters need. */
-export const wantedByDifferences = ({ hours, minutes, samples, cameras }: CounterDifferences): WantedRows => ({
-  hours: new Set([...hours.keys(), ...[...minutes.keys(), ...samples.keys()].map(hourOfMinute)]),
+export const wantedByDifferences = ({ hours, samples, cameras }: CounterDifferences): WantedRows => ({
+  hours: new Set(hours.keys()),
   halfMinutes: new Map(
     [...samples].flatMap(([minute, own]) =>
       own.map(({ microsecond }) => [minuteKey(minute, secondOf(microsecond)), minute] as const),
@@ -83,55 +82,35 @@ const samplesRow = (row: StoredRow): ShardRow => ({ kind: 'samples', value: minu
 const cameraRow = (row: StoredRow): ShardRow => ({ kind: 'camera', value: cameraRowFrom(row) });
 const eventRow = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRowFrom(row) });
 
-/** What a shard's rows are read for. */
-export interface RowsOptions {
-  /** The categories that always find room. */
-  readonly knownCategories: ReadonlySet<string>;
-  /** The day, whose manifest is confirmed before the first event of the shard is written. */
-  readonly known?: KnownDay;
-}
-
 /**
  * The rows of one shard of a day for one writer: what a commit needs of them, read by their keys when needed, kept from the last commit,
  * forgotten after a conflict.
  */
 export class ShardRows {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #known: KnownRowsOfShard;
-  readonly #knownCategories: ReadonlySet<string>;
+  readonly #shard: WriterShard;
   readonly #own: OwnStripe;
   readonly #limit = pLimit(PARALLEL_READS);
   /** Whether a row may be stored although the rows above it do not say so: after a conflict, all are looked for. */
   #doubtsAbsence = false;
 
-  constructor(
-    table: Table,
-    partition: string,
-    known: KnownRowsOfShard,
-    last: LastStripe,
-    { knownCategories, known: day }: RowsOptions,
-  ) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#known = known;
-    this.#knownCategories = knownCategories;
-    this.#own = new OwnStripe(table, partition, last, day);
+  constructor(shard: WriterShard) {
+    this.#shard = shard;
+    this.#own = new OwnStripe(shard);
   }
 
   /** What is damaged if the rows do not fit together, however often they are read. */
   neverFit(): DamagedRow {
-    return listsTooShort(this.#partition, this.#own.number);
+    return listsTooShort(this.#shard.partition, this.#own.number);
   }
 
   /** The event as it was last seen in storage, from memory. */
   committedEvent(key: string): EventRow | undefined {
-    return ofKind(this.#known.get(key), 'event')?.value;
+    return ofKind(this.#shard.known.get(key), 'event')?.value;
   }
 
   /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
   async storedEvent(key: string): Promise<EventRow | undefined> {
-    const row = await this.#table.get(this.#partition, key);
+    const row = await this.#shard.table.get(this.#shard.partition, key);
     return row && eventRowFrom(row);
   }
 
@@ -144,7 +123,7 @@ export class ShardRows {
   async snapshot(wanted: WantedRows, before?: RowsPlan): Promise<ShardSnapshot> {
     const known: Knowledge = (key) => {
       const row = before?.rows.get(key);
-      return row === undefined ? this.#known.get(key) : { ...row, etag: PENDING };
+      return row === undefined ? this.#shard.known.get(key) : { ...row, etag: PENDING };
     };
     const { total, hours } = await this.#top(known);
     const stripe = this.#own.number;
@@ -179,13 +158,13 @@ export class ShardRows {
       const mayBeStored = ofHour?.value.has(minute % 60) === true;
       // The half of a new minute that comes later need not be looked for either.
       if (!mayBeStored && !this.#doubtsAbsence) {
-        for (const second of [0, SECONDS_A_ROW]) this.#known.keep(at(minuteKey(minute, second)));
+        for (const second of [0, SECONDS_A_ROW]) this.#shard.known.keep(at(minuteKey(minute, second)));
       }
       halves.push({ key: at(key), decode: samplesRow, mayBeStored });
     }
     await this.#add(rows, known, halves);
     const elsewhere = await this.#categoriesElsewhere(wanted, rows, day);
-    return { partition: this.#partition, stripe, rows, fence: this.#own.fence, elsewhere };
+    return { partition: this.#shard.partition, stripe, rows, fence: this.#own.fence, elsewhere };
   }
 
   /** Adds rows from memory, or read and kept there. */
@@ -197,8 +176,8 @@ export class ShardRows {
       else if (need.mayBeStored || this.#doubtsAbsence) missing.push(need);
     }
     await this.#limit.map(missing, async ({ key, decode }) => {
-      const row = await this.#table.get(this.#partition, key);
-      rows.set(key, this.#known.keep(key, row && { ...decode(row), etag: row.etag }));
+      const row = await this.#shard.table.get(this.#shard.partition, key);
+      rows.set(key, this.#shard.known.keep(key, row && { ...decode(row), etag: row.etag }));
     });
   }
 
@@ -216,10 +195,15 @@ export class ShardRows {
     if (stripe === 0 && (total?.stripes ?? 1) === 1) return found;
     const asking = [...cameras].filter(([cameraId, categories]) => {
       const own = ofKind(rows.get(inStripe(cameraKey(cameraId), stripe)), 'camera')?.value.tally.categories;
-      return [...categories].some((one) => own?.has(one) !== true && !this.#knownCategories.has(one));
+      return [...categories].some((one) => own?.has(one) !== true && !this.#shard.knownCategories.has(one));
     });
     await this.#limit.map(asking, async ([cameraId]) => {
-      const stored = await readStripes(this.#table, this.#partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
+      const stored = await readStripes(
+        this.#shard.table,
+        this.#shard.partition,
+        cameraKey(cameraId),
+        CAMERA_DAY_PROPERTIES,
+      );
       found.set(
         cameraId,
         new Set([...stored.values()].flatMap((row) => Array.from(cameraRowFrom(row).tally.categories.keys()))),
@@ -238,45 +222,40 @@ export class ShardRows {
       const [totalKey, hoursKey] = [inStripe(TOTAL_KEY, own.number), inStripe(HOURS_KEY, own.number)];
       const [total, hours] = [known(totalKey), known(hoursKey)];
       if (total !== undefined && hours !== undefined) return { total, hours };
-      if (own.takeNew()) return { total: this.#known.keep(totalKey), hours: this.#known.keep(hoursKey) };
+      if (own.takeNew()) return { total: this.#shard.known.keep(totalKey), hours: this.#shard.known.keep(hoursKey) };
       const [stored, hoursRow] = await Promise.all([
-        readTotal(this.#table, this.#partition, own.number),
-        this.#table.get(this.#partition, hoursKey),
+        readTotal(this.#shard.table, this.#shard.partition, own.number),
+        this.#shard.table.get(this.#shard.partition, hoursKey),
       ]);
       if (stored !== undefined) {
         await this.#demandAnnounced(own.number);
         const { etag, lists, ...value } = stored;
         for (const [index, list] of lists.entries()) {
-          this.#known.keep(inStripe(camerasKey(index + 1), own.number), { kind: 'list', etag: list.etag });
+          this.#shard.known.keep(inStripe(camerasKey(index + 1), own.number), { kind: 'list', etag: list.etag });
         }
-        this.#known.keep(totalKey, { kind: 'total', etag, value });
+        this.#shard.known.keep(totalKey, { kind: 'total', etag, value });
       } else if (await own.mayStart()) {
-        this.#known.keep(totalKey);
+        this.#shard.known.keep(totalKey);
       } else {
         continue;
       }
-      this.#known.keep(hoursKey, hoursRow && { ...bucketsRow(hoursRow), etag: hoursRow.etag });
+      this.#shard.known.keep(hoursKey, hoursRow && { ...bucketsRow(hoursRow), etag: hoursRow.etag });
     }
   }
 
   /** What was counted in a stripe that stripe 0 does not announce would be in no answer. Only damage leaves such rows. @throws {DamagedRow} */
   async #demandAnnounced(stripe: number): Promise<void> {
     if (stripe === 0) return;
-    const first = await this.#table.get(this.#partition, TOTAL_KEY, { select: STATE_PROPERTIES });
+    const first = await this.#shard.table.get(this.#shard.partition, TOTAL_KEY, { select: STATE_PROPERTIES });
     if (first !== undefined && stateFrom(first).stripes > stripe) return;
-    throw new DamagedRow(this.#partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
+    throw new DamagedRow(this.#shard.partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
   }
 
   /** Takes over the rows of a plan that is applied. @param etags the versions of what was written, by row key */
   apply({ rows }: RowsPlan, etags: ReadonlyMap<string, string>): void {
-    for (const [key, row] of rows) this.#known.keep(key, { ...row, etag: etags.get(key) ?? '' });
+    for (const [key, row] of rows) this.#shard.known.keep(key, { ...row, etag: etags.get(key) ?? '' });
     this.#own.used();
     this.#doubtsAbsence = false;
-  }
-
-  /** Forgets the rows of events, which another writer has changed. */
-  forgetEvents(eventKeys: Iterable<string>): void {
-    this.#known.forgetEvents(eventKeys);
   }
 
   /**
@@ -285,7 +264,7 @@ export class ShardRows {
    * @param doubtsAbsence whether it met a row that should not be there
    */
   forget(eventKeys: Iterable<string>, doubtsAbsence = false): void {
-    this.#known.forget(eventKeys);
+    this.#shard.known.forget(eventKeys);
     this.#doubtsAbsence ||= doubtsAbsence;
   }
 
@@ -300,17 +279,17 @@ export class ShardRows {
     const before = ofKind(rows.get(key), 'total')?.value;
     // The row was to be inserted: somebody else has done that.
     if (before === undefined) return false;
-    const row = await this.#table.get(this.#partition, key, { select: STATE_PROPERTIES });
+    const row = await this.#shard.table.get(this.#shard.partition, key, { select: STATE_PROPERTIES });
     if (row === undefined) return false;
     const { commit, stripes } = stateFrom(row);
     if (commit !== before.commit) return false;
-    this.#known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
+    this.#shard.known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
     return true;
   }
 
   /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow} */
   async move(): Promise<void> {
-    this.#known.forget([]);
+    this.#shard.known.forget([]);
     await this.#own.move();
   }
 }

@@ -1,14 +1,13 @@
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoringWrite } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { inStripe } from '../rows/stripes.ts';
 import { isFrame, type Batch } from './batch.ts';
 import { planCommit, planCounters, type CommitPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
 import { ofKind, type ShardSnapshot } from './known-rows.ts';
-import type { KnownDay } from './own-stripe.ts';
-import { PENDING, wantedByDifferences, wantedByMessages, type ShardRows } from './shard-rows.ts';
+import type { WriterShard } from './own-stripe.ts';
+import { PENDING, ShardRows, wantedByDifferences, wantedByMessages } from './shard-rows.ts';
 
 /** A batch with its plan. */
 export interface Prepared {
@@ -26,22 +25,16 @@ export interface Sent {
 
 /** Makes single tries to commit batches of one shard: the rows, the plan, one transaction. */
 export class TransactionWriter {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #rows: ShardRows;
-  readonly #day: KnownDay;
-  readonly #knownCategories: ReadonlySet<string>;
+  readonly rows: ShardRows;
+  readonly #shard: WriterShard;
   /** The ETags that the last transaction answered, by row key. */
   #answered: ReadonlyMap<string, string> = new Map();
   /** Frames are repeated, perhaps a whole delivery: reading first is cheaper than one failed transaction after another. */
   #expectsKnown = false;
 
-  constructor(table: Table, partition: string, rows: ShardRows, day: KnownDay, knownCategories: ReadonlySet<string>) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#rows = rows;
-    this.#day = day;
-    this.#knownCategories = knownCategories;
+  constructor(shard: WriterShard) {
+    this.#shard = shard;
+    this.rows = new ShardRows(shard);
   }
 
   /**
@@ -53,12 +46,12 @@ export class TransactionWriter {
   async prepare(batch: Batch, before?: Sent): Promise<Prepared> {
     await this.#demandOpen();
     const readAll = this.#expectsKnown;
-    const snapshot = await this.#rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
+    const snapshot = await this.rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
     if (read.length > 0) {
       this.#expectsKnown = read.some(({ eventKey }) => ofKind(snapshot.rows.get(eventKey), 'event') !== undefined);
     }
-    return { batch, snapshot, plan: planCommit(snapshot, batch, this.#knownCategories) };
+    return { batch, snapshot, plan: planCommit(snapshot, batch, this.#shard.knownCategories) };
   }
 
   /**
@@ -68,7 +61,7 @@ export class TransactionWriter {
    */
   async prepareDifferences(differences: CounterDifferences, guard: StoringWrite): Promise<Prepared> {
     await this.#demandOpen();
-    const snapshot = await this.#rows.snapshot(wantedByDifferences(differences));
+    const snapshot = await this.rows.snapshot(wantedByDifferences(differences));
     const { writes, rows } = planCounters(snapshot, differences);
     return { batch: [], snapshot, plan: { outcomes: [], writes: [...writes, guard], rows } };
   }
@@ -82,7 +75,9 @@ export class TransactionWriter {
         ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
         : write,
     );
-    const answer = Promise.allSettled([this.#table.transact(this.#partition, writes)]).then(([result]) => result);
+    const answer = Promise.allSettled([this.#shard.table.transact(this.#shard.partition, writes)]).then(
+      ([result]) => result,
+    );
     return { prepared, writes, answer };
   }
 
@@ -101,7 +96,7 @@ export class TransactionWriter {
     }
     const etags = new Map(writes.map((write, index) => [write.rowKey, result.value[index] ?? '']));
     this.#answered = etags;
-    this.#rows.apply(plan, etags);
+    this.rows.apply(plan, etags);
     return etags;
   }
 
@@ -121,11 +116,11 @@ export class TransactionWriter {
     const failed = error instanceof WriteConflict ? prepared?.plan.writes[error.index ?? -1]?.rowKey : undefined;
     try {
       if (prepared !== undefined && failed === inStripe(TOTAL_KEY, prepared.snapshot.stripe)) {
-        if (!(await this.#rows.isStillAlone(prepared.snapshot))) await this.#rows.move();
+        if (!(await this.rows.isStillAlone(prepared.snapshot))) await this.rows.move();
         return error;
       }
       if (failed === FENCE_KEY) {
-        await this.#rows.move();
+        await this.rows.move();
         return error;
       }
     } catch (met) {
@@ -137,14 +132,14 @@ export class TransactionWriter {
   #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
     const events = batch.map(({ eventKey }) => eventKey);
     for (const pending of batch) pending.readFirst = true;
-    if (events.includes(failed)) this.#rows.forgetEvents(events);
-    else this.#rows.forget(events, error instanceof WriteConflict);
+    if (events.includes(failed)) this.#shard.known.forgetEvents(events);
+    else this.rows.forget(events, error instanceof WriteConflict);
     return error;
   }
 
   async #demandOpen(): Promise<void> {
-    const { shards, day, count } = this.#day;
+    const { manifests, day, count } = this.#shard;
     // The number of shards of a day changes only by a repair, or if storage was emptied.
-    if ((await shards.claim(day)) !== count) throw new StorageTrouble(0, { reason: 'another manifest' });
+    if ((await manifests.claim(day)) !== count) throw new StorageTrouble(0, { reason: 'another manifest' });
   }
 }

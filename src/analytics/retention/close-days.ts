@@ -1,13 +1,32 @@
-import pLimit from 'p-limit';
+import { setTimeout } from 'node:timers/promises';
+
+import pLimit, { type LimitFunction } from 'p-limit';
 
 import type { Log, LogFields } from '../../log.ts';
-import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { Table } from '../../storage/table.ts';
-import { dayOf, MICROSECONDS, type Day } from '../model/day.ts';
+import {
+  DamagedRow,
+  decodingRow,
+  LaterFormat,
+  StorageTrouble,
+  unlessDamaged,
+  WriteConflict,
+} from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import { backoffMs, type Table } from '../../storage/table.ts';
+import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
 import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
 import { CLOSING_MARGIN, type DayShards, openDaysBefore, removeOpenDay } from '../rows/day-shards.ts';
-import { shardPartition } from '../rows/keys.ts';
-import { deleteEvents, type DeletingOptions } from './delete-events.ts';
+import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
+import {
+  ALL_EVENTS,
+  minutesOfHour,
+  parseEventKey,
+  parseMinuteKey,
+  SECONDS_A_ROW,
+  shardPartition,
+} from '../rows/keys.ts';
+import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
+import { parseStripe } from '../rows/stripes.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
@@ -17,6 +36,11 @@ const RUN_MS = 20 * 60_000;
 
 /** Requests at the same time: few, so that recording and answering go on undisturbed. */
 const PARALLEL_REQUESTS = 8;
+
+/** An entity group transaction takes 100 operations. */
+const MAX_OPERATIONS = 100;
+/** Tries in a row without any progress. Storage throttles a partition from which much is deleted. */
+const TRIES = 6;
 
 /** What closing days needs. */
 export interface ClosingDependencies {
@@ -32,32 +56,28 @@ export interface ClosingDependencies {
   readonly pause?: (milliseconds: number) => Promise<void>;
 }
 
-/** The first day that stays open. */
-const firstOpenDay = (now: Instant, retentionDays: number): Day =>
-  dayOf(instantFrom(now - BigInt(retentionDays) * MICROSECONDS.day));
-
 /**
  * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take. A closed day takes no more
  * changes, because nothing could tell a repeat any more: its event rows are deleted. Its counters and samples stay, and so every
  * answer stays exact.
  *
- * A first run writes into the day's manifest the moment at which the day closes, {@link CLOSING_MARGIN} ahead: longer than any recorder goes
- * on without reading the manifest. A run at least as long after that moment deletes the event rows, when no transaction can be under way
- * any more, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
+ * A first run announces the moment at which the day closes, {@link CLOSING_MARGIN} ahead. A run at least as long after it deletes the event
+ * rows, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
  *
  * A day that cannot be closed is logged and left for the next run; it holds up no other one.
  *
  * @throws an error that nobody expected, after all days were tried
  */
 export const closeDays = async (
-  { table, shards, retentionDays, now, runMs = RUN_MS, ...options }: ClosingDependencies,
+  { table, shards, retentionDays, now, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
   const hasTime = (): boolean => performance.now() < end;
-  const limit = pLimit(PARALLEL_REQUESTS);
+  const deleting: Deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
+  const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
   const unexpected: unknown[] = [];
-  for (const day of await openDaysBefore(table, firstOpenDay(now(), retentionDays))) {
+  for (const day of await openDaysBefore(table, firstOpenDay)) {
     if (!hasTime()) return;
     try {
       const manifest = await shards.close(day, now());
@@ -65,7 +85,7 @@ export const closeDays = async (
         log.info('day closes', { day, closes: formatInstant(manifest.closes) });
         continue;
       }
-      await deleteDay(table, day, manifest.shards, { ...options, limit, hasTime }, log);
+      await deleteDay(deleting, day, manifest.shards, log);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });
       if (!isExpected(error)) unexpected.push(error);
@@ -74,21 +94,120 @@ export const closeDays = async (
   if (unexpected.length > 0) throw unexpected[0];
 };
 
+/** How event rows are deleted. */
+interface Deleting {
+  readonly table: Table;
+  /** Runs requests, so many at a time. */
+  readonly limit: LimitFunction;
+  /** Whether there is time for more. */
+  readonly hasTime: () => boolean;
+  readonly pause: (milliseconds: number) => Promise<void>;
+}
+
 /** Deletes the event rows of a closed day, and takes it out of the index of open days once none is left. */
-const deleteDay = async (table: Table, day: Day, shards: number, options: DeletingOptions, log: Log): Promise<void> => {
-  const results = await Promise.allSettled(
-    Array.from({ length: shards }, async (_, shard) => deleteEvents(table, shardPartition(day, shard), options)),
+const deleteDay = async (deleting: Deleting, day: Day, shards: number, log: Log): Promise<void> => {
+  const ofShards = await allOf(
+    Array.from({ length: shards }, async (_, shard) => deleteEvents(deleting, shardPartition(day, shard))),
   );
-  const sum = { deleted: 0, kept: 0, finished: true };
-  for (const result of results) {
-    if (result.status === 'rejected') throw result.reason;
-    sum.deleted += result.value.deleted;
-    sum.kept += result.value.kept;
-    sum.finished &&= result.value.finished;
+  const finished = ofShards.every((one) => one.finished);
+  if (finished) await removeOpenDay(deleting.table, day);
+  log.info(finished ? 'day closed' : 'day is being closed', {
+    day,
+    shards,
+    event_rows_deleted: ofShards.reduce((sum, { deleted }) => sum + deleted, 0),
+    event_rows_kept: ofShards.reduce((sum, { kept }) => sum + kept, 0),
+  });
+};
+
+/** What all promises give. If some fail, the others are awaited all the same; then the first error is thrown. */
+const allOf = async <Value>(promises: readonly Promise<Value>[]): Promise<readonly Value[]> => {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+};
+
+/** What was done to the event rows of a shard. */
+interface DeletedEvents {
+  /** Rows deleted in this run. */
+  readonly deleted: number;
+  /** Rows that stay, of those that were looked at: of overflowed seconds, and damaged ones. */
+  readonly kept: number;
+  /** Whether all rows were looked at. */
+  readonly finished: boolean;
+}
+
+/**
+ * Deletes the event rows of a shard of a closed day, except those that readers need: of seconds that have overflowed. May be
+ * stopped at any point and started again, and may run in several processes at once.
+ *
+ * @throws {StorageTrouble | WriteConflict} after bounded tries
+ */
+const deleteEvents = async ({ table, limit, hasTime, pause }: Deleting, partition: string): Promise<DeletedEvents> => {
+  const isNeeded = neededRows(table, partition);
+  let [deleted, kept] = [0, 0];
+  let from: string | undefined;
+  for (let tries = 1; hasTime();) {
+    const at = from;
+    try {
+      const { rows, continuation } = await limit(async () =>
+        table.page(partition, ALL_EVENTS, { select: INSTANT_PROPERTIES, continuation: at }),
+      );
+      const keys: string[] = [];
+      for (const row of rows) if (!(await isNeeded(row))) keys.push(row.rowKey);
+      await allOf(
+        Array.from({ length: Math.ceil(keys.length / MAX_OPERATIONS) }, async (_, index) => {
+          const some = keys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS);
+          await limit(async () => table.delete(partition, some));
+          deleted += some.length;
+          tries = 1;
+        }),
+      );
+      kept += rows.length - keys.length;
+      if (continuation === undefined) return { deleted, kept, finished: true };
+      from = continuation;
+      tries = 1;
+    } catch (error) {
+      // After a conflict the page is read again: another process deleted some of its rows.
+      if (!(error instanceof StorageTrouble || error instanceof WriteConflict) || tries === TRIES) throw error;
+      const asked = error instanceof StorageTrouble ? Math.min(error.retryAfterMs, 5_000) : 0;
+      await pause(Math.max(asked, backoffMs(tries, 100, 5_000)));
+      tries += 1;
+    }
   }
-  if (sum.finished) await removeOpenDay(table, day);
-  const fields = { day, shards, event_rows_deleted: sum.deleted, event_rows_kept: sum.kept };
-  log.info(sum.finished ? 'day closed' : 'day is being closed', fields);
+  return { deleted, kept, finished: false };
+};
+
+/**
+ * Whether an event row of a shard is in a second that has overflowed in any stripe: its samples were dropped, and readers use its event
+ * rows. Only of a closed day: in an open one more seconds may overflow. A row that cannot be told is needed as well: if the event row or
+ * the samples of its second are damaged.
+ */
+const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promise<boolean>) => {
+  // Event rows come in the order of their keys, so one hour is enough.
+  let known: { readonly hour: number; readonly seconds: ReadonlySet<number> } | undefined;
+  return async (row) => {
+    const second = unlessDamaged(() => {
+      const { minute } = parseEventKey(row.rowKey);
+      return minute * 60 + secondOf(microsecondOfMinute(instantOf(row)));
+    });
+    if (second === undefined) return true;
+    const hour = Math.floor(second / 3_600);
+    if (known?.hour !== hour) known = { hour, seconds: await overflowedSeconds(table, partition, hour) };
+    return known.seconds.has(second);
+  };
+};
+
+/** The overflowed seconds of an hour, and those of damaged rows, as seconds of the day. */
+const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
+  const seconds = new Set<number>();
+  for await (const page of table.pages(partition, minutesOfHour(hour))) {
+    for (const row of page) {
+      const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
+      const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));
+      const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => second + index);
+      for (const each of overflowed ?? all) seconds.add(minute * 60 + each);
+    }
+  }
+  return seconds;
 };
 
 const isExpected = (error: unknown): boolean =>

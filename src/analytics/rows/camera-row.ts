@@ -1,9 +1,10 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
-import { cameraKey } from './keys.ts';
+import { ALL_CAMERAS, cameraKey } from './keys.ts';
 import {
   DAY,
   numberedBytes,
@@ -89,6 +90,37 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     }
     return { index, tally, hours };
   });
+
+/**
+ * The rows of each camera of a shard, those in all stripes as of one moment. They are neighbours, so a page has them together. Only the
+ * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
+ *
+ * @param cameraOf the camera of a row; undefined: the row is left out
+ * @param inAllStripes reads the rows of a camera together
+ * @throws {StorageTrouble}
+ */
+export async function* camerasIn(
+  table: Table,
+  partition: string,
+  select: readonly string[],
+  cameraOf: (row: StoredRow) => string | undefined,
+  inAllStripes: (key: string) => Promise<readonly StoredRow[]>,
+): AsyncGenerator<readonly [cameraId: string, rows: readonly StoredRow[]]> {
+  let last: readonly [cameraId: string, rows: readonly StoredRow[]] | undefined;
+  let isLaterPage = false;
+  for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
+    let mayLackSome = isLaterPage;
+    for (const [cameraId, own] of Map.groupBy(page, cameraOf)) {
+      if (cameraId === undefined) continue;
+      const rows = mayLackSome ? await inAllStripes(cameraKey(cameraId)) : own;
+      if (last !== undefined && last[0] !== cameraId) yield last;
+      last = [cameraId, rows];
+      mayLackSome = false;
+    }
+    isLaterPage = true;
+  }
+  if (last !== undefined) yield last;
+}
 
 /** Differences to the counters of a camera. */
 export interface CameraDifference {

@@ -84,17 +84,6 @@ export const cameraListFrom = (texts: readonly string[]): CameraList => {
   };
 };
 
-/** The properties of the rows of a list that differ from those of the list that it grew from, by the numbers of the rows, from 1. */
-const changedListRows = (before: CameraList, list: CameraList): ReadonlyMap<number, NewProperties> => {
-  const rows = new Map<number, NewProperties>();
-  for (const [index, text] of list.texts.entries()) {
-    if (before.texts[index] === text) continue;
-    const number = Math.floor(index / TEXTS_A_ROW) + 1;
-    rows.set(number, { ...rows.get(number), [textName(CAMERAS, index % TEXTS_A_ROW)]: text });
-  }
-  return rows;
-};
-
 /** The properties that {@link tallyFrom} and {@link stateFrom} read. */
 export const TALLY_PROPERTIES: readonly string[] = [...STATE_PROPERTIES, ...tallyPropertyNames(DAY)];
 
@@ -172,9 +161,15 @@ export const totalWrites = (
   before: TotalRow | undefined,
   { tally, cameras }: TotalRow,
   etagOf: (key: string) => string | undefined,
-): readonly StoringWrite[] => [
-  writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), propertiesOf(tally, cameras.ids.length)),
-  ...Array.from(changedListRows(before?.cameras ?? EMPTY_CAMERA_LIST, cameras), ([number, properties]): StoringWrite =>
-    writeOf(camerasKey(number), etagOf(camerasKey(number)), properties),
-  ),
-];
+): readonly StoringWrite[] => {
+  const lists = new Map<number, Record<string, string>>();
+  for (const [index, text] of cameras.texts.entries()) {
+    if (before?.cameras.texts[index] === text) continue;
+    const number = Math.floor(index / TEXTS_A_ROW) + 1;
+    lists.set(number, { ...lists.get(number), [textName(CAMERAS, index % TEXTS_A_ROW)]: text });
+  }
+  return [
+    writeOf(TOTAL_KEY, etagOf(TOTAL_KEY), propertiesOf(tally, cameras.ids.length)),
+    ...Array.from(lists, ([number, texts]) => writeOf(camerasKey(number), etagOf(camerasKey(number)), texts)),
+  ];
+};
