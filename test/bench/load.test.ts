@@ -25,7 +25,8 @@ describe('the load of the benchmark of several instances', () => {
       if (index === 2) last.resolve(0);
       return index === 0 ? last.promise : index;
     });
-    expect(sent[0]?.ms).toBeGreaterThanOrEqual(99);
+    // A timer may fire a moment early.
+    expect(sent[0]?.ms).toBeGreaterThanOrEqual(90);
   });
 
   it.each([
