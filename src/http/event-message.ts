@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
 import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
-import { CATEGORY_FORM, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
+import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import { quotable } from './problem.ts';
 import { identifier, instant } from './request-values.ts';
@@ -11,7 +11,6 @@ import { identifier, instant } from './request-values.ts';
 /** The CloudEvents type of a message about a camera's event. */
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 
-const MAX_COUNT = 10_000;
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
 // RFC 3339, which CloudEvents asks for: a time without an offset could order messages wrongly without any error.

@@ -25,7 +25,7 @@ const CONFLICT_BUDGET_MS = 40_000;
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 // Another process must add a category between the reads of each of these tries: after so many the rows are damaged.
-const STALE_TRIES = 5;
+const STALE_TRIES = 20;
 
 /**
  * Bounds how many committers of the process use storage at the same time. One that takes long gives its slot up and goes on, so a

@@ -1,6 +1,7 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Counts, Facet, Facets } from '../model/camera-event.ts';
+import { CATEGORY_FORM, MAX_COUNT } from '../model/identifier.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import { readObject } from './properties.ts';
 
@@ -43,7 +44,11 @@ const readInstant = (value: unknown): Instant => {
 const readCounts = (value: unknown): Counts => {
   const counts = new Map<string, number>();
   for (const [category, count] of Object.entries(readObject(value))) {
-    if (typeof count !== 'number') throw new DecodeError('a count is not a number');
+    // What no request may say, nobody has recorded.
+    if (!CATEGORY_FORM.test(category)) throw new DecodeError('a category has a name that none can have');
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > MAX_COUNT) {
+      throw new DecodeError(`a count is not a whole number from 0 to ${MAX_COUNT}`);
+    }
     counts.set(category, count);
   }
   return counts;

@@ -122,6 +122,10 @@ describe('a damaged row is refused with its keys, and nothing in it is guessed',
     ],
     ['event', [{ ts_utc: undefined }, { ts_utc: 'yesterday' }, { reviewed_time: undefined }, { reviewed: 'yes' }]],
     ['event', ['5', '{', '{"fire":"1"}', 5].map((detections) => ({ detections }))],
+    [
+      'event',
+      ['{"fire":1.5}', '{"fire":-3}', '{"fire":10001}', '{"no name!":1}'].map((detections) => ({ detections })),
+    ],
     ['event', [{ detections_time: 'now' }, { annotations: 5 }, { annotations_time: undefined }]],
   ])('%s: %j', async (kind, damages) => {
     const [row, read] = KINDS[kind] ?? [];
