@@ -45,8 +45,7 @@ const LINGER_MILLISECONDS = 30_000;
 /** How much of that is read without a pause. */
 const DROP_AT_ONCE_BYTES = 128 * 1024;
 
-/** The app's server closes a connection that was idle for 5 s: one that is about to be closed must not get another request. */
-const agent = new Agent({ keepAlive: true, timeout: 2_000 });
+const agent = new Agent({ keepAlive: true });
 
 /**
  * Passes a request on to the HTTP server that `@azure/functions` runs in the app's process, and its answer to the client, both as streams, as
