@@ -2,13 +2,14 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { DayClosed, DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { MemoryStorage } from '../counting.ts';
+import { CountingProcess, MemoryStorage } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
 const START = 20_778n * DAY;
@@ -56,6 +57,21 @@ describe('the shards of a day', () => {
     await others.shards.close(day, instantFrom(START + 30_000n * DAY));
     vi.spyOn(storage.connection, 'get').mockResolvedValueOnce(undefined);
     expect(await storage.process(3).shards.claim(day)).toBe(2);
+  });
+
+  it('are looked up again before the first event of a shard, so that none is counted where nobody looks after storage was emptied', async () => {
+    const storage = new MemoryStorage();
+    const recorder = new CountingProcess(storage.connection, 1, { pause: async () => undefined });
+    await recorder.record(frames(START + 3_600_000_000n, 1));
+    storage.connection.drop();
+    const [inFirst, inSecond] = [0, 1].map((shard) =>
+      frames(START, 10).filter(({ cameraId }) => shardOf(cameraId, 2) === shard),
+    );
+    await storage.process(2).record(inSecond ?? []);
+    await recorder.record([...(inFirst ?? []), ...(inSecond ?? [])]).catch(() => undefined);
+    await recorder.record(frames(START, 10));
+    expect(await storage.process().differences(day)).toEqual([]);
+    expect(await storage.process().answer({ start: START, end: START + DAY })).toMatchObject({ total_events: 10 });
   });
 
   it.each([
