@@ -4,7 +4,7 @@ import type { Alarm } from './alarm.ts';
 import { isLive } from './attempt.ts';
 import type { AttemptRef } from './call-context.ts';
 import { logEnds } from './call-log.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, sleepBy } from './clock.ts';
 import type { LinePause } from './lines.ts';
 import type { NotificationCase } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
@@ -78,10 +78,10 @@ export class Cases {
     move: (known: NotificationCase) => Step,
     log: Log,
   ): Promise<Committed | 'no calls left' | undefined> {
+    const { store, clock, random } = this.#parts;
     return this.#after(key, async () => {
       let unclear: { readonly before: StoredCase; readonly step: Step } | undefined;
       const round = async (): Promise<Committed | 'no calls left' | undefined> => {
-        const { store, clock } = this.#parts;
         const remembered = unclear === undefined ? this.#remembered.get(id) : undefined;
         let known = remembered ?? (await store.load(id));
         if (known === undefined) return undefined;
@@ -110,7 +110,7 @@ export class Cases {
           throw error;
         }
       };
-      const tries = { random: this.#parts.random, sleep: async (ms: number) => this.#sleep(ms) };
+      const tries = { random, sleep: async (ms: number) => sleepBy(clock, ms) };
       try {
         return await untilCommitted(round, tries);
       } catch (error) {
@@ -163,10 +163,6 @@ export class Cases {
     } finally {
       if (this.#underWay.get(key) === settled) this.#underWay.delete(key);
     }
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#parts.clock.after(ms, resolve));
   }
 }
 

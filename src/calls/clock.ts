@@ -11,6 +11,10 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
+/** Waits so many milliseconds by a clock. It does not keep the process alive. */
+export const sleepBy = async (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve));
+
 /** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { StorageTrouble } from '../storage/errors.ts';
 import { isUrgent } from './alert-types.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, sleepBy } from './clock.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
 import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
@@ -92,10 +92,10 @@ export class Sending {
     const create = async () => store.create(id, make, isUrgent(alertType.name), use, now);
     for (;;) {
       try {
-        return await untilCommitted(create, { random, sleep: async (ms) => this.#sleep(ms) });
+        return await untilCommitted(create, { random, sleep: async (ms) => sleepBy(clock, ms) });
       } catch (error) {
         if (!(error instanceof StorageTrouble) || clock.now() + PAUSE_MS > now + WRITTEN_WITHIN_MS) throw error;
-        await this.#sleep(PAUSE_MS);
+        await sleepBy(clock, PAUSE_MS);
       }
     }
   }
@@ -108,11 +108,8 @@ export class Sending {
   }
 
   async #dialOthers(log: Log): Promise<void> {
-    await Promise.race([this.#parts.due.run(log), this.#sleep(DIALLED_WITHIN_MS)]);
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#parts.clock.after(ms, resolve));
+    const { due, clock } = this.#parts;
+    await Promise.race([due.run(log), sleepBy(clock, DIALLED_WITHIN_MS)]);
   }
 }
 
