@@ -5,13 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 import { inject } from 'vitest';
 
-import { freePort } from '../../infra/local/free-port.ts';
+import { onFreePort } from '../../infra/local/free-port.ts';
 import { ServiceProcess } from '../../infra/local/service-process.ts';
 
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
-
-/** Another process may take the free port before the app does. */
-const ATTEMPTS = 3;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -29,8 +26,6 @@ export interface AppOptions {
   readonly runsSchedules?: boolean;
   /** The working directory. Default: the repository. */
   readonly cwd?: string;
-  /** To start where an app was stopped before. Default: a free port. */
-  readonly port?: number;
 }
 
 /** A running app in a process of its own. */
@@ -57,16 +52,7 @@ export interface App {
  * @example
  * const app = await startApp({ environment: (url) => testEnvironment({ CALLBACK_BASE_URL: url }) });
  */
-export const startApp = async (options: AppOptions): Promise<App> => {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startOn(options.port ?? (await freePort()), options);
-    } catch (error) {
-      const portWasTaken = error instanceof Error && error.message.includes('EADDRINUSE');
-      if (!portWasTaken || attempt === ATTEMPTS) throw error;
-    }
-  }
-};
+export const startApp = async (options: AppOptions): Promise<App> => onFreePort(async (port) => startOn(port, options));
 
 const startOn = async (port: number, options: AppOptions): Promise<App> => {
   const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, runsSchedules = true, cwd } = options;
