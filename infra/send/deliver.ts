@@ -173,7 +173,7 @@ const detailSchema = z.object({ detail: z.string() });
  *
  * @throws {CommandError} if no waiting mends it
  */
-export const replyOf = (status: number, retryAfter: string | null, body: string, items: readonly Item[]): Reply => {
+const replyOf = (status: number, retryAfter: string | null, body: string, items: readonly Item[]): Reply => {
   if (status === 413) return 'too large';
   if (status === 401 || status === 403) {
     throw stoppedError(

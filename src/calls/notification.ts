@@ -59,7 +59,7 @@ export interface NewNotification {
  * How many recipients are inserted as claimed: their call requests are sent at once. The others wait with an entry of their own, so that
  * all rows fit one transaction.
  */
-export const FIRST_CALLS = 10;
+const FIRST_CALLS = 10;
 
 /** A new notification: the first to be called are claimed already, and those who may not be called have failed. */
 export const newNotification = (

@@ -58,7 +58,7 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
   });
 
 /** The answer with the page, compressed where the caller takes that, or with the news that the caller has it already. */
-export const pageAnswer = (
+const pageAnswer = (
   page: DashboardPage,
   { acceptEncoding, ifNoneMatch }: Readonly<Record<'acceptEncoding' | 'ifNoneMatch', string | undefined>>,
 ) => {

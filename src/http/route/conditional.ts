@@ -10,7 +10,7 @@ import { answerHeader } from './answers.ts';
 import { parameter } from './fields.ts';
 
 /** The strong tag of a body. */
-export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
+const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
 
 /**
  * Whether the caller has the answer already, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).
@@ -39,7 +39,7 @@ export const gzippedTag = (tag: string): string => tag.replace(/"$/, '-gzip"');
 const WORTH_GZIP = 1_024;
 
 /** Whether a caller prefers `text/csv` to JSON, by its `Accept`: with equal weights, whichever it names first. */
-export const prefersCsv = (accept: string | null): boolean => {
+const prefersCsv = (accept: string | null): boolean => {
   const weights = new Map(
     (accept ?? '').split(',').map((range) => {
       const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

@@ -26,7 +26,7 @@ import type { Question } from './truth.ts';
 // The one file here that knows how the service is put together.
 
 /** Days are closed when they ended so long ago. */
-export const RETENTION_DAYS = 1;
+const RETENTION_DAYS = 1;
 const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** Now, by the clock of the process that asks. */

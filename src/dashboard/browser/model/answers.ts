@@ -75,7 +75,6 @@ export const problemSchema = z.object({ detail: z.string() });
 export type CountsPerCategory = Readonly<Record<string, number>>;
 export type Activity = z.infer<typeof activitySchema>;
 export type Series = z.infer<typeof seriesSchema>;
-export type SeriesStepCounts = Series['steps'][number];
 export type Cameras = z.infer<typeof camerasSchema>;
 export type CameraCounts = Cameras['cameras'][number];
 export type Attempt = z.infer<typeof attempt>;

@@ -45,7 +45,7 @@ export interface Colour {
 }
 
 /** Any two of these differ for every kind of colour vision, and from the panel by 3:1; the tests work both out. */
-export const FIRST_COLOURS: readonly Colour[] = [
+const FIRST_COLOURS: readonly Colour[] = [
   { light: '#d9480f', dark: '#ff7a3d' },
   { light: '#7a8794', dark: '#b4bfca' },
   { light: '#0b5cad', dark: '#3f9bff' },

@@ -39,7 +39,7 @@ export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
 };
 
 /** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
-export const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string; last: string } | undefined => {
+const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string; last: string } | undefined => {
   const [first, afterLast] = [times.dayOf(Date.parse(start)), times.dayOf(over(end))];
   const whole = daysOf(first, afterLast, times);
   return first < afterLast && whole.start === start && whole.end === end

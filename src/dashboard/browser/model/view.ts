@@ -28,7 +28,7 @@ export interface View {
 }
 
 /** The order of the cameras where none is chosen. */
-export const DEFAULT_ORDER = 'fire';
+const DEFAULT_ORDER = 'fire';
 
 /** Today, all cameras, local time. */
 export const FIRST_VIEW: View = {
