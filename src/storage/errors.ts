@@ -98,13 +98,17 @@ export class DecodeError extends Error {
 export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
   error instanceof DamagedRow || error instanceof DecodeError;
 
-/** What a function decodes; undefined if it cannot be decoded. */
-export const unlessDamaged = <Value>(decode: () => Value): Value | undefined => {
+/** What a function decodes; undefined if it cannot be decoded, which is told. */
+export const unlessDamaged = <Value>(
+  decode: () => Value,
+  tell: (damage: DamagedRow | DecodeError) => void = () => undefined,
+): Value | undefined => {
   try {
     return decode();
   } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
+    if (!isDamage(error)) throw error;
+    tell(error);
+    return undefined;
   }
 };
 

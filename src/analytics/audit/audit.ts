@@ -16,8 +16,8 @@ import {
   shardPartition,
   twoDigits,
 } from '../rows/keys.ts';
-import type { Difference } from './counters.ts';
 import { auditShard, settled, type ShardReport } from './shard-audit.ts';
+import type { Difference } from './subtraction.ts';
 
 /** What an audit of a day found. */
 export interface AuditReport {

@@ -4,9 +4,7 @@ import { ANY_VERSION, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
-import { KnownRows } from '../record/known-rows.ts';
 import { Recorder } from '../record/recorder.ts';
-import { TransactionWriter } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import {
@@ -21,10 +19,10 @@ import {
 } from '../rows/keys.ts';
 import { fenceFrom, announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
-import { differencesFrom, type Left } from './counters.ts';
 import { copyAside, setAside, type RowsAside } from './set-aside.ts';
 import type { ShardReport } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
+import { differencesFrom, rowOf, type Left } from './subtraction.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
 export class NotRepairable extends Error {
@@ -160,7 +158,7 @@ class RepairRound {
 
   /** Records events in the shards that the manifest gives their cameras; one that is there already keeps the newest facets of both. */
   async #move(shard: number, cameras: ReadonlySet<string>): Promise<void> {
-    const recorder = new Recorder(this.#table, new DayShards(this.#table, 1), SILENT);
+    const recorder = this.#recorder();
     const partition = shardPartition(this.#report.day, shard);
     const moved = new Map<string, string>();
     for await (const page of this.#table.pages(partition, ALL_EVENTS, { most: EVENTS_AT_ONCE })) {
@@ -181,19 +179,9 @@ class RepairRound {
    * Adds what is left of a shard, some rows at a time, with the recorder's writer. Each transaction changes the `repair` row, at the version
    * that it had before the audit: what was added since, by another repair or by a transaction whose answer was lost, is not added twice.
    */
-  async #add({ shard, left, guard, differences }: ShardReport): Promise<void> {
+  async #add({ shard, guard, differences }: ShardReport): Promise<void> {
     const { day, shards: count } = this.#report;
-    const partition = shardPartition(day, shard);
-    const writer = new TransactionWriter({
-      table: this.#table,
-      day,
-      count,
-      manifests: new DayShards(this.#table, 1),
-      partition,
-      known: new KnownRows().ofShard(partition),
-      last: { stripe: 0 },
-      knownCategories: new Set(),
-    });
+    const writer = this.#recorder().writer(day, count, shard);
     const { rows } = writer;
     // Nothing that others may be writing is rewritten.
     await rows.move();
@@ -209,10 +197,16 @@ class RepairRound {
         version = (await writer.finish(await writer.send(prepared))).get(REPAIR_KEY);
       }
     };
-    const byRow = [...Map.groupBy(left, ({ counter }) => counter.row).values()];
+    const left = differences.flatMap((difference) => difference.left ?? []);
+    const byRow = [...Map.groupBy(left, ({ counter }) => rowOf(counter)).values()];
     for (let first = 0; first < byRow.length; first += ROWS_A_TRANSACTION) {
       await add(byRow.slice(first, first + ROWS_A_TRANSACTION));
     }
     this.#say(`put ${differences.length} ${differences.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
+  }
+
+  /** Without memory of what another round read. */
+  #recorder(): Recorder {
+    return new Recorder(this.#table, new DayShards(this.#table, 1), SILENT);
   }
 }

@@ -109,18 +109,10 @@ export class Recorder {
     return outcomes;
   }
 
-  #committer(day: Day, count: number, shard: number): ShardCommitter {
+  /** Writes to a shard of a day that has so many, one try after the other. */
+  writer(day: Day, count: number, shard: number): TransactionWriter {
     const partition = shardPartition(day, shard);
-    const name = `${partition} of ${count}`;
-    const committer = this.#committers.get(name) ?? this.#newCommitter(day, count, partition);
-    this.#committers.delete(name);
-    this.#dropIdle();
-    this.#committers.set(name, committer);
-    return committer;
-  }
-
-  #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
-    const writer = new TransactionWriter({
+    return new TransactionWriter({
       table: this.#table,
       day,
       count,
@@ -130,7 +122,16 @@ export class Recorder {
       last: this.#lastStripe,
       knownCategories: this.#knownCategories,
     });
-    return new ShardCommitter(writer, this.#slots, this.#pause);
+  }
+
+  #committer(day: Day, count: number, shard: number): ShardCommitter {
+    const name = `${shardPartition(day, shard)} of ${count}`;
+    const committer =
+      this.#committers.get(name) ?? new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
+    this.#committers.delete(name);
+    this.#dropIdle();
+    this.#committers.set(name, committer);
+    return committer;
   }
 
   #dropIdle(): void {
