@@ -19,8 +19,8 @@ import {
 } from '../rows/keys.ts';
 import { fenceFrom, announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
-import { copyAside, setAside, type RowsAside } from './set-aside.ts';
-import type { ShardReport } from './shard-audit.ts';
+import { copyAside, setAside } from './set-aside.ts';
+import type { RowsAside, ShardReport } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
 import { differencesFrom, rowOf, type Left } from './subtraction.ts';
 

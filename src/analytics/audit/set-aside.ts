@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 
 import { WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
@@ -7,13 +6,8 @@ import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
+import { settled, type RowsAside } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
-
-/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
-export type RowsAside = ReadonlyMap<string, string | undefined>;
-
-const TRIES = 60;
-const MOST_PAUSE_MS = 40;
 
 /** A transaction of 100 operations takes a write for each of up to 64 stripes, and two for each row that is moved. */
 const ROWS_A_TRANSACTION = 15;
@@ -52,7 +46,7 @@ export const copyAside = (row: StoredRow): RowWrite => {
  * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
  *
  * @param onMoved called after each transaction
- * @throws {WriteConflict} if others always wrote first
+ * @throws {AuditUnsettled} if others always wrote first
  * @throws {StorageTrouble}
  */
 export const setAside = async (
@@ -76,8 +70,8 @@ const move = async (
   partition: string,
   aside: RowsAside,
   totalKey?: string,
-): Promise<readonly StoredRow[]> => {
-  for (let tries = 1; ; tries += 1) {
+): Promise<readonly StoredRow[]> =>
+  settled('a row to set aside', async () => {
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
     const keys = [...aside.keys(), ...lists.map(({ rowKey }) => rowKey), ...(totalKey === undefined ? [] : [totalKey])];
@@ -101,11 +95,10 @@ const move = async (
       ]);
       return moved;
     } catch (error) {
-      if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
-      await setTimeout(Math.random() * MOST_PAUSE_MS);
+      if (error instanceof WriteConflict) return undefined;
+      throw error;
     }
-  }
-};
+  });
 
 /** The camera list of the stripe of a total. */
 const listsOf = async (table: Table, partition: string, totalKey: string): Promise<readonly StoredRow[]> => {

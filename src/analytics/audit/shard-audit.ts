@@ -10,20 +10,18 @@ import { dayOf, hourOfMinute, microsecondOfMinute, minuteOfDay, type Day } from 
 import { cameraProperties } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import {
-  ALL_EVENTS,
   ALL_MINUTES,
-  eventsOfMinute,
   hourKey,
+  MINUTES,
   parseEventKey,
   parseMinuteKey,
   REPAIR_KEY,
-  rowsOfMinute,
+  rowsBetween,
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
-import type { RowsAside } from './set-aside.ts';
 import { StoredRows, stripeOf, versionsOf } from './stored-rows.ts';
 import {
   nameOf,
@@ -35,6 +33,9 @@ import {
   type StoredEntry,
   type Subtracted,
 } from './subtraction.ts';
+
+/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
+export type RowsAside = ReadonlyMap<string, string | undefined>;
 
 /** What an audit of one shard of a day found, and what a repair does about it, in this order. */
 export interface ShardReport {
@@ -62,22 +63,21 @@ const TRIES = 40;
 const MOST_PAUSE_MS = 40;
 
 /**
- * The result of a reading during which what it reads did not change; `read` returns undefined if it did, and is called again.
+ * The result of a try during which the rows that it reads did not change; `attempt` returns undefined if they did, and is called again.
  *
- * @throws {AuditUnsettled} if it changed during every try
+ * @throws {AuditUnsettled} if they changed during every try
  */
-export const settled = async <Result>(what: string, read: () => Promise<Result | undefined>): Promise<Result> => {
+export const settled = async <Result>(what: string, attempt: () => Promise<Result | undefined>): Promise<Result> => {
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    const result = await read();
+    const result = await attempt();
     if (result !== undefined) return result;
-    // For a random time, so that the tries of a reader do not keep step with a writer.
+    // For a random time, so that the tries do not keep step with a writer.
     await setTimeout(Math.random() * MOST_PAUSE_MS);
   }
   throw new AuditUnsettled(`${what} changed during every try to read it: try again later`);
 };
 
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
-const MINUTES = 1_440;
 /** A day with fewer half minutes is read at once, others hour by hour, some hours at a time. */
 const FEW_MINUTE_ROWS = 240;
 const PARALLEL_HOURS = 4;
@@ -89,12 +89,6 @@ interface MinuteAudit extends Subtracted {
   /** The cameras that have events. */
   readonly cameras: ReadonlySet<string>;
 }
-
-/** The keys of minutes of the day, from one to before another one; whatever key of the kind there is, it is in one such range. */
-const keysBetween = (all: KeyRange, ofMinute: (minute: number) => KeyRange, first: number, end: number): KeyRange => ({
-  from: first === 0 ? all.from : ofMinute(first).from,
-  before: end === MINUTES ? all.before : ofMinute(end).from,
-});
 
 /**
  * Audits one shard of a day: what its event rows say, folded as they are when they are recorded, less what its counters say, decoded as
@@ -154,7 +148,7 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
   const audits = new Map<number, MinuteAudit>();
   /** Audits minutes; returns those that were changed meanwhile. */
   const scan = async (first: number, end: number): Promise<readonly number[]> => {
-    const samplesIn = keysBetween(ALL_MINUTES, rowsOfMinute, first, end);
+    const samplesIn = rowsBetween('minute', first, end);
     const hours = HOURS.slice(hourOfMinute(first), hourOfMinute(end - 1) + 1);
     const before = Map.groupBy(await rows.all(samplesIn), minuteOf);
     const hourRows = await rows.all({
@@ -164,7 +158,7 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
     const entries = [await rows.entries([...hourRows, ...(before.get(undefined) ?? [])])];
     for await (const [, own] of rows.cameras(cameraProperties([], hours))) entries.push(await rows.entries(own));
     const byMinute = Map.groupBy(entries.flat(), ({ counter }) => counter.minute);
-    const stream = eventsIn(rows, day, keysBetween(ALL_EVENTS, eventsOfMinute, first, end));
+    const stream = eventsIn(rows, day, rowsBetween('event', first, end));
     let next = await stream.next();
     const minutes = Array.from({ length: end - first }, (_, index) => first + index);
     for (const minute of minutes) {

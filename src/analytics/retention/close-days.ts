@@ -17,14 +17,7 @@ import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day
 import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
 import { CLOSING_MARGIN, type DayShards, openDaysBefore, removeOpenDay } from '../rows/day-shards.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
-import {
-  ALL_EVENTS,
-  minutesOfHour,
-  parseEventKey,
-  parseMinuteKey,
-  SECONDS_A_ROW,
-  shardPartition,
-} from '../rows/keys.ts';
+import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
@@ -199,7 +192,7 @@ const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promi
 /** The overflowed seconds of an hour, and those of damaged rows, as seconds of the day. */
 const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
   const seconds = new Set<number>();
-  for await (const page of table.pages(partition, minutesOfHour(hour))) {
+  for await (const page of table.pages(partition, rowsBetween('minute', hour * 60, (hour + 1) * 60))) {
     for (const row of page) {
       const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
       const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { DamagedRow, DecodeError, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, type StoredRow } from '../../storage/row.ts';
+import { ANY_VERSION, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { isDay, type Day } from '../model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
@@ -122,14 +122,14 @@ export class DayShards {
   }
 
   /**
-   * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
-   * only if storage was emptied while the app runs.
+   * Checks that a day takes changes and still has so many shards: that changes only by a repair, or if storage was emptied.
    *
+   * @param inStorage as storage says now: before the first event of a shard is written
    * @throws {StorageTrouble} if it has another number, or storage does not answer
    * @throws {DamagedRow | DayClosed}
    */
-  async confirm(day: Day, shards: number): Promise<void> {
-    this.#known.delete(day);
+  async demand(day: Day, shards: number, inStorage = false): Promise<void> {
+    if (inStorage) this.#known.delete(day);
     if ((await this.claim(day)) !== shards) throw new StorageTrouble(0, { reason: 'another manifest' });
   }
 
@@ -151,11 +151,7 @@ export class DayShards {
         { kind: 'merge', rowKey: day, etag: ANY_VERSION, properties: announced },
       ]);
       try {
-        await this.#table.transact(dayPartition(day), [
-          row === undefined
-            ? { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards, ...announced } }
-            : { kind: 'merge', rowKey: SHARDS_KEY, etag: row.etag, properties: announced },
-        ]);
+        await this.#table.transact(dayPartition(day), [writeOf(SHARDS_KEY, row?.etag, { shards, ...announced })]);
       } catch (error) {
         // Another process wrote it meanwhile.
         if (!(error instanceof WriteConflict)) throw error;
