@@ -100,13 +100,11 @@ const move = async (
     }
   });
 
-/** The camera list of the stripe of a total. */
 const listsOf = async (table: Table, partition: string, totalKey: string): Promise<readonly StoredRow[]> => {
   const rows = await table.all(partition, ALL_CAMERA_LISTS);
   return rows.filter(({ rowKey }) => stripeOf(rowKey)?.stripe === stripeOf(totalKey)?.stripe);
 };
 
-/** Writes a total without counts. */
 const emptiedTotal = async (
   table: Table,
   partition: string,

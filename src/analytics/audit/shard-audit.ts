@@ -82,13 +82,7 @@ const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 const FEW_MINUTE_ROWS = 240;
 const PARALLEL_HOURS = 4;
 
-/** What was found in a minute. */
-interface MinuteAudit extends Subtracted {
-  /** Event rows. */
-  readonly events: number;
-  /** The cameras that have events. */
-  readonly cameras: ReadonlySet<string>;
-}
+type MinuteAudit = Subtracted & Pick<ShardReport, 'events' | 'cameras'>;
 
 /**
  * Audits one shard of a day: what its event rows say, folded as they are when they are recorded, less what its counters say, decoded as

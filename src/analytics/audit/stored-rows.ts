@@ -48,7 +48,6 @@ export class StoredRows {
     this.partition = partition;
   }
 
-  /** All rows of a key range. */
   async all(range: KeyRange, select?: readonly string[]): Promise<readonly StoredRow[]> {
     return this.table.all(this.partition, range, { select });
   }
@@ -71,7 +70,6 @@ export class StoredRows {
     return unlessDamaged(decode, (error) => this.damage(rowKey, error, etag));
   }
 
-  /** What counter rows say of their counters. */
   async entries(rows: readonly StoredRow[]): Promise<readonly StoredEntry[]> {
     const entries: (readonly StoredEntry[])[] = [];
     for (const row of rows) {

@@ -80,7 +80,6 @@ export interface Subtracted {
   readonly compared: number;
 }
 
-/** The two sides of a counter. */
 interface Sides {
   readonly counter: Counter;
   expected?: Tally;

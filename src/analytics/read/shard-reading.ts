@@ -107,12 +107,10 @@ export const readShard = async (
   }));
 };
 
-/** By stripe. */
 type Totals = ReadonlyMap<number, TotalRow>;
 
 const isOlder = (total: TotalRow | undefined, commit = 0): boolean => (total?.commit ?? 0) < commit;
 
-/** The newest commit of any of some rows, by stripe. */
 const newestCommits = (rows: readonly StripeRows[]): ReadonlyMap<number, number> => {
   const newest = new Map<number, number>();
   for (const [stripe, row] of rows.flatMap((own) => [...own])) {

@@ -14,11 +14,8 @@ export interface KeyedMessage {
   readonly minute: number;
   /** Hour of the day, 0 to 23. */
   readonly hour: number;
-  /** Key of the event's row. */
   readonly eventKey: string;
-  /** Key of the camera's row. */
   readonly cameraKey: string;
-  /** Key of the row with the event's sample. */
   readonly minuteKey: string;
 }
 

@@ -79,7 +79,6 @@ class Draft {
     this.#categories = new Set(this.#total.tally.categories.keys());
   }
 
-  /** Applies one more message. */
   take(keyed: KeyedMessage): Outcome {
     const { message, eventKey } = keyed;
     const before = this.events.get(eventKey) ?? ofKind(this.#snapshot.rows.get(eventKey), 'event')?.value;

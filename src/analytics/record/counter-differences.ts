@@ -76,7 +76,6 @@ export class CounterDifferences {
     }
   }
 
-  /** The cameras that the differences name. */
   cameraIds(): ReadonlySet<string> {
     return new Set([
       ...this.cameras.keys(),

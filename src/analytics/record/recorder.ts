@@ -23,7 +23,6 @@ const PARALLEL_CLAIMS = 16;
 export interface RecorderOptions {
   /** The categories that always find room, whatever others are counted. */
   readonly knownCategories?: Iterable<string>;
-  /** Waits before the next try. */
   readonly pause?: Pause;
 }
 
