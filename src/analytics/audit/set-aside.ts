@@ -61,10 +61,14 @@ export const setAside = async (
   for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
     onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
-  for (const [totalKey] of totals) onMoved(await move(table, partition, new Map(), totalKey));
+  for (const total of totals) onMoved(await move(table, partition, new Map([total]), total[0]));
 };
 
-/** Moves rows in one transaction, and what is in them is not changed meanwhile; then a total with its camera list, if one is named. */
+/**
+ * Moves rows in one transaction, and what is in them is not changed meanwhile.
+ *
+ * @param totalKey the total that is one of them, if one is: with its camera list
+ */
 const move = async (
   table: Table,
   partition: string,
@@ -74,19 +78,18 @@ const move = async (
   settled('a row to set aside', async () => {
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
-    const keys = [...aside.keys(), ...lists.map(({ rowKey }) => rowKey), ...(totalKey === undefined ? [] : [totalKey])];
-    const read = await Promise.all(keys.map(async (key) => table.get(partition, key, { exact: true })));
+    const keys = new Set([...aside.keys(), ...lists.map(({ rowKey }) => rowKey)]);
+    const read = await Promise.all(Array.from(keys, async (key) => table.get(partition, key, { exact: true })));
     const moved = read
       .filter((row) => row !== undefined)
       .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
     if (moved.length === 0 && totalKey === undefined) return [];
-    const written = new Set([...keys, totalKey]);
     const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
     try {
       await table.transact(partition, [
         // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.
         ...totals.flatMap(({ rowKey, etag }) =>
-          written.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
+          keys.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
         ),
         ...emptied,
         ...moved.map(copyAside),

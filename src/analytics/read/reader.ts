@@ -34,10 +34,7 @@ export const PARALLEL_READS = 24;
 export class Reader {
   readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #striped: ReadingSource['striped'] = new LRUCache({
-    maxSize: 1_000,
-    sizeCalculation: () => 1,
-  });
+  readonly #striped: ReadingSource['striped'] = new LRUCache({ max: 1_000 });
 
   constructor(table: Table, shards: DayShards) {
     this.#table = table;

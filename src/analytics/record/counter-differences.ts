@@ -1,5 +1,6 @@
 import { microsecondOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import type { Sample } from '../rows/minute-row.ts';
 import type { KeyedMessage } from './batch.ts';
 
 /**
@@ -24,11 +25,8 @@ export interface BucketDifference {
 }
 
 /** What one camera's sample of one microsecond is changed by. */
-interface SampleDifference {
-  /** Of the minute, 0 to 59,999,999. */
-  readonly microsecond: number;
+interface SampleDifference extends Omit<Sample, 'cameraIndex'> {
   readonly cameraId: string;
-  readonly tally: Tally;
 }
 
 /**

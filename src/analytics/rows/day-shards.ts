@@ -88,10 +88,7 @@ const now = (): Instant => instantFromMilliseconds(Date.now());
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: Moment }>({
-    maxSize: 1_000,
-    sizeCalculation: () => 1,
-  });
+  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: Moment }>({ max: 1_000 });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
   constructor(table: Table, forNewDays: number) {
