@@ -18,23 +18,19 @@ const ROWS_A_TRANSACTION = 15;
  */
 const FAR_ABOVE = 10_000_000;
 
-/** A key has at most 512 characters. */
-const MAX_KEY = 512;
-/** So many characters of a long key are kept for the reader; the hash after them keeps long keys apart. */
+/** Of a key, which has at most 512 characters, so many are kept for the reader; a hash after them keeps longer ones apart. */
 const KEPT = 400;
 
-/** The property of a row that was set aside with its whole key, if that does not fit into the new one. */
+/** The property of a row that was set aside with its whole key, if that is not in the new one. */
 export const WHOLE_KEY = 'whole_key';
 
-/** Writes a copy of a row, which was read exactly, at `damaged|<time>|<key>`. A key that would be too long is cut. */
+/** Writes a copy of a row, which was read exactly, at `damaged|<time>|<key>`. A long key is cut. */
 export const copyAside = (row: StoredRow): RowWrite => {
   const { rowKey } = row;
   // Of this moment: a recorder may write a row again that was set aside, and the same repair may set that one aside too.
   const prefix = `damaged|${new Date().toISOString()}|`;
   const properties = copiedProperties(row);
-  if (prefix.length + rowKey.length <= MAX_KEY) {
-    return { kind: 'insert', rowKey: `${prefix}${rowKey}`, properties };
-  }
+  if (rowKey.length <= KEPT) return { kind: 'insert', rowKey: `${prefix}${rowKey}`, properties };
   const hash = createHash('sha256').update(rowKey).digest('hex');
   // Half of a surrogate pair may be at the end.
   const start = rowKey.slice(0, KEPT).toWellFormed();

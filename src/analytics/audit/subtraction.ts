@@ -139,7 +139,6 @@ export class Subtraction {
 export const differencesFrom = (left: readonly Left[]): CounterDifferences => {
   const into = new CounterDifferences();
   for (const { counter, tally, missing } of left) {
-    // A camera that the lists lack is missing in the bitset of an hour as well, which is in the same commit.
     into.add(counter, tally, missing);
     for (const above of aboveOf(counter)) into.add(above, minus(tally, tally));
   }

@@ -48,8 +48,7 @@ export class Reader {
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const activities = days.flat(2);
-    const active = new Set<string>();
-    for (const piece of activities) for (const id of piece.cameras()) active.add(id);
+    const active = new Set(activities.flatMap((piece) => [...piece.cameras()]));
     return { tally: sumOf(activities.map((piece) => piece.tally())), activeCameras: [...active].sort() };
   }
 

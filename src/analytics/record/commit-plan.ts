@@ -145,7 +145,7 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
   const total: TotalRow = {
     ...known,
     tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, differences.cameraIds()),
+    cameras: withCameras(known.cameras, differences.cameraIds),
     commit: known.commit + 1,
   };
   const categories = [...total.tally.categories.keys()];

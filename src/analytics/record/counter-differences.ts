@@ -41,6 +41,8 @@ export class CounterDifferences {
   readonly minutes = new Map<number, BucketDifference>();
   /** By minute of the day. */
   readonly samples = new Map<number, SampleDifference[]>();
+  /** The cameras that the differences name. */
+  readonly cameraIds = new Set<string>();
   /** By camera id, and then by hour and minute of the day. */
   readonly cameras = new Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>();
 
@@ -55,8 +57,9 @@ export class CounterDifferences {
     this.add({ cameraId, minute }, difference);
   }
 
-  /** @param active cameras that become active in the hour or minute of all cameras that the counter is of */
+  /** @param active cameras that become active, of a counter of all cameras */
   add({ cameraId, hour, minute, microsecond }: Counter, tally: Tally, active: Iterable<string> = []): void {
+    for (const id of cameraId === undefined ? active : [cameraId]) this.cameraIds.add(id);
     if (cameraId === undefined) {
       if (minute !== undefined) addToBucket(this.minutes, minute, tally, active);
       else if (hour !== undefined) addToBucket(this.hours, hour, tally, active);
@@ -72,14 +75,6 @@ export class CounterDifferences {
       else if (hour !== undefined) addTo(camera.hours, hour, tally);
       else camera.day = plus(camera.day, tally);
     }
-  }
-
-  cameraIds(): ReadonlySet<string> {
-    return new Set([
-      ...this.cameras.keys(),
-      ...[...this.hours.values(), ...this.minutes.values()].flatMap((bucket) => bucket.cameras),
-      ...[...this.samples.values()].flatMap((own) => own.map(({ cameraId }) => cameraId)),
-    ]);
   }
 }
 
