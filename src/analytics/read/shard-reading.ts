@@ -8,6 +8,7 @@ import {
   COMMIT_NUMBER,
   commitNumberOf,
   readStripes,
+  type RowRequest,
   stateFrom,
   STATE_PROPERTIES,
   type StripeRows,
@@ -30,12 +31,6 @@ export interface ReadingSource {
   readonly read: LimitFunction;
   /** The partitions that were seen to have several stripes. One that is not in it is read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
-}
-
-/** A counter row to read: its key in stripe 0, and the properties. */
-export interface RowRequest {
-  readonly key: string;
-  readonly select: readonly string[];
 }
 
 const TOTAL_PROPERTIES = { state: STATE_PROPERTIES, tally: TALLY_PROPERTIES, cameras: undefined } as const;

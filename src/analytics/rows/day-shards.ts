@@ -66,18 +66,11 @@ export const removeOpenDay = async (table: Table, day: Day): Promise<void> => {
   }
 };
 
-/** A moment by both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
-interface Moment {
-  readonly steady: number;
-  readonly wall: number;
-}
+/** Both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
+const clocks = (): readonly number[] => [performance.now(), Date.now()];
 
-const currentMoment = (): Moment => ({ steady: performance.now(), wall: Date.now() });
-
-const isFresh = ({ steady, wall }: Moment): boolean => {
-  const current = currentMoment();
-  return Math.max(current.steady - steady, current.wall - wall) < FRESH_MS;
-};
+const isFresh = (readAt: readonly number[]): boolean =>
+  clocks().every((time, clock) => time - (readAt[clock] ?? 0) < FRESH_MS);
 
 const now = (): Instant => instantFromMilliseconds(Date.now());
 
@@ -88,7 +81,9 @@ const now = (): Instant => instantFromMilliseconds(Date.now());
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: Moment }>({ max: 1_000 });
+  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: readonly number[] }>({
+    max: 1_000,
+  });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
   constructor(table: Table, forNewDays: number) {
@@ -188,7 +183,7 @@ export class DayShards {
 
   async #read(day: Day): Promise<Manifest | undefined> {
     // What is answered was true at the earliest when it was asked for.
-    const readAt = currentMoment();
+    const readAt = clocks();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
     if (row === undefined) {
       this.#known.delete(day);

@@ -17,6 +17,12 @@ export const MAX_STRIPES = 64;
  */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 
+/** A counter row to read: its key in stripe 0, and the properties. */
+export interface RowRequest {
+  readonly key: string;
+  readonly select: readonly string[];
+}
+
 /** The keys of a counter row in all stripes: `!` is the character after the space. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
