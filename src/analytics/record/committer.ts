@@ -79,10 +79,6 @@ export class ShardCommitter {
     this.#pause = pause;
   }
 
-  get idle(): boolean {
-    return !this.#isRunning;
-  }
-
   /**
    * Commits a message together with others.
    *

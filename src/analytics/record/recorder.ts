@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
@@ -16,7 +17,6 @@ import type { LastStripe } from './own-stripe.ts';
 import { TransactionWriter } from './transaction.ts';
 
 const MAX_WAITING = 50_000;
-const IDLE_COMMITTERS = 64;
 const PARALLEL_CLAIMS = 16;
 
 /** How a recorder works. */
@@ -43,8 +43,8 @@ export class Recorder {
   readonly #slots = new CommitSlots();
   readonly #knownCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
-  /** The least recently used one first. */
-  readonly #committers = new Map<string, ShardCommitter>();
+  /** One that is dropped while it works goes on, beside a new one, as if it were in another process. */
+  readonly #committers = new LRUCache<string, ShardCommitter>({ max: 1_000 });
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
@@ -127,17 +127,8 @@ export class Recorder {
     const name = `${shardPartition(day, shard)} of ${count}`;
     const committer =
       this.#committers.get(name) ?? new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
-    this.#committers.delete(name);
-    this.#dropIdle();
     this.#committers.set(name, committer);
     return committer;
-  }
-
-  #dropIdle(): void {
-    for (const [name, committer] of this.#committers) {
-      if (this.#committers.size <= IDLE_COMMITTERS) return;
-      if (committer.idle) this.#committers.delete(name);
-    }
   }
 
   /** The error to throw for the errors of messages: one that sending again cannot mend comes first. */
