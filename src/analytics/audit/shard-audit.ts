@@ -106,12 +106,12 @@ export const auditShard = async (table: Table, day: Day, shard: number, closed: 
   const lacks = Map.groupBy(leftIn(minutes), ({ counter }) => counter.cameraId);
   const ofCameras: Subtracted[] = [];
   for await (const [cameraId, own] of rows.cameras(cameraProperties(HOURS, HOURS))) {
-    ofCameras.push(auditParents(await rows.entries(own), lacks.get(cameraId)));
+    ofCameras.push(await auditParents(rows, own, lacks.get(cameraId)));
     lacks.delete(cameraId);
   }
   const top = await settled('the totals', async () => rows.top());
   // Also those of cameras that have no row.
-  const ofTop = auditParents(await rows.entries(top.rows), [...lacks.values()].flat());
+  const ofTop = await auditParents(rows, top.rows, [...lacks.values()].flat());
   const hasRows = events + rows.damaged.size + rows.stripes.size > 0 || top.fence !== undefined;
   const stripes = hasRows ? auditStripes(rows, top.fence) : undefined;
   // Without its total nothing of a stripe can be decoded: what is left is known once the stripe is set aside.
@@ -235,15 +235,22 @@ const leftIn = (subtracted: readonly Subtracted[]): readonly Left[] =>
   subtracted.flatMap(({ differences }) => differences.flatMap(({ left }) => left ?? []));
 
 /** Subtracts counters from those that are parts of them, with what these lack. */
-const auditParents = (entries: readonly StoredEntry[], lacks: readonly Left[] = []): Subtracted => {
+const auditParents = async (
+  stored: StoredRows,
+  rows: readonly StoredRow[],
+  lacks: readonly Left[] = [],
+): Promise<Subtracted> => {
   const sums = new Subtraction();
   const extras = new Map(lacks.map(({ counter, extra }) => [nameOf(counter), extra]));
-  for (const entry of entries) {
-    const { counter, tally, cameras } = entry;
-    const parents = parentsOf(counter);
-    if (parents.length === 0) sums.store(entry);
-    const right = cameras.difference(extras.get(nameOf(counter)) ?? NO_CAMERAS);
-    for (const parent of parents) sums.expect(parent, tally, right);
+  // The active cameras of all minutes of a day take much memory.
+  for (const row of rows) {
+    for (const entry of await stored.entries([row])) {
+      const { counter, tally, cameras } = entry;
+      const parents = parentsOf(counter);
+      if (parents.length === 0) sums.store(entry);
+      const right = cameras.difference(extras.get(nameOf(counter)) ?? NO_CAMERAS);
+      for (const parent of parents) sums.expect(parent, tally, right);
+    }
   }
   for (const { counter, tally, missing } of lacks) {
     for (const parent of parentsOf(counter)) sums.expect(parent, tally, missing);

@@ -222,6 +222,16 @@ describe('the audit of a day', () => {
     expect(await differing(table)).toEqual(new Set());
   });
 
+  it('names an hour without a category of which nothing is counted; the repair adds it with 0', async () => {
+    const table = await seeded();
+    const [more] = messages.map((message) => ({ ...message, eventId: 'f-fog', detections: { fog: 0 } }));
+    await new CountingProcess(table, 2).record(more ? [more] : []);
+    await damageRow(table, SHARD, CAMERA, replaced('h08', ',"fog":[0,0,0]', ''));
+    expect(await differing(table)).toEqual(new Set(['camera ridge-0 hour 08']));
+    await repair(tableOf(table));
+    expect((await table.get(SHARD, `${CAMERA} 01`, {}))?.properties['h08']).toContain('"fog":[0,0,0]');
+  });
+
   it.each<readonly [what: string, damage: Damage, now: Partial<PlainMessage> | undefined]>([
     ['other detections', set('detections', '{"smoke":5}'), { detections: { smoke: 5 } }],
     ['another review', set('reviewed', false), { reviewed: false }],
