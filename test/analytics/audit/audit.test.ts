@@ -222,6 +222,13 @@ describe('the audit of a day', () => {
     expect(await differing(table)).toEqual(new Set());
   });
 
+  it('names a minute with a camera that sent nothing in its hour, and not the hour', async () => {
+    const table = new MemoryTable();
+    await new CountingProcess(table, 1).record(messages.filter((_, at) => at === 0 || at === 61));
+    await damageRow(table, SHARD, 'hour|08', set('a00', Uint8Array.of(0, 3)));
+    expect(await differing(table)).toEqual(new Set(['minute 08:00']));
+  });
+
   it('names an hour without a category of which nothing is counted; the repair adds it with 0', async () => {
     const table = await seeded();
     const [more] = messages.map((message) => ({ ...message, eventId: 'f-fog', detections: { fog: 0 } }));
