@@ -94,17 +94,21 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
+/** What is stored cannot be decoded. */
+type Damage = DamagedRow | DecodeError;
+
 /** Whether an error says that what is stored cannot be decoded. */
-export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
+export const isDamage = (error: unknown): error is Damage =>
   error instanceof DamagedRow || error instanceof DecodeError;
 
-/** What a function decodes; undefined if it cannot be decoded. */
-export const unlessDamaged = <Value>(decode: () => Value): Value | undefined => {
+/** What a function decodes; undefined if it cannot be decoded, which is told. */
+export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Damage) => void): Value | undefined => {
   try {
     return decode();
   } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
+    if (!isDamage(error)) throw error;
+    tell?.(error);
+    return undefined;
   }
 };
 

@@ -20,6 +20,8 @@ export interface TableOptions extends Patience {
   readonly random?: () => number;
 }
 
+type WholeRange = Omit<PageQuery, 'continuation'> & Patience;
+
 const DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const MOST_EMPTY_PAGES = 20;
@@ -57,27 +59,18 @@ export class Table {
   async get(
     partitionKey: string,
     rowKey: string,
-    { select, exact, ...patience }: Selection & Patience = {},
+    { select, ...rest }: Selection & Patience = {},
   ): Promise<StoredRow | undefined> {
-    const selection = { select: select && [...select, FORMAT_PROPERTY], exact };
-    const row = await this.#read(patience, async (signal) =>
-      this.#connection.get(partitionKey, rowKey, selection, signal),
-    );
+    const selection = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
+    const row = await this.#read(rest, async (signal) => this.#connection.get(partitionKey, rowKey, selection, signal));
     if (row !== undefined) this.#checkFormat(row);
     return row;
   }
 
   /** One page of the rows of a key range, which were read together. */
-  async page(
-    partitionKey: string,
-    range: KeyRange,
-    { select, deadlineMs, tries, ...rest }: PageQuery & Patience = {},
-  ): Promise<Page> {
+  async page(partitionKey: string, range: KeyRange, { select, ...rest }: PageQuery & Patience = {}): Promise<Page> {
     const query = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
-    const patience = { ...(deadlineMs !== undefined && { deadlineMs }), ...(tries !== undefined && { tries }) };
-    const page = await this.#read(patience, async (signal) =>
-      this.#connection.page(partitionKey, range, query, signal),
-    );
+    const page = await this.#read(rest, async (signal) => this.#connection.page(partitionKey, range, query, signal));
     for (const row of page.rows) this.#checkFormat(row);
     return page;
   }
@@ -86,15 +79,11 @@ export class Table {
    * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
    * page were read together, those of two pages were not. StorageTrouble also if storage answers only empty pages.
    */
-  async *pages(
-    partitionKey: string,
-    range: KeyRange,
-    options: Omit<PageQuery, 'continuation'> & Patience = {},
-  ): AsyncGenerator<readonly StoredRow[]> {
+  async *pages(partitionKey: string, range: KeyRange, query: WholeRange = {}): AsyncGenerator<readonly StoredRow[]> {
     let continuation: string | undefined;
     let empty = 0;
     do {
-      const page = await this.page(partitionKey, range, { ...options, continuation });
+      const page = await this.page(partitionKey, range, { ...query, continuation });
       empty = page.rows.length === 0 ? empty + 1 : 0;
       if (empty > MOST_EMPTY_PAGES) throw new StorageTrouble(0, { reason: 'empty pages' });
       continuation = page.continuation;
@@ -103,13 +92,9 @@ export class Table {
   }
 
   /** All rows of a key range; see {@link pages}. */
-  async all(
-    partitionKey: string,
-    range: KeyRange,
-    options: Omit<PageQuery, 'continuation'> & Patience = {},
-  ): Promise<readonly StoredRow[]> {
+  async all(partitionKey: string, range: KeyRange, query: WholeRange = {}): Promise<readonly StoredRow[]> {
     const rows: StoredRow[] = [];
-    for await (const page of this.pages(partitionKey, range, options)) rows.push(...page);
+    for await (const page of this.pages(partitionKey, range, query)) rows.push(...page);
     return rows;
   }
 

@@ -16,20 +16,16 @@ import {
   shardPartition,
   twoDigits,
 } from '../rows/keys.ts';
-import type { Difference } from './counters.ts';
 import { auditShard, settled, type ShardReport } from './shard-audit.ts';
+import type { Difference } from './subtraction.ts';
 
 /** What an audit of a day found. */
-export interface AuditReport {
+export interface AuditReport extends Pick<ShardReport, 'events' | 'counters'> {
   readonly day: Day;
   /** How many shards the day has; 0: it has no events. */
   readonly shards: number;
   /** How many shards the manifest must say, which fits the cameras of each shard; undefined: it does. */
   readonly fittingShards: number | undefined;
-  /** Event rows read. */
-  readonly events: number;
-  /** Counters compared. */
-  readonly counters: number;
   /** Whether the day is closed: its event rows are gone, and its counters were compared with its samples. */
   readonly closed: boolean;
   /** Those of the shards, and of the manifest, which is in no shard. */

@@ -4,9 +4,7 @@ import { ANY_VERSION, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
-import { KnownRows } from '../record/known-rows.ts';
 import { Recorder } from '../record/recorder.ts';
-import { TransactionWriter } from '../record/transaction.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import {
@@ -21,10 +19,10 @@ import {
 } from '../rows/keys.ts';
 import { fenceFrom, announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
-import { differencesFrom, type Left } from './counters.ts';
-import { copyAside, setAside, type RowsAside } from './set-aside.ts';
-import type { ShardReport } from './shard-audit.ts';
+import { copyAside, setAside } from './set-aside.ts';
+import type { RowsAside, ShardReport } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
+import { differencesFrom, rowOf, type Left } from './subtraction.ts';
 
 /** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
 export class NotRepairable extends Error {
@@ -82,7 +80,7 @@ export const repairDay = async (
       throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
     }
     try {
-      await new RepairRound(table, report, say).run();
+      await repairRound({ table, report, say });
     } catch (error) {
       if (error instanceof DayClosed) throw new NotRepairable('the day was closed meanwhile', { cause: error });
       // It may have been applied or not: the next audit tells.
@@ -94,125 +92,109 @@ export const repairDay = async (
   return report;
 };
 
-class RepairRound {
-  readonly #table: Table;
-  readonly #report: AuditReport;
-  readonly #say: (line: string) => void;
-
-  constructor(table: Table, report: AuditReport, say: (line: string) => void) {
-    this.#table = table;
-    this.#report = report;
-    this.#say = say;
-  }
-
-  /**
-   * The first kind of step that is needed. The others follow in later rounds, after another audit: how much a counter lacks is known
-   * only once every row can be decoded and every event is in its shard.
-   */
-  async run(): Promise<void> {
-    const { fittingShards, byShard, strangers } = this.#report;
-    if (fittingShards !== undefined) return this.#writeShards(fittingShards);
-    const broken = byShard.filter(({ stripes, aside }) => stripes !== undefined || aside.size > 0);
-    for (const { shard, stripes, aside } of broken) {
-      if (stripes !== undefined) await this.#writeStripes(shard, stripes);
-      await this.#setAside(shard, aside);
-    }
-    if (broken.length > 0) return;
-    for (const [shard, own] of Map.groupBy(strangers, (stranger) => stranger.shard)) {
-      await this.#move(shard, new Set(own.map(({ cameraId }) => cameraId)));
-    }
-    if (strangers.length > 0) return;
-    for (const own of byShard) if (own.differences.length > 0) await this.#add(own);
-  }
-
-  async #writeShards(shards: number): Promise<void> {
-    const partition = dayPartition(this.#report.day);
-    const row = await this.#table.get(partition, SHARDS_KEY, { exact: true });
-    const write = writeOf(SHARDS_KEY, row?.etag, { shards }, 'replace');
-    await this.#table.transact(partition, [write, ...(row === undefined ? [] : [copyAside(row)])]);
-    this.#say(`the day has ${shards} shards`);
-  }
-
-  async #writeStripes(shard: number, stripes: number): Promise<void> {
-    const partition = shardPartition(this.#report.day, shard);
-    const [fence, total] = await Promise.all([
-      this.#table.get(partition, FENCE_KEY),
-      this.#table.get(partition, TOTAL_KEY),
-    ]);
-    // More may have appeared since the audit.
-    const count = Math.max(stripes, unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 0);
-    await this.#table.transact(partition, [
-      writeOf(FENCE_KEY, fence?.etag, { stripes: count }, 'replace'),
-      ...(total === undefined ? [] : [writeOf(TOTAL_KEY, ANY_VERSION, announcement(count))]),
-    ]);
-    this.#say(`shard ${shard} has ${count} stripes`);
-  }
-
-  async #setAside(shard: number, rows: RowsAside): Promise<void> {
-    await setAside(this.#table, shardPartition(this.#report.day, shard), rows, (moved) => {
-      for (const { rowKey, properties } of moved) {
-        // What an event row held nothing else tells any more.
-        const content = rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';
-        this.#say(`set aside row ${rowKey} of shard ${shard}${content}`);
-      }
-    });
-  }
-
-  /** Records events in the shards that the manifest gives their cameras; one that is there already keeps the newest facets of both. */
-  async #move(shard: number, cameras: ReadonlySet<string>): Promise<void> {
-    const recorder = new Recorder(this.#table, new DayShards(this.#table, 1), SILENT);
-    const partition = shardPartition(this.#report.day, shard);
-    const moved = new Map<string, string>();
-    for await (const page of this.#table.pages(partition, ALL_EVENTS, { most: EVENTS_AT_ONCE })) {
-      const events = page.flatMap((row) => {
-        const message = unlessDamaged(() => ({ ...parseEventKey(row.rowKey), ...eventRowFrom(row) }));
-        return message !== undefined && cameras.has(message.cameraId) ? [{ row, message }] : [];
-      });
-      const outcomes = await recorder.record(events.map(({ message }) => message));
-      for (const [index, { row }] of events.entries()) {
-        if (typeof outcomes[index] === 'string') moved.set(row.rowKey, row.etag);
-      }
-    }
-    this.#say(`recorded ${moved.size} events of ${[...cameras].join(', ')} in their own shards`);
-    await this.#setAside(shard, moved);
-  }
-
-  /**
-   * Adds what is left of a shard, some rows at a time, with the recorder's writer. Each transaction changes the `repair` row, at the version
-   * that it had before the audit: what was added since, by another repair or by a transaction whose answer was lost, is not added twice.
-   */
-  async #add({ shard, left, guard, differences }: ShardReport): Promise<void> {
-    const { day, shards: count } = this.#report;
-    const partition = shardPartition(day, shard);
-    const writer = new TransactionWriter({
-      table: this.#table,
-      day,
-      count,
-      manifests: new DayShards(this.#table, 1),
-      partition,
-      known: new KnownRows().ofShard(partition),
-      last: { stripe: 0 },
-      knownCategories: new Set(),
-    });
-    const { rows } = writer;
-    // Nothing that others may be writing is rewritten.
-    await rows.move();
-    let version = guard;
-    const add = async (byRow: readonly (readonly Left[])[]): Promise<void> => {
-      const repaired = writeOf(REPAIR_KEY, version, { repaired: new Date().toISOString() });
-      const prepared = await writer.prepareDifferences(differencesFrom(byRow.flat()), repaired);
-      if (byRow.length > 1 && areTooLarge(prepared.plan.writes)) {
-        const middle = Math.ceil(byRow.length / 2);
-        await add(byRow.slice(0, middle));
-        await add(byRow.slice(middle));
-      } else {
-        version = (await writer.finish(await writer.send(prepared))).get(REPAIR_KEY);
-      }
-    };
-    const byRow = [...Map.groupBy(left, ({ counter }) => counter.row).values()];
-    for (let first = 0; first < byRow.length; first += ROWS_A_TRANSACTION) {
-      await add(byRow.slice(first, first + ROWS_A_TRANSACTION));
-    }
-    this.#say(`put ${differences.length} ${differences.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
-  }
+interface Round {
+  readonly table: Table;
+  readonly report: AuditReport;
+  readonly say: (line: string) => void;
 }
+
+/**
+ * The first kind of step that is needed. The others follow in later rounds, after another audit: how much a counter lacks is known
+ * only once every row can be decoded and every event is in its shard.
+ */
+const repairRound = async (round: Round): Promise<void> => {
+  const { fittingShards, byShard, strangers } = round.report;
+  if (fittingShards !== undefined) return writeShards(round, fittingShards);
+  const broken = byShard.filter(({ stripes, aside }) => stripes !== undefined || aside.size > 0);
+  for (const { shard, stripes, aside } of broken) {
+    if (stripes !== undefined) await writeStripes(round, shard, stripes);
+    await setRowsAside(round, shard, aside);
+  }
+  if (broken.length > 0) return;
+  for (const [shard, own] of Map.groupBy(strangers, (stranger) => stranger.shard)) {
+    await moveEvents(round, shard, new Set(own.map(({ cameraId }) => cameraId)));
+  }
+  if (strangers.length > 0) return;
+  for (const own of byShard) if (own.differences.length > 0) await addLeft(round, own);
+};
+
+const writeShards = async ({ table, report: { day }, say }: Round, shards: number): Promise<void> => {
+  const partition = dayPartition(day);
+  const row = await table.get(partition, SHARDS_KEY, { exact: true });
+  const write = writeOf(SHARDS_KEY, row?.etag, { shards }, 'replace');
+  await table.transact(partition, [write, ...(row === undefined ? [] : [copyAside(row)])]);
+  say(`the day has ${shards} shards`);
+};
+
+const writeStripes = async ({ table, report: { day }, say }: Round, shard: number, stripes: number): Promise<void> => {
+  const partition = shardPartition(day, shard);
+  const [fence, total] = await Promise.all([FENCE_KEY, TOTAL_KEY].map(async (key) => table.get(partition, key)));
+  // More may have appeared since the audit.
+  const count = Math.max(stripes, unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 0);
+  await table.transact(partition, [
+    writeOf(FENCE_KEY, fence?.etag, { stripes: count }, 'replace'),
+    ...(total === undefined ? [] : [writeOf(TOTAL_KEY, ANY_VERSION, announcement(count))]),
+  ]);
+  say(`shard ${shard} has ${count} stripes`);
+};
+
+const setRowsAside = async ({ table, report: { day }, say }: Round, shard: number, rows: RowsAside): Promise<void> =>
+  setAside(table, shardPartition(day, shard), rows, (moved) => {
+    for (const { rowKey, properties } of moved) {
+      // What an event row held nothing else tells any more.
+      const content = rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';
+      say(`set aside row ${rowKey} of shard ${shard}${content}`);
+    }
+  });
+
+/** A recorder without memory of what another round read. */
+const newRecorder = ({ table }: Round): Recorder => new Recorder(table, new DayShards(table, 1), SILENT);
+
+/** Records events in the shards that the manifest gives their cameras; one that is there already keeps the newest facets of both. */
+const moveEvents = async (round: Round, shard: number, cameras: ReadonlySet<string>): Promise<void> => {
+  const recorder = newRecorder(round);
+  const moved = new Map<string, string>();
+  const partition = shardPartition(round.report.day, shard);
+  for await (const page of round.table.pages(partition, ALL_EVENTS, { most: EVENTS_AT_ONCE })) {
+    const events = page.flatMap((row) => {
+      const message = unlessDamaged(() => ({ ...parseEventKey(row.rowKey), ...eventRowFrom(row) }));
+      return message !== undefined && cameras.has(message.cameraId) ? [{ row, message }] : [];
+    });
+    const outcomes = await recorder.record(events.map(({ message }) => message));
+    for (const [index, { row }] of events.entries()) {
+      if (typeof outcomes[index] === 'string') moved.set(row.rowKey, row.etag);
+    }
+  }
+  round.say(`recorded ${moved.size} events of ${[...cameras].join(', ')} in their own shards`);
+  await setRowsAside(round, shard, moved);
+};
+
+/**
+ * Adds what is left of a shard, some rows at a time, with the recorder's writer. Each transaction changes the `repair` row, at the version
+ * that it had before the audit: what was added since, by another repair or by a transaction whose answer was lost, is not added twice.
+ */
+const addLeft = async (round: Round, { shard, guard, differences }: ShardReport): Promise<void> => {
+  const { day, shards: count } = round.report;
+  const writer = newRecorder(round).writer(day, count, shard);
+  const { rows } = writer;
+  // Nothing that others may be writing is rewritten.
+  await rows.move();
+  let version = guard;
+  const add = async (byRow: readonly (readonly Left[])[]): Promise<void> => {
+    const repaired = writeOf(REPAIR_KEY, version, { repaired: new Date().toISOString() });
+    const prepared = await writer.prepareDifferences(differencesFrom(byRow.flat()), repaired);
+    if (byRow.length > 1 && areTooLarge(prepared.plan.writes)) {
+      const middle = Math.ceil(byRow.length / 2);
+      await add(byRow.slice(0, middle));
+      await add(byRow.slice(middle));
+    } else {
+      version = (await writer.finish(await writer.send(prepared))).get(REPAIR_KEY);
+    }
+  };
+  const left = differences.flatMap((difference) => difference.left ?? []);
+  const byRow = [...Map.groupBy(left, ({ counter }) => rowOf(counter)).values()];
+  for (let first = 0; first < byRow.length; first += ROWS_A_TRANSACTION) {
+    await add(byRow.slice(first, first + ROWS_A_TRANSACTION));
+  }
+  round.say(`put ${differences.length} ${differences.length === 1 ? 'counter' : 'counters'} of shard ${shard} right`);
+};

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 
 import { WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
@@ -7,13 +6,8 @@ import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
+import { settled, type RowsAside } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
-
-/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
-export type RowsAside = ReadonlyMap<string, string | undefined>;
-
-const TRIES = 60;
-const MOST_PAUSE_MS = 40;
 
 /** A transaction of 100 operations takes a write for each of up to 64 stripes, and two for each row that is moved. */
 const ROWS_A_TRANSACTION = 15;
@@ -24,23 +18,19 @@ const ROWS_A_TRANSACTION = 15;
  */
 const FAR_ABOVE = 10_000_000;
 
-/** A key has at most 512 characters. */
-const MAX_KEY = 512;
-/** So many characters of a long key are kept for the reader; the hash after them keeps long keys apart. */
+/** Of a key, which has at most 512 characters, so many are kept for the reader; a hash after them keeps longer ones apart. */
 const KEPT = 400;
 
-/** The property of a row that was set aside with its whole key, if that does not fit into the new one. */
+/** The property of a row that was set aside with its whole key, if that is not in the new one. */
 export const WHOLE_KEY = 'whole_key';
 
-/** Writes a copy of a row, which was read exactly, at `damaged|<time>|<key>`. A key that would be too long is cut. */
+/** Writes a copy of a row, which was read exactly, at `damaged|<time>|<key>`. A long key is cut. */
 export const copyAside = (row: StoredRow): RowWrite => {
   const { rowKey } = row;
   // Of this moment: a recorder may write a row again that was set aside, and the same repair may set that one aside too.
   const prefix = `damaged|${new Date().toISOString()}|`;
   const properties = copiedProperties(row);
-  if (prefix.length + rowKey.length <= MAX_KEY) {
-    return { kind: 'insert', rowKey: `${prefix}${rowKey}`, properties };
-  }
+  if (rowKey.length <= KEPT) return { kind: 'insert', rowKey: `${prefix}${rowKey}`, properties };
   const hash = createHash('sha256').update(rowKey).digest('hex');
   // Half of a surrogate pair may be at the end.
   const start = rowKey.slice(0, KEPT).toWellFormed();
@@ -52,7 +42,7 @@ export const copyAside = (row: StoredRow): RowWrite => {
  * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
  *
  * @param onMoved called after each transaction
- * @throws {WriteConflict} if others always wrote first
+ * @throws {AuditUnsettled} if others always wrote first
  * @throws {StorageTrouble}
  */
 export const setAside = async (
@@ -67,32 +57,35 @@ export const setAside = async (
   for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
     onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
-  for (const [totalKey] of totals) onMoved(await move(table, partition, new Map(), totalKey));
+  for (const total of totals) onMoved(await move(table, partition, new Map([total]), total[0]));
 };
 
-/** Moves rows in one transaction, and what is in them is not changed meanwhile; then a total with its camera list, if one is named. */
+/**
+ * Moves rows in one transaction, and what is in them is not changed meanwhile.
+ *
+ * @param totalKey the total that is one of them, if one is: with its camera list
+ */
 const move = async (
   table: Table,
   partition: string,
   aside: RowsAside,
   totalKey?: string,
-): Promise<readonly StoredRow[]> => {
-  for (let tries = 1; ; tries += 1) {
+): Promise<readonly StoredRow[]> =>
+  settled('a row to set aside', async () => {
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
-    const keys = [...aside.keys(), ...lists.map(({ rowKey }) => rowKey), ...(totalKey === undefined ? [] : [totalKey])];
-    const read = await Promise.all(keys.map(async (key) => table.get(partition, key, { exact: true })));
+    const keys = new Set([...aside.keys(), ...lists.map(({ rowKey }) => rowKey)]);
+    const read = await Promise.all(Array.from(keys, async (key) => table.get(partition, key, { exact: true })));
     const moved = read
       .filter((row) => row !== undefined)
       .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
     if (moved.length === 0 && totalKey === undefined) return [];
-    const written = new Set([...keys, totalKey]);
     const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
     try {
       await table.transact(partition, [
         // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.
         ...totals.flatMap(({ rowKey, etag }) =>
-          written.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
+          keys.has(rowKey) ? [] : [{ kind: 'merge', rowKey, etag, properties: {} } as const],
         ),
         ...emptied,
         ...moved.map(copyAside),
@@ -101,19 +94,16 @@ const move = async (
       ]);
       return moved;
     } catch (error) {
-      if (tries === TRIES || !(error instanceof WriteConflict)) throw error;
-      await setTimeout(Math.random() * MOST_PAUSE_MS);
+      if (error instanceof WriteConflict) return undefined;
+      throw error;
     }
-  }
-};
+  });
 
-/** The camera list of the stripe of a total. */
 const listsOf = async (table: Table, partition: string, totalKey: string): Promise<readonly StoredRow[]> => {
   const rows = await table.all(partition, ALL_CAMERA_LISTS);
   return rows.filter(({ rowKey }) => stripeOf(rowKey)?.stripe === stripeOf(totalKey)?.stripe);
 };
 
-/** Writes a total without counts. */
 const emptiedTotal = async (
   table: Table,
   partition: string,

@@ -7,26 +7,35 @@ import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
 import { dayOf, hourOfMinute, microsecondOfMinute, minuteOfDay, type Day } from '../model/day.ts';
-import type { Tally } from '../model/tally.ts';
 import { cameraProperties } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import {
-  ALL_EVENTS,
   ALL_MINUTES,
-  eventsOfMinute,
   hourKey,
+  MINUTES,
   parseEventKey,
   parseMinuteKey,
   REPAIR_KEY,
-  rowsOfMinute,
+  rowsBetween,
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { fenceFrom, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
-import { daily, minutely, NO_CAMERAS, ofCamera, sampled, Subtraction, type Difference, type Left } from './counters.ts';
-import type { RowsAside } from './set-aside.ts';
-import { StoredRows, stripeOf, versionsOf, type StoredEntry } from './stored-rows.ts';
+import { StoredRows, stripeOf, versionsOf } from './stored-rows.ts';
+import {
+  nameOf,
+  NO_CAMERAS,
+  parentsOf,
+  Subtraction,
+  type Difference,
+  type Left,
+  type StoredEntry,
+  type Subtracted,
+} from './subtraction.ts';
+
+/** Rows to set aside, by key, each with the version at which it was found to be damaged; undefined: whatever its version. */
+export type RowsAside = ReadonlyMap<string, string | undefined>;
 
 /** What an audit of one shard of a day found, and what a repair does about it, in this order. */
 export interface ShardReport {
@@ -41,8 +50,6 @@ export interface ShardReport {
   /** How many stripes the fence and the first total must say; undefined: they do. */
   readonly stripes: number | undefined;
   readonly aside: RowsAside;
-  /** What must be added to the counters, once nothing else is to be done. */
-  readonly left: readonly Left[];
   /** The version of the shard's `repair` row before anything else was read; undefined: there was none. */
   readonly guard: string | undefined;
 }
@@ -56,42 +63,26 @@ const TRIES = 40;
 const MOST_PAUSE_MS = 40;
 
 /**
- * The result of a reading during which what it reads did not change; `read` returns undefined if it did, and is called again.
+ * The result of a try during which the rows that it reads did not change; `attempt` returns undefined if they did, and is called again.
  *
- * @throws {AuditUnsettled} if it changed during every try
+ * @throws {AuditUnsettled} if they changed during every try
  */
-export const settled = async <Result>(what: string, read: () => Promise<Result | undefined>): Promise<Result> => {
+export const settled = async <Result>(what: string, attempt: () => Promise<Result | undefined>): Promise<Result> => {
   for (let tries = 1; tries <= TRIES; tries += 1) {
-    const result = await read();
+    const result = await attempt();
     if (result !== undefined) return result;
-    // For a random time, so that the tries of a reader do not keep step with a writer.
+    // For a random time, so that the tries do not keep step with a writer.
     await setTimeout(Math.random() * MOST_PAUSE_MS);
   }
   throw new AuditUnsettled(`${what} changed during every try to read it: try again later`);
 };
 
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
-const MINUTES = 1_440;
 /** A day with fewer half minutes is read at once, others hour by hour, some hours at a time. */
 const FEW_MINUTE_ROWS = 240;
 const PARALLEL_HOURS = 4;
 
-type Top = NonNullable<Awaited<ReturnType<StoredRows['top']>>>;
-type Subtracted = ReturnType<Subtraction['result']>;
-
-/** What was found in a minute. */
-interface MinuteAudit extends Subtracted {
-  /** Event rows. */
-  readonly events: number;
-  /** The cameras that have events. */
-  readonly cameras: ReadonlySet<string>;
-}
-
-/** The keys of minutes of the day, from one to before another one; whatever key of the kind there is, it is in one such range. */
-const keysBetween = (all: KeyRange, ofMinute: (minute: number) => KeyRange, first: number, end: number): KeyRange => ({
-  from: first === 0 ? all.from : ofMinute(first).from,
-  before: end === MINUTES ? all.before : ofMinute(end).from,
-});
+type MinuteAudit = Subtracted & Pick<ShardReport, 'events' | 'cameras'>;
 
 /**
  * Audits one shard of a day: what its event rows say, folded as they are when they are recorded, less what its counters say, decoded as
@@ -112,21 +103,17 @@ export const auditShard = async (table: Table, day: Day, shard: number, closed: 
   const minutes = await auditMinutes(rows, day, closed);
   const events = minutes.reduce((sum, minute) => sum + minute.events, 0);
   const cameras = new Set(minutes.flatMap((minute) => [...minute.cameras]));
-  const lacks = Map.groupBy(
-    minutes.flatMap(({ left }) => left),
-    ({ counter }) => counter.row,
-  );
+  const lacks = Map.groupBy(leftIn(minutes), ({ counter }) => counter.cameraId);
   const ofCameras: Subtracted[] = [];
   for await (const [cameraId, own] of rows.cameras(cameraProperties(HOURS, HOURS))) {
-    const { row } = ofCamera(cameraId);
-    ofCameras.push(await auditParents(rows.entries(own), lacks.get(row)));
-    lacks.delete(row);
+    ofCameras.push(await auditParents(rows, own, lacks.get(cameraId)));
+    lacks.delete(cameraId);
   }
   const top = await settled('the totals', async () => rows.top());
-  const hasRows = events + rows.damaged.size + rows.stripes.size + top.hours.length > 0 || top.fence !== undefined;
   // Also those of cameras that have no row.
-  const ofTop = await auditParents(rows.entries(top.hours), [...lacks.values()].flat(), top.totals);
-  const stripes = hasRows ? auditStripes(rows, top) : undefined;
+  const ofTop = await auditParents(rows, top.rows, [...lacks.values()].flat());
+  const hasRows = events + rows.damaged.size + rows.stripes.size > 0 || top.fence !== undefined;
+  const stripes = hasRows ? auditStripes(rows, top.fence) : undefined;
   // Without its total nothing of a stripe can be decoded: what is left is known once the stripe is set aside.
   const isBroken = [...rows.damaged.keys()].some((rowKey) => stripeOf(rowKey)?.key === TOTAL_KEY);
   const subtracted = [ofTop, ...minutes, ...ofCameras];
@@ -146,7 +133,6 @@ export const auditShard = async (table: Table, day: Day, shard: number, closed: 
     cameras,
     stripes: stripes?.wanted,
     aside: asideFor(rows, differences),
-    left: subtracted.flatMap(({ left }) => left),
     guard,
   };
 };
@@ -156,28 +142,26 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
   const audits = new Map<number, MinuteAudit>();
   /** Audits minutes; returns those that were changed meanwhile. */
   const scan = async (first: number, end: number): Promise<readonly number[]> => {
-    const samplesIn = keysBetween(ALL_MINUTES, rowsOfMinute, first, end);
+    const samplesIn = rowsBetween('minute', first, end);
     const hours = HOURS.slice(hourOfMinute(first), hourOfMinute(end - 1) + 1);
     const before = Map.groupBy(await rows.all(samplesIn), minuteOf);
     const hourRows = await rows.all({
       from: hourKey(hours[0] ?? 0),
       before: stripesOf(hourKey(hours.at(-1) ?? 0)).before,
     });
-    const entries = (await Array.fromAsync(rows.entries([...hourRows, ...(before.get(undefined) ?? [])]))).flat();
-    for await (const [, own] of rows.cameras(cameraProperties([], hours))) {
-      for await (const ofRow of rows.entries(own)) entries.push(...ofRow.filter(({ minute }) => minute !== undefined));
-    }
-    const byMinute = Map.groupBy(entries, ({ minute }) => minute);
-    const stream = eventsIn(rows, day, keysBetween(ALL_EVENTS, eventsOfMinute, first, end));
+    const entries = [await rows.entries([...hourRows, ...(before.get(undefined) ?? [])])];
+    for await (const [, own] of rows.cameras(cameraProperties([], hours))) entries.push(await rows.entries(own));
+    const byMinute = Map.groupBy(entries.flat(), ({ counter }) => counter.minute);
+    const stream = eventsIn(rows, day, rowsBetween('event', first, end));
     let next = await stream.next();
     const minutes = Array.from({ length: end - first }, (_, index) => first + index);
     for (const minute of minutes) {
-      const events: CountedEvent[] = [];
-      for (; next.value?.minute === minute; next = await stream.next()) events.push(next.value);
+      const events: StoredEntry[] = [];
+      for (; next.value?.counter.minute === minute; next = await stream.next()) events.push(next.value);
       const [own = [], others = []] = [before.get(minute), byMinute.get(minute)];
       audits.delete(minute);
       if (events.length + own.length + others.length === 0) continue;
-      const stored = [...others, ...(await Array.fromAsync(rows.entries(own))).flat()];
+      const stored = [...others, ...(await rows.entries(own))];
       const overflowed = own.flatMap((row) => unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row))) ?? []);
       audits.set(minute, auditMinute(minute, events, stored, new Set(overflowed), closed));
     }
@@ -200,16 +184,8 @@ const auditMinutes = async (rows: StoredRows, day: Day, closed: boolean): Promis
 const minuteOf = ({ rowKey }: StoredRow): number | undefined =>
   unlessDamaged(() => parseMinuteKey(parseStripe(rowKey).key).minute);
 
-/** What an event contributes, and where. */
-interface CountedEvent {
-  readonly minute: number;
-  readonly microsecond: number;
-  readonly cameraId: string;
-  readonly tally: Tally;
-}
-
-/** The events of the rows in a key range, in the order of their minutes. */
-async function* eventsIn(rows: StoredRows, day: Day, range: KeyRange): AsyncGenerator<CountedEvent, undefined> {
+/** The events of the rows in a key range, each as what its sample counts, in the order of their minutes. */
+async function* eventsIn(rows: StoredRows, day: Day, range: KeyRange): AsyncGenerator<StoredEntry, undefined> {
   for await (const page of rows.table.pages(rows.partition, range)) {
     for (const row of page) {
       const event = rows.decoded(row, () => {
@@ -218,65 +194,66 @@ async function* eventsIn(rows: StoredRows, day: Day, range: KeyRange): AsyncGene
         if (dayOf(ts) !== day || minuteOfDay(ts) !== minute) {
           throw new DecodeError('its ts_utc is not in the minute of its key');
         }
-        return { minute, microsecond: microsecondOfMinute(ts), cameraId, tally: contributionOf(facets) };
+        const counter = { cameraId, minute, microsecond: microsecondOfMinute(ts) };
+        return { rowKey: row.rowKey, counter, tally: contributionOf(facets), cameras: new Set([cameraId]) };
       });
       if (event !== undefined) yield event;
     }
   }
 }
 
+const isSample = ({ counter }: StoredEntry): boolean => counter.microsecond !== undefined;
+
 /** Subtracts the counters of a minute from its events. */
 const auditMinute = (
   minute: number,
-  events: readonly CountedEvent[],
+  events: readonly StoredEntry[],
   stored: readonly StoredEntry[],
   overflowed: ReadonlySet<number>,
   closed: boolean,
 ): MinuteAudit => {
   const sums = new Subtraction();
-  const [ofMinute, cameras] = [minutely(minute), new Set<string>()];
+  const active = new Set<string>();
   // Of a second that has overflowed in any stripe readers take the event rows.
-  const isSampled = (microsecond: number): boolean => !overflowed.has(secondOf(microsecond));
-  const right = stored.filter(({ sample }) => sample === undefined || isSampled(sample.microsecond));
-  const counted = closed
-    ? [
-        ...right.flatMap(({ sample, tally }) => (sample === undefined ? [] : [{ ...sample, tally }])),
-        ...events.filter(({ microsecond }) => !isSampled(microsecond)),
-      ]
-    : events;
-  for (const { microsecond, cameraId, tally } of counted) {
-    const own = new Set([cameraId]);
-    cameras.add(cameraId);
-    sums.expect(ofMinute, tally, own);
-    sums.expect(ofCamera(cameraId, { minute }), tally);
-    if (!closed && isSampled(microsecond)) sums.expect(sampled(minute, microsecond, cameraId), tally, own);
+  const isOverflowed = ({ counter: { microsecond } }: StoredEntry): boolean =>
+    microsecond !== undefined && overflowed.has(secondOf(microsecond));
+  const right = stored.filter((entry) => !isOverflowed(entry));
+  const counted = closed ? [...right.filter(isSample), ...events.filter(isOverflowed)] : events;
+  for (const event of counted) {
+    const { counter, tally, cameras } = event;
+    for (const cameraId of cameras) active.add(cameraId);
+    sums.expect({ minute }, tally, cameras);
+    sums.expect({ cameraId: counter.cameraId, minute }, tally);
+    if (!closed && !isOverflowed(event)) sums.expect(counter, tally, cameras);
   }
-  for (const { rowKey, counter, tally, cameras: own, sample } of right) {
-    if (!closed || sample === undefined) sums.store(rowKey, counter, tally, own);
-  }
-  return { ...sums.result(), events: events.length, cameras };
+  for (const entry of right) if (!closed || !isSample(entry)) sums.store(entry);
+  return { ...sums.result(), events: events.length, cameras: active };
 };
+
+/** What is left of counters that were compared. */
+const leftIn = (subtracted: readonly Subtracted[]): readonly Left[] =>
+  subtracted.flatMap(({ differences }) => differences.flatMap(({ left }) => left ?? []));
 
 /** Subtracts counters from those that are parts of them, with what these lack. */
 const auditParents = async (
-  rows: AsyncIterable<readonly StoredEntry[]>,
+  stored: StoredRows,
+  rows: readonly StoredRow[],
   lacks: readonly Left[] = [],
-  totals: Top['totals'] = new Map(),
 ): Promise<Subtracted> => {
   const sums = new Subtraction();
-  for (const [stripe, { tally, cameras }] of totals) {
-    sums.store(inStripe(TOTAL_KEY, stripe), daily, tally, new Set(cameras.ids));
-  }
-  const extras = new Map(lacks.map(({ counter, extra }) => [counter.name, extra]));
-  for await (const entries of rows) {
-    for (const { rowKey, counter, tally, cameras } of entries) {
-      if (counter.parents === undefined) sums.store(rowKey, counter, tally, cameras);
-      const right = cameras.difference(extras.get(counter.name) ?? NO_CAMERAS);
-      for (const parent of counter.parents?.() ?? []) sums.expect(parent, tally, right);
+  const extras = new Map(lacks.map(({ counter, extra }) => [nameOf(counter), extra]));
+  // The active cameras of all minutes of a day take much memory.
+  for (const row of rows) {
+    for (const entry of await stored.entries([row])) {
+      const { counter, tally, cameras } = entry;
+      const parents = parentsOf(counter);
+      if (parents.length === 0) sums.store(entry);
+      const right = cameras.difference(extras.get(nameOf(counter)) ?? NO_CAMERAS);
+      for (const parent of parents) sums.expect(parent, tally, right);
     }
   }
   for (const { counter, tally, missing } of lacks) {
-    for (const parent of counter.parents?.() ?? []) sums.expect(parent, tally, new Set(missing));
+    for (const parent of parentsOf(counter)) sums.expect(parent, tally, missing);
   }
   return sums.result();
 };
@@ -289,18 +266,18 @@ const auditParents = async (
  */
 const auditStripes = (
   rows: StoredRows,
-  { totals, fence: row }: Top,
+  row: StoredRow | undefined,
 ): { readonly wanted: number; readonly difference: Difference } | undefined => {
   // Readers find the other stripes by the total of stripe 0.
   const stripes = new Set([0, ...rows.stripes.keys()]);
   for (const stripe of stripes) {
-    const [total, newest] = [totals.get(stripe), rows.stripes.get(stripe)?.newest ?? 0];
+    const [total, newest] = [rows.totals.get(stripe), rows.stripes.get(stripe)?.newest ?? 0];
     if (total !== undefined && total.commit >= newest) continue;
     const old = `its commit number is ${total?.commit}, that of another row ${newest}`;
     rows.damage(inStripe(TOTAL_KEY, stripe), new DecodeError(total === undefined ? 'it is missing' : old));
   }
   const fence = unlessDamaged(() => row && fenceFrom(row).stripes);
-  const announced = totals.get(0)?.stripes;
+  const announced = rows.totals.get(0)?.stripes;
   const wanted = Math.max(announced ?? 1, fence ?? 1, ...Array.from(stripes, (stripe) => stripe + 1));
   if (fence === wanted && (announced ?? wanted) === wanted) return undefined;
   const stored = `${fence ?? 'nothing'}, and ${announced ?? 'nothing'} in total`;

@@ -1,7 +1,8 @@
-import { DamagedRow, DecodeError, isDamage, unlessDamaged } from '../../storage/errors.ts';
+import { DecodeError, isDamage, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Tally } from '../model/tally.ts';
+import type { Counter } from '../record/counter-differences.ts';
 import { indexesIn } from '../rows/bitset.ts';
 import { cameraRowFrom, camerasIn, minutesOf } from '../rows/camera-row.ts';
 import { bucketsFrom, bucketTally } from '../rows/hour-rows.ts';
@@ -18,23 +19,10 @@ import {
   TOTAL_KEY,
 } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND } from '../rows/minute-row.ts';
-import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf, readStripes } from '../rows/stripes.ts';
+import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
 import { ByteReader, readTally } from '../rows/tally-bytes.ts';
 import { cameraListFrom, readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
-import { hourly, minutely, NO_CAMERAS, ofCamera, sampled, type Counter } from './counters.ts';
-
-/** What a row says of a counter. */
-export interface StoredEntry {
-  readonly rowKey: string;
-  readonly counter: Counter;
-  readonly tally: Tally;
-  /** The active cameras that it names. */
-  readonly cameras: ReadonlySet<string>;
-  /** Of a minute or a part of it: the minute of the day. */
-  readonly minute?: number;
-  /** Of a sample: where it is in the minute, and of which camera. */
-  readonly sample?: { readonly microsecond: number; readonly cameraId: string };
-}
+import { NO_CAMERAS, type StoredEntry } from './subtraction.ts';
 
 /** The plain key of a row and its stripe; undefined: its key has the suffix of none. */
 export const stripeOf = (rowKey: string): ReturnType<typeof parseStripe> | undefined =>
@@ -48,21 +36,27 @@ export const versionsOf = (rows: readonly StoredRow[] = []): string =>
 export class StoredRows {
   /** Rows that cannot be decoded, or should not be there, by key: what is wrong, and the version that was read, if one was. */
   readonly damaged = new Map<string, { readonly damage: string; readonly etag: string | undefined }>();
-  /** The counter rows that were met, by stripe, and the newest commit of any but the total. */
+  /** The counter rows that were met, by stripe, and their newest commit. */
   readonly stripes = new Map<number, { readonly rows: Set<string>; readonly newest: number }>();
+  /** The newest total that was read of each stripe: the names for the indexes in its rows. */
+  readonly totals = new Map<number, TotalRow>();
   readonly table: Table;
   readonly partition: string;
-  /** The newest total that was read of each stripe: the names for the indexes in its rows. */
-  readonly #totals = new Map<number, TotalRow>();
 
   constructor(table: Table, partition: string) {
     this.table = table;
     this.partition = partition;
   }
 
-  /** All rows of a key range. */
   async all(range: KeyRange, select?: readonly string[]): Promise<readonly StoredRow[]> {
     return this.table.all(this.partition, range, { select });
+  }
+
+  /** The rows of each camera, those in all stripes together as of one moment. */
+  cameras(properties: readonly string[]): ReturnType<typeof camerasIn> {
+    return camerasIn(this.table, this.partition, [...properties, COMMIT_NUMBER], (error) =>
+      this.damage(error.rowKey, error),
+    );
   }
 
   /** Notes that a row is damaged. Any other error is thrown again: it is a bug, or storage failed. */
@@ -73,16 +67,11 @@ export class StoredRows {
 
   /** What a function decodes of a row; undefined if it cannot be decoded. */
   decoded<Value>({ rowKey, etag }: StoredRow, decode: () => Value): Value | undefined {
-    try {
-      return decode();
-    } catch (error) {
-      this.damage(rowKey, error, etag);
-      return undefined;
-    }
+    return unlessDamaged(decode, (error) => this.damage(rowKey, error, etag));
   }
 
-  /** What counter rows, none of which is a total, say of their counters, row by row. */
-  async *entries(rows: readonly StoredRow[]): AsyncGenerator<readonly StoredEntry[]> {
+  async entries(rows: readonly StoredRow[]): Promise<readonly StoredEntry[]> {
+    const entries: (readonly StoredEntry[])[] = [];
     for (const row of rows) {
       const parsed = this.decoded(row, () => ({ ...parseStripe(row.rowKey), commit: commitNumberOf(row) }));
       if (parsed === undefined) continue;
@@ -91,36 +80,16 @@ export class StoredRows {
       const own = total && this.decoded(row, () => entriesIn(row, key, total));
       // Without its total nothing is known of a row.
       if (own !== undefined || total === undefined) this.#meet(stripe, row.rowKey, commit);
-      if (own !== undefined) yield own;
+      if (own !== undefined) entries.push(own);
     }
-  }
-
-  /** The rows of each camera, those in all stripes together as of one moment. */
-  cameras(properties: readonly string[]): ReturnType<typeof camerasIn> {
-    const select = [...properties, COMMIT_NUMBER];
-    return camerasIn(
-      this.table,
-      this.partition,
-      select,
-      (row) => this.decoded(row, () => parseCameraKey(parseStripe(row.rowKey).key)),
-      async (key) => this.#inAllStripes(key, select),
-    );
-  }
-
-  async #inAllStripes(key: string, select: readonly string[]): Promise<readonly StoredRow[]> {
-    try {
-      return [...(await readStripes(this.table, this.partition, key, select)).values()];
-    } catch (error) {
-      this.damage(error instanceof DamagedRow ? error.rowKey : key, error);
-      return [];
-    }
+    return entries.flat();
   }
 
   /**
-   * The totals by stripe, the fence, the `hours` rows and those of each hour, as of one moment; undefined: a commit came between. Every
-   * commit changes a total.
+   * The totals of all stripes, the `hours` rows and those of each hour, and the fence, as of one moment; undefined: a commit came between.
+   * Every commit changes a total.
    */
-  async top() {
+  async top(): Promise<{ readonly rows: readonly StoredRow[]; readonly fence: StoredRow | undefined } | undefined> {
     const rows = await this.all(stripesOf(TOTAL_KEY));
     const [fence, hours, lists] = await Promise.all([
       this.table.get(this.partition, FENCE_KEY),
@@ -128,7 +97,7 @@ export class StoredRows {
       this.all(ALL_CAMERA_LISTS),
     ]);
     if (versionsOf(rows) !== versionsOf(await this.all(stripesOf(TOTAL_KEY), []))) return undefined;
-    const totals = new Map<number, TotalRow>();
+    this.totals.clear();
     for (const row of [...lists, ...rows]) {
       const parsed = this.decoded(row, () => parseStripe(row.rowKey));
       if (parsed === undefined) continue;
@@ -140,23 +109,22 @@ export class StoredRows {
         const total = await totalFrom(this.table, row, stripe, first);
         const [listed, active] = [cameraListFrom(total.lists.flatMap(({ texts }) => texts)), total.cameras];
         if (listed.ids.length !== active.ids.length) throw new DecodeError('its camera list is longer than it says');
-        totals.set(stripe, total);
-        this.#totals.set(stripe, total);
+        this.totals.set(stripe, total);
       } catch (error) {
         this.damage(row.rowKey, error);
       }
     }
-    return { totals, fence, hours };
+    return { rows: [...rows.filter(({ rowKey }) => !this.damaged.has(rowKey)), ...hours], fence };
   }
 
   /** The total of a stripe, which is read again if it is older than a commit; undefined: it does not name what that commit wrote. */
   async #totalIn(stripe: number, commit: number): Promise<TotalRow | undefined> {
-    const known = this.#totals.get(stripe);
+    const known = this.totals.get(stripe);
     if (known !== undefined && known.commit >= commit) return known;
     try {
       const total = await readTotal(this.table, this.partition, stripe);
       if (total === undefined || total.commit < commit) return undefined;
-      this.#totals.set(stripe, total);
+      this.totals.set(stripe, total);
       return total;
     } catch (error) {
       this.damage(inStripe(TOTAL_KEY, stripe), error);
@@ -176,19 +144,24 @@ const entriesIn = (
   key: string,
   { tally: ofDay, cameras: { ids } }: TotalRow,
 ): readonly StoredEntry[] => {
-  const { rowKey } = row;
   const categories = [...ofDay.categories.keys()];
   const idOf = (index: number): string => named(ids[index]);
+  const entryOf = (counter: Counter, tally: Tally, cameras: ReadonlySet<string> = NO_CAMERAS): StoredEntry => ({
+    rowKey: row.rowKey,
+    counter,
+    tally,
+    cameras,
+  });
   const [kind = ''] = key.split('|');
   switch (kind) {
+    case TOTAL_KEY:
+      return [entryOf({}, ofDay, new Set(ids))];
     case 'minute': {
       const { minute, second } = parseMinuteKey(key);
-      return samplesIn(row, second).map(({ microsecond, cameraIndex, tally: bytes }) => {
+      return samplesIn(row, second).map(({ microsecond, cameraIndex, tally }) => {
         const cameraId = idOf(cameraIndex);
-        const tally = named(readTally(new ByteReader(bytes), categories));
-        const sample = { microsecond, cameraId };
-        const counter = sampled(minute, microsecond, cameraId);
-        return { rowKey, minute, sample, counter, tally, cameras: new Set([cameraId]) };
+        const counted = named(readTally(new ByteReader(tally), categories));
+        return entryOf({ cameraId, minute, microsecond }, counted, new Set([cameraId]));
       });
     }
     case 'camera': {
@@ -196,26 +169,21 @@ const entriesIn = (
       const camera = cameraRowFrom(row);
       if (ids[camera.index] !== cameraId)
         throw new DecodeError('its place is not that of its camera in the camera list');
-      const entryOf = (tally: Tally, of: { hour?: number; minute?: number } = {}): StoredEntry => {
-        return { rowKey, ...of, counter: ofCamera(cameraId, of), tally, cameras: NO_CAMERAS };
-      };
-      const entries = [entryOf(camera.tally)];
-      for (const [hour, own] of camera.hours) {
-        entries.push(entryOf(own.tally, { hour }));
-        for (const [minute, tally] of minutesOf(camera, hour))
-          entries.push(entryOf(tally, { minute: hour * 60 + minute }));
+      const entries = [entryOf({ cameraId }, camera.tally)];
+      for (const [hour, { tally }] of camera.hours) {
+        entries.push(entryOf({ cameraId, hour }, tally));
+        for (const [minute, own] of minutesOf(camera, hour)) {
+          entries.push(entryOf({ cameraId, minute: hour * 60 + minute }, own));
+        }
       }
       return entries;
     }
     default: {
       const hour = key === HOURS_KEY ? undefined : parseHourKey(key);
-      return Array.from(bucketsFrom(row), ([number, bucket]): StoredEntry => {
+      return Array.from(bucketsFrom(row), ([number, bucket]) => {
         if (hour === undefined && number >= 24) throw new DecodeError('it has more than 24 hours');
-        const tally = named(bucketTally(bucket, categories));
-        const cameras = new Set(indexesIn(bucket.active).map(idOf));
-        if (hour === undefined) return { rowKey, counter: hourly(number), tally, cameras };
-        const minute = hour * 60 + number;
-        return { rowKey, minute, counter: minutely(minute), tally, cameras };
+        const counter = hour === undefined ? { hour: number } : { minute: hour * 60 + number };
+        return entryOf(counter, named(bucketTally(bucket, categories)), new Set(indexesIn(bucket.active).map(idOf)));
       });
     }
   }

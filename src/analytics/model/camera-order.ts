@@ -4,7 +4,6 @@ import type { Tally } from './tally.ts';
 export type CameraOrder =
   'total_events' | 'reviewed_total_events' | 'annotated_total_events' | { readonly category: string };
 
-/** The number that a camera is ordered by. */
 const rankOf = (tally: Tally, order: CameraOrder): number => {
   if (order === 'total_events') return tally.events;
   if (order === 'reviewed_total_events') return tally.reviewed;

@@ -5,10 +5,7 @@ import { isInstant } from '../model/instant.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom, camerasIn } from '../rows/camera-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
-import { parseCameraKey, shardPartition } from '../rows/keys.ts';
-import { parseStripe, readStripes } from '../rows/stripes.ts';
-import { decodingRow } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { shardPartition } from '../rows/keys.ts';
 import type { Table } from '../../storage/table.ts';
 import { PARALLEL_READS } from './reader.ts';
 
@@ -17,8 +14,6 @@ export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: Tally;
 }
-
-const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
 
 /** Answers what each camera did on days. */
 export class CamerasReader {
@@ -61,11 +56,7 @@ export class CamerasReader {
 
   /** Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. */
   async #ofShard(partition: string): Promise<readonly CameraActivity[]> {
-    const inAllStripes = async (key: string): Promise<readonly StoredRow[]> => [
-      ...(await readStripes(this.#table, partition, key, CAMERA_DAY_PROPERTIES)).values(),
-    ];
-    const cameras = camerasIn(this.#table, partition, CAMERA_DAY_PROPERTIES, cameraOf, inAllStripes);
-    return Array.fromAsync(cameras, ([cameraId, rows]) => ({
+    return Array.fromAsync(camerasIn(this.#table, partition, CAMERA_DAY_PROPERTIES), ([cameraId, rows]) => ({
       cameraId,
       tally: sumOf(rows.map((row) => cameraRowFrom(row).tally)),
     }));

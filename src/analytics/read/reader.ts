@@ -34,10 +34,7 @@ export const PARALLEL_READS = 24;
 export class Reader {
   readonly #table: Table;
   readonly #shards: DayShards;
-  readonly #striped: ReadingSource['striped'] = new LRUCache({
-    maxSize: 1_000,
-    sizeCalculation: () => 1,
-  });
+  readonly #striped: ReadingSource['striped'] = new LRUCache({ max: 1_000 });
 
   constructor(table: Table, shards: DayShards) {
     this.#table = table;
@@ -51,8 +48,7 @@ export class Reader {
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const activities = days.flat(2);
-    const active = new Set<string>();
-    for (const piece of activities) for (const id of piece.cameras()) active.add(id);
+    const active = new Set(activities.flatMap((piece) => [...piece.cameras()]));
     return { tally: sumOf(activities.map((piece) => piece.tally())), activeCameras: [...active].sort() };
   }
 

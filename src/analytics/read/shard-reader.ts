@@ -9,8 +9,9 @@ import { eventRowFrom } from '../rows/event-row.ts';
 import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
+import type { RowRequest } from '../rows/stripes.ts';
 import { ActivitySum } from './activity-sum.ts';
-import { namesIn, readShard, type ReadingSource, type RowRequest, type StripeReading } from './shard-reading.ts';
+import { namesIn, readShard, type ReadingSource, type StripeReading } from './shard-reading.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
@@ -135,9 +136,7 @@ const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, 
 
 /** The rows that hold the samples of partial minutes. */
 const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly RowRequest[] =>
-  partialMinutes.flatMap((partial) =>
-    Array.from(sampleRows(partial.minute, ...microsecondsOf(partial)), ([key, select]) => ({ key, select })),
-  );
+  partialMinutes.flatMap((partial) => sampleRows(partial.minute, ...microsecondsOf(partial)));
 
 /**
  * Adds the samples of a partial minute to a sum, out of the rows that were read. A second that has overflowed in any stripe is read from

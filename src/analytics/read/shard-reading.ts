@@ -8,6 +8,7 @@ import {
   COMMIT_NUMBER,
   commitNumberOf,
   readStripes,
+  type RowRequest,
   stateFrom,
   STATE_PROPERTIES,
   type StripeRows,
@@ -32,17 +33,13 @@ export interface ReadingSource {
   readonly striped: LRUCache<string, true>;
 }
 
-/** A counter row to read: its key in stripe 0, and the properties. */
-export interface RowRequest {
-  readonly key: string;
-  readonly select: readonly string[];
-}
+const TOTAL_PROPERTIES = { state: STATE_PROPERTIES, tally: TALLY_PROPERTIES, cameras: undefined } as const;
 
 /**
  * What is needed of the `total` rows: `state`, that no stripe appeared; `tally`, their tallies as well, which name categories; `cameras`,
  * the camera lists too. What is not needed is left empty.
  */
-type TotalDetail = 'state' | 'tally' | 'cameras';
+type TotalDetail = keyof typeof TOTAL_PROPERTIES;
 
 /** The rows of one stripe. */
 export interface StripeReading {
@@ -107,12 +104,10 @@ export const readShard = async (
   }));
 };
 
-/** By stripe. */
 type Totals = ReadonlyMap<number, TotalRow>;
 
 const isOlder = (total: TotalRow | undefined, commit = 0): boolean => (total?.commit ?? 0) < commit;
 
-/** The newest commit of any of some rows, by stripe. */
 const newestCommits = (rows: readonly StripeRows[]): ReadonlyMap<number, number> => {
   const newest = new Map<number, number>();
   for (const [stripe, row] of rows.flatMap((own) => [...own])) {
@@ -136,21 +131,13 @@ const rowsIn = async (
 
 /** The totals as they were at one moment; with the camera lists, which may be newer, cut to their length. */
 const totalsIn = async (source: ReadingSource, detail: TotalDetail, isStriped: boolean): Promise<Totals> => {
-  if (detail === 'cameras') {
-    const [rows, lists] = await Promise.all(
-      [TOTAL_KEY, camerasKey(1)].map(async (key) => rowsIn(source, key, undefined, isStriped)),
-    );
-    const totals = Array.from(rows ?? [], async ([stripe, row]): Promise<[number, TotalRow]> => [
-      stripe,
-      await totalFrom(source.table, row, stripe, lists?.get(stripe)),
-    ]);
-    return new Map(await Promise.all(totals));
-  }
-  const rows = await rowsIn(source, TOTAL_KEY, detail === 'tally' ? TALLY_PROPERTIES : STATE_PROPERTIES, isStriped);
-  return new Map(
-    Array.from(rows, ([stripe, row]) => [
-      stripe,
-      { ...EMPTY_TOTAL, ...stateFrom(row), ...(detail === 'tally' && { tally: tallyFrom(row) }) },
-    ]),
-  );
+  const [rows, lists] = await Promise.all([
+    rowsIn(source, TOTAL_KEY, TOTAL_PROPERTIES[detail], isStriped),
+    detail === 'cameras' ? rowsIn(source, camerasKey(1), undefined, isStriped) : undefined,
+  ]);
+  const totals = Array.from(rows, async ([stripe, row]): Promise<[number, TotalRow]> => {
+    if (detail === 'cameras') return [stripe, await totalFrom(source.table, row, stripe, lists?.get(stripe))];
+    return [stripe, { ...EMPTY_TOTAL, ...stateFrom(row), ...(detail === 'tally' && { tally: tallyFrom(row) }) }];
+  });
+  return new Map(await Promise.all(totals));
 };

@@ -14,11 +14,8 @@ export interface KeyedMessage {
   readonly minute: number;
   /** Hour of the day, 0 to 23. */
   readonly hour: number;
-  /** Key of the event's row. */
   readonly eventKey: string;
-  /** Key of the camera's row. */
   readonly cameraKey: string;
-  /** Key of the row with the event's sample. */
   readonly minuteKey: string;
 }
 
@@ -64,11 +61,8 @@ const OPERATION_BYTES = 900;
 export const fittingInFront = (queue: readonly KeyedMessage[]): number => {
   const rows = new Set<string>();
   for (const [index, message] of queue.entries()) {
-    const added = [message.eventKey, message.cameraKey, message.minuteKey, hourKey(message.hour)].filter(
-      (row) => !rows.has(row),
-    );
-    if (rows.size + added.length > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
-    for (const row of added) rows.add(row);
+    for (const key of [message.eventKey, message.cameraKey, message.minuteKey, hourKey(message.hour)]) rows.add(key);
+    if (rows.size > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
   }
   return queue.length;
 };

@@ -79,7 +79,6 @@ class Draft {
     this.#categories = new Set(this.#total.tally.categories.keys());
   }
 
-  /** Applies one more message. */
   take(keyed: KeyedMessage): Outcome {
     const { message, eventKey } = keyed;
     const before = this.events.get(eventKey) ?? ofKind(this.#snapshot.rows.get(eventKey), 'event')?.value;
@@ -134,12 +133,6 @@ class Draft {
   }
 }
 
-/** A change of one counter row; its keys are those of stripe 0. */
-interface CounterChange {
-  readonly write: StoringWrite;
-  readonly row: ShardRow;
-}
-
 /**
  * What to write to add differences to the counters of a snapshot's stripe. Pure.
  *
@@ -147,27 +140,68 @@ interface CounterChange {
  * @throws {DamagedRow}
  */
 export const planCounters = (snapshot: ShardSnapshot, differences: CounterDifferences): RowsPlan => {
-  const { stripe } = snapshot;
   const before = counterRow(snapshot, TOTAL_KEY, 'total')?.value;
   const known = before ?? EMPTY_TOTAL;
   const total: TotalRow = {
     ...known,
     tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, differences.cameraIds()),
+    cameras: withCameras(known.cameras, differences.cameraIds),
     commit: known.commit + 1,
   };
-  const changes: readonly CounterChange[] = [
-    ...totalChanges(snapshot, before, total),
-    ...bucketChanges(snapshot, differences, total),
-    ...sampleChanges(snapshot, differences, total),
-    ...cameraChanges(snapshot, differences, total.cameras),
-  ];
+  const categories = [...total.tally.categories.keys()];
   const writes: StoringWrite[] = [];
   const rows = new Map<string, ShardRow>();
-  for (const { write, row } of changes) {
-    const rowKey = inStripe(write.rowKey, stripe);
+  /** Adds a change of a row. The key is that of stripe 0. */
+  const change = (write: StoringWrite, row: ShardRow): void => {
+    const rowKey = inStripe(write.rowKey, snapshot.stripe);
     writes.push({ ...write, rowKey, properties: { ...write.properties, [COMMIT_NUMBER]: total.commit } });
     rows.set(rowKey, row);
+  };
+  const etagOf = (key: string): string | undefined => {
+    const row = snapshot.rows.get(inStripe(key, snapshot.stripe));
+    return row?.kind === 'absent' ? undefined : row?.etag;
+  };
+  for (const write of totalWrites(before, total, etagOf)) {
+    change(write, write.rowKey === TOTAL_KEY ? { kind: 'total', value: total } : { kind: 'list' });
+  }
+
+  const changeBuckets = (key: string, buckets: Iterable<readonly [number, BucketDifference]>): void => {
+    let value = counterRow(snapshot, key, 'buckets')?.value ?? NO_BUCKETS;
+    const numbers: number[] = [];
+    for (const [number, { tally, cameras }] of buckets) {
+      const indexes = cameras.map((cameraId) => indexIn(total.cameras, cameraId));
+      value = fitting(snapshot, key, () => addToBucket(value, number, tally, indexes, categories));
+      numbers.push(number);
+    }
+    change(bucketsWrite(key, etagOf(key), value, numbers), { kind: 'buckets', value });
+  };
+  if (differences.hours.size > 0) changeBuckets(HOURS_KEY, differences.hours);
+  for (const [hour, minutes] of Map.groupBy(differences.minutes, ([minute]) => hourOfMinute(minute))) {
+    changeBuckets(
+      hourKey(hour),
+      minutes.map(([minute, difference]) => [minute % 60, difference]),
+    );
+  }
+
+  for (const [minute, samples] of differences.samples) {
+    const byRow = Map.groupBy(samples, ({ microsecond }) => minuteKey(minute, secondOf(microsecond)));
+    for (const [key, own] of byRow) {
+      const stored = counterRow(snapshot, key, 'samples')?.value ?? NO_SAMPLES;
+      const added = own.map(({ microsecond, cameraId, tally }) => ({
+        microsecond,
+        cameraIndex: indexIn(total.cameras, cameraId),
+        tally,
+      }));
+      const value = fitting(snapshot, key, () => addSamples(stored, added, categories));
+      change(minuteRowWrite(key, etagOf(key), value, added), { kind: 'samples', value });
+    }
+  }
+
+  for (const [cameraId, difference] of differences.cameras) {
+    const key = cameraKey(cameraId);
+    const stored = counterRow(snapshot, key, 'camera')?.value ?? emptyCameraRow(indexIn(total.cameras, cameraId));
+    const value = fitting(snapshot, key, () => addToCamera(stored, difference));
+    change(cameraWrite(cameraId, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
   }
   return { writes: [...writes, ...(before === undefined ? newStripeWrites(snapshot) : [])], rows };
 };
@@ -180,83 +214,6 @@ const newStripeWrites = ({ stripe, fence }: ShardSnapshot): readonly StoringWrit
   // Other writers change other properties of this row all the time. What orders the new stripes is the fence.
   return [{ kind: 'merge', rowKey: TOTAL_KEY, etag: ANY_VERSION, properties: announcement(stripes) }, fenced];
 };
-
-/** The changed `total` row and the changed rows of the camera list. */
-const totalChanges = (
-  { rows, stripe }: ShardSnapshot,
-  before: TotalRow | undefined,
-  total: TotalRow,
-): readonly CounterChange[] =>
-  totalWrites(before, total, (key) => {
-    const row = rows.get(inStripe(key, stripe));
-    return row?.kind === 'absent' ? undefined : row?.etag;
-  }).map((write) => ({
-    write,
-    row: write.rowKey === TOTAL_KEY ? { kind: 'total', value: total } : { kind: 'list' },
-  }));
-
-/** The changed `hours` row and `hour` rows. */
-function* bucketChanges(
-  snapshot: ShardSnapshot,
-  { hours, minutes }: CounterDifferences,
-  { tally: { categories }, cameras: list }: TotalRow,
-): Generator<CounterChange> {
-  const names = [...categories.keys()];
-  const changeOf = (key: string, differences: Iterable<readonly [number, BucketDifference]>): CounterChange => {
-    const stored = counterRow(snapshot, key, 'buckets');
-    let value = stored?.value ?? NO_BUCKETS;
-    const numbers: number[] = [];
-    for (const [number, { tally, cameras }] of differences) {
-      const indexes = cameras.map((cameraId) => indexIn(list, cameraId));
-      value = fitting(snapshot, key, () => addToBucket(value, number, tally, indexes, names));
-      numbers.push(number);
-    }
-    return { write: bucketsWrite(key, stored?.etag, value, numbers), row: { kind: 'buckets', value } };
-  };
-  if (hours.size > 0) yield changeOf(HOURS_KEY, hours);
-  for (const [hour, own] of Map.groupBy(minutes, ([minute]) => hourOfMinute(minute))) {
-    yield changeOf(
-      hourKey(hour),
-      own.map(([minute, difference]) => [minute % 60, difference]),
-    );
-  }
-}
-
-/** The changed `minute` rows. */
-function* sampleChanges(
-  snapshot: ShardSnapshot,
-  { samples }: CounterDifferences,
-  { tally, cameras }: TotalRow,
-): Generator<CounterChange> {
-  const categories = [...tally.categories.keys()];
-  for (const [minute, ofMinute] of samples) {
-    const byRow = Map.groupBy(ofMinute, ({ microsecond }) => minuteKey(minute, secondOf(microsecond)));
-    for (const [key, differences] of byRow) {
-      const stored = counterRow(snapshot, key, 'samples');
-      const added = differences.map(({ microsecond, cameraId, tally: difference }) => ({
-        microsecond,
-        cameraIndex: indexIn(cameras, cameraId),
-        tally: difference,
-      }));
-      const value = fitting(snapshot, key, () => addSamples(stored?.value ?? NO_SAMPLES, added, categories));
-      yield { write: minuteRowWrite(key, stored?.etag, value, added), row: { kind: 'samples', value } };
-    }
-  }
-}
-
-/** The changed camera rows. */
-function* cameraChanges(
-  snapshot: ShardSnapshot,
-  { cameras }: CounterDifferences,
-  list: CameraList,
-): Generator<CounterChange> {
-  for (const [cameraId, difference] of cameras) {
-    const stored = counterRow(snapshot, cameraKey(cameraId), 'camera');
-    const before = stored?.value ?? emptyCameraRow(indexIn(list, cameraId));
-    const value = fitting(snapshot, cameraKey(cameraId), () => addToCamera(before, difference));
-    yield { write: cameraWrite(cameraId, stored?.etag, value, hoursOf(difference)), row: { kind: 'camera', value } };
-  }
-}
 
 /** A changed row, where the row before and the total of the snapshot fit together. */
 const fitting = <Row>({ partition, stripe }: ShardSnapshot, key: string, change: () => Row | undefined): Row => {

@@ -73,16 +73,10 @@ export class ShardCommitter {
   /** After the first batch that stayed stale, one try of its halves tells. */
   #staleTries = STALE_TRIES;
 
-  /** @param pause waits before the next try */
   constructor(writer: TransactionWriter, slots: CommitSlots, pause: Pause = setTimeout) {
     this.#writer = writer;
     this.#slots = slots;
     this.#pause = pause;
-  }
-
-  /** Whether no commit is running. */
-  get idle(): boolean {
-    return !this.#isRunning;
   }
 
   /**
@@ -175,7 +169,6 @@ export class ShardCommitter {
     }
   }
 
-  /** Writes one transaction. */
   async #write(prepared: Prepared, ahead: boolean): Promise<void> {
     const sent = await this.#writer.send(prepared);
     // The request is sent before anything else is computed.
@@ -219,9 +212,7 @@ export class ShardCommitter {
       }
     } else if (error instanceof DayClosed) {
       for (const pending of batch) await this.#refuseClosed(pending);
-    } else if (isConflict(error)) {
-      rejectAll(batch, error);
-    } else if (batch.length > 1) {
+    } else if (batch.length > 1 && !isConflict(error)) {
       this.#halves.unshift(...halvesOf(batch));
     } else if (error instanceof RequestRefused) {
       for (const pending of batch) pending.resolve({ refused: 'storage does not take the event in this form' });

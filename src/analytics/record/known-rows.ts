@@ -92,7 +92,6 @@ const sizeOf = (row: KnownRow): number => {
 export class KnownRows {
   readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 
-  /** What is known of one shard. */
   ofShard(partition: string): KnownRowsOfShard {
     return new KnownRowsOfShard(this.#rows, partition);
   }
@@ -127,7 +126,6 @@ export class KnownRowsOfShard {
     this.forgetEvents(eventKeys);
   }
 
-  /** Forgets the rows of some events. */
   forgetEvents(eventKeys: Iterable<string>): void {
     for (const key of eventKeys) this.#rows.delete(this.#nameOf(key));
   }

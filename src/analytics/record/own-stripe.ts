@@ -90,7 +90,7 @@ export class OwnStripe {
     const fence = await readFence(table, partition);
     this.#fence = fence;
     if (this.#number === 0) {
-      if (fence === undefined) await manifests.confirm(day, count);
+      if (fence === undefined) await manifests.demand(day, count, true);
       return true;
     }
     if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;

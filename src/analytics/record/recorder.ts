@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
@@ -16,14 +17,12 @@ import type { LastStripe } from './own-stripe.ts';
 import { TransactionWriter } from './transaction.ts';
 
 const MAX_WAITING = 50_000;
-const IDLE_COMMITTERS = 64;
 const PARALLEL_CLAIMS = 16;
 
 /** How a recorder works. */
 export interface RecorderOptions {
   /** The categories that always find room, whatever others are counted. */
   readonly knownCategories?: Iterable<string>;
-  /** Waits before the next try. */
   readonly pause?: Pause;
 }
 
@@ -44,8 +43,8 @@ export class Recorder {
   readonly #slots = new CommitSlots();
   readonly #knownCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
-  /** The least recently used one first. */
-  readonly #committers = new Map<string, ShardCommitter>();
+  /** One that is dropped while it works goes on, beside a new one, as if it were in another process. */
+  readonly #committers = new LRUCache<string, ShardCommitter>({ max: 1_000 });
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
@@ -109,18 +108,10 @@ export class Recorder {
     return outcomes;
   }
 
-  #committer(day: Day, count: number, shard: number): ShardCommitter {
+  /** Writes to a shard of a day that has so many, one try after the other. */
+  writer(day: Day, count: number, shard: number): TransactionWriter {
     const partition = shardPartition(day, shard);
-    const name = `${partition} of ${count}`;
-    const committer = this.#committers.get(name) ?? this.#newCommitter(day, count, partition);
-    this.#committers.delete(name);
-    this.#dropIdle();
-    this.#committers.set(name, committer);
-    return committer;
-  }
-
-  #newCommitter(day: Day, count: number, partition: string): ShardCommitter {
-    const writer = new TransactionWriter({
+    return new TransactionWriter({
       table: this.#table,
       day,
       count,
@@ -130,14 +121,14 @@ export class Recorder {
       last: this.#lastStripe,
       knownCategories: this.#knownCategories,
     });
-    return new ShardCommitter(writer, this.#slots, this.#pause);
   }
 
-  #dropIdle(): void {
-    for (const [name, committer] of this.#committers) {
-      if (this.#committers.size <= IDLE_COMMITTERS) return;
-      if (committer.idle) this.#committers.delete(name);
-    }
+  #committer(day: Day, count: number, shard: number): ShardCommitter {
+    const name = `${shardPartition(day, shard)} of ${count}`;
+    const committer =
+      this.#committers.get(name) ?? new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
+    this.#committers.set(name, committer);
+    return committer;
   }
 
   /** The error to throw for the errors of messages: one that sending again cannot mend comes first. */

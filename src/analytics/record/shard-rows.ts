@@ -77,10 +77,14 @@ interface Need {
   readonly mayBeStored: boolean;
 }
 
+const listRow = (): ShardRow => ({ kind: 'list' });
 const bucketsRow = (row: StoredRow): ShardRow => ({ kind: 'buckets', value: bucketsFrom(row) });
 const samplesRow = (row: StoredRow): ShardRow => ({ kind: 'samples', value: minuteRowFrom(row) });
 const cameraRow = (row: StoredRow): ShardRow => ({ kind: 'camera', value: cameraRowFrom(row) });
 const eventRow = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRowFrom(row) });
+
+const hasBucket = (row: KnownRow | undefined, number: number): boolean =>
+  ofKind(row, 'buckets')?.value.has(number) === true;
 
 /**
  * The rows of one shard of a day for one writer: what a commit needs of them, read by their keys when needed, kept from the last commit,
@@ -110,7 +114,7 @@ export class ShardRows {
 
   /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
   async storedEvent(key: string): Promise<EventRow | undefined> {
-    const row = await this.#shard.table.get(this.#shard.partition, key);
+    const row = await this.#get(key);
     return row && eventRowFrom(row);
   }
 
@@ -128,6 +132,11 @@ export class ShardRows {
     const { total, hours } = await this.#top(known);
     const stripe = this.#own.number;
     const at = (key: string): string => inStripe(key, stripe);
+    const need = (key: string, decode: Need['decode'], mayBeStored: boolean): Need => ({
+      key: at(key),
+      decode,
+      mayBeStored,
+    });
     const rows = new Map<string, KnownRow>([
       [at(TOTAL_KEY), total],
       [at(HOURS_KEY), hours],
@@ -135,32 +144,21 @@ export class ShardRows {
     const day = ofKind(total, 'total')?.value;
     // An hour, a minute or a camera that the stripe does not have has no row there: it is written together with the rows that say so.
     await this.#add(rows, known, [
-      ...Array.from(day?.cameras.texts.keys() ?? [], (index) => ({
-        key: at(camerasKey(index + 1)),
-        decode: (): ShardRow => ({ kind: 'list' }),
-        mayBeStored: false,
-      })),
-      ...Array.from(wanted.hours, (hour) => ({
-        key: at(hourKey(hour)),
-        decode: bucketsRow,
-        mayBeStored: ofKind(hours, 'buckets')?.value.has(hour) === true,
-      })),
-      ...Array.from(wanted.cameras.keys(), (cameraId) => ({
-        key: at(cameraKey(cameraId)),
-        decode: cameraRow,
-        mayBeStored: day?.cameras.indexes.has(cameraId) === true,
-      })),
+      ...Array.from(day?.cameras.texts.keys() ?? [], (index) => need(camerasKey(index + 1), listRow, false)),
+      ...Array.from(wanted.hours, (hour) => need(hourKey(hour), bucketsRow, hasBucket(hours, hour))),
+      ...Array.from(wanted.cameras.keys(), (cameraId) =>
+        need(cameraKey(cameraId), cameraRow, day?.cameras.indexes.has(cameraId) === true),
+      ),
       ...Array.from(wanted.events, ([key, mayBeStored]) => ({ key, decode: eventRow, mayBeStored })),
     ]);
     const halves: Need[] = [];
     for (const [key, minute] of wanted.halfMinutes) {
-      const ofHour = ofKind(rows.get(at(hourKey(hourOfMinute(minute)))), 'buckets');
-      const mayBeStored = ofHour?.value.has(minute % 60) === true;
+      const mayBeStored = hasBucket(rows.get(at(hourKey(hourOfMinute(minute)))), minute % 60);
       // The half of a new minute that comes later need not be looked for either.
       if (!mayBeStored && !this.#doubtsAbsence) {
         for (const second of [0, SECONDS_A_ROW]) this.#shard.known.keep(at(minuteKey(minute, second)));
       }
-      halves.push({ key: at(key), decode: samplesRow, mayBeStored });
+      halves.push(need(key, samplesRow, mayBeStored));
     }
     await this.#add(rows, known, halves);
     const elsewhere = await this.#categoriesElsewhere(wanted, rows, day);
@@ -176,7 +174,7 @@ export class ShardRows {
       else if (need.mayBeStored || this.#doubtsAbsence) missing.push(need);
     }
     await this.#limit.map(missing, async ({ key, decode }) => {
-      const row = await this.#shard.table.get(this.#shard.partition, key);
+      const row = await this.#get(key);
       rows.set(key, this.#shard.known.keep(key, row && { ...decode(row), etag: row.etag }));
     });
   }
@@ -190,24 +188,18 @@ export class ShardRows {
     rows: ReadonlyMap<string, KnownRow>,
     total: TotalRow | undefined,
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const { table, partition, knownCategories } = this.#shard;
     const found = new Map<string, ReadonlySet<string>>();
     const stripe = this.#own.number;
     if (stripe === 0 && (total?.stripes ?? 1) === 1) return found;
     const asking = [...cameras].filter(([cameraId, categories]) => {
       const own = ofKind(rows.get(inStripe(cameraKey(cameraId), stripe)), 'camera')?.value.tally.categories;
-      return [...categories].some((one) => own?.has(one) !== true && !this.#shard.knownCategories.has(one));
+      return [...categories].some((one) => own?.has(one) !== true && !knownCategories.has(one));
     });
     await this.#limit.map(asking, async ([cameraId]) => {
-      const stored = await readStripes(
-        this.#shard.table,
-        this.#shard.partition,
-        cameraKey(cameraId),
-        CAMERA_DAY_PROPERTIES,
-      );
-      found.set(
-        cameraId,
-        new Set([...stored.values()].flatMap((row) => Array.from(cameraRowFrom(row).tally.categories.keys()))),
-      );
+      const stored = await readStripes(table, partition, cameraKey(cameraId), CAMERA_DAY_PROPERTIES);
+      const ofStripes = Array.from(stored.values(), (row) => [...cameraRowFrom(row).tally.categories.keys()]);
+      found.set(cameraId, new Set(ofStripes.flat()));
     });
     return found;
   }
@@ -218,35 +210,33 @@ export class ShardRows {
    */
   async #top(known: Knowledge): Promise<{ readonly total: KnownRow; readonly hours: KnownRow }> {
     const own = this.#own;
+    const { table, partition, known: kept } = this.#shard;
     for (;;) {
       const [totalKey, hoursKey] = [inStripe(TOTAL_KEY, own.number), inStripe(HOURS_KEY, own.number)];
       const [total, hours] = [known(totalKey), known(hoursKey)];
       if (total !== undefined && hours !== undefined) return { total, hours };
-      if (own.takeNew()) return { total: this.#shard.known.keep(totalKey), hours: this.#shard.known.keep(hoursKey) };
-      const [stored, hoursRow] = await Promise.all([
-        readTotal(this.#shard.table, this.#shard.partition, own.number),
-        this.#shard.table.get(this.#shard.partition, hoursKey),
-      ]);
+      if (own.takeNew()) return { total: kept.keep(totalKey), hours: kept.keep(hoursKey) };
+      const [stored, hoursRow] = await Promise.all([readTotal(table, partition, own.number), this.#get(hoursKey)]);
       if (stored !== undefined) {
         await this.#demandAnnounced(own.number);
         const { etag, lists, ...value } = stored;
         for (const [index, list] of lists.entries()) {
-          this.#shard.known.keep(inStripe(camerasKey(index + 1), own.number), { kind: 'list', etag: list.etag });
+          kept.keep(inStripe(camerasKey(index + 1), own.number), { kind: 'list', etag: list.etag });
         }
-        this.#shard.known.keep(totalKey, { kind: 'total', etag, value });
+        kept.keep(totalKey, { kind: 'total', etag, value });
       } else if (await own.mayStart()) {
-        this.#shard.known.keep(totalKey);
+        kept.keep(totalKey);
       } else {
         continue;
       }
-      this.#shard.known.keep(hoursKey, hoursRow && { ...bucketsRow(hoursRow), etag: hoursRow.etag });
+      kept.keep(hoursKey, hoursRow && { ...bucketsRow(hoursRow), etag: hoursRow.etag });
     }
   }
 
   /** What was counted in a stripe that stripe 0 does not announce would be in no answer. Only damage leaves such rows. @throws {DamagedRow} */
   async #demandAnnounced(stripe: number): Promise<void> {
     if (stripe === 0) return;
-    const first = await this.#shard.table.get(this.#shard.partition, TOTAL_KEY, { select: STATE_PROPERTIES });
+    const first = await this.#get(TOTAL_KEY, STATE_PROPERTIES);
     if (first !== undefined && stateFrom(first).stripes > stripe) return;
     throw new DamagedRow(this.#shard.partition, inStripe(TOTAL_KEY, stripe), 'the shard does not have its stripe');
   }
@@ -279,7 +269,7 @@ export class ShardRows {
     const before = ofKind(rows.get(key), 'total')?.value;
     // The row was to be inserted: somebody else has done that.
     if (before === undefined) return false;
-    const row = await this.#shard.table.get(this.#shard.partition, key, { select: STATE_PROPERTIES });
+    const row = await this.#get(key, STATE_PROPERTIES);
     if (row === undefined) return false;
     const { commit, stripes } = stateFrom(row);
     if (commit !== before.commit) return false;
@@ -291,5 +281,9 @@ export class ShardRows {
   async move(): Promise<void> {
     this.#shard.known.forget([]);
     await this.#own.move();
+  }
+
+  async #get(key: string, select?: readonly string[]): Promise<StoredRow | undefined> {
+    return this.#shard.table.get(this.#shard.partition, key, { select });
   }
 }

@@ -44,7 +44,7 @@ export class TransactionWriter {
    * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
    */
   async prepare(batch: Batch, before?: Sent): Promise<Prepared> {
-    await this.#demandOpen();
+    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
     const readAll = this.#expectsKnown;
     const snapshot = await this.rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
@@ -60,7 +60,7 @@ export class TransactionWriter {
    * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
    */
   async prepareDifferences(differences: CounterDifferences, guard: StoringWrite): Promise<Prepared> {
-    await this.#demandOpen();
+    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
     const snapshot = await this.rows.snapshot(wantedByDifferences(differences));
     const { writes, rows } = planCounters(snapshot, differences);
     return { batch: [], snapshot, plan: { outcomes: [], writes: [...writes, guard], rows } };
@@ -69,7 +69,7 @@ export class TransactionWriter {
   /** Sends the transaction of a batch. Its answer is taken by {@link finish}. @throws {DayClosed | StorageTrouble} */
   async send(prepared: Prepared): Promise<Sent> {
     // Reading the rows may have taken long.
-    await this.#demandOpen();
+    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
     const writes = prepared.plan.writes.map((write) =>
       write.kind !== 'insert' && write.etag === PENDING
         ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
@@ -135,11 +135,5 @@ export class TransactionWriter {
     if (events.includes(failed)) this.#shard.known.forgetEvents(events);
     else this.rows.forget(events, error instanceof WriteConflict);
     return error;
-  }
-
-  async #demandOpen(): Promise<void> {
-    const { manifests, day, count } = this.#shard;
-    // The number of shards of a day changes only by a repair, or if storage was emptied.
-    if ((await manifests.claim(day)) !== count) throw new StorageTrouble(0, { reason: 'another manifest' });
   }
 }

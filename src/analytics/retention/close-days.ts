@@ -17,14 +17,7 @@ import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day
 import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
 import { CLOSING_MARGIN, type DayShards, openDaysBefore, removeOpenDay } from '../rows/day-shards.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
-import {
-  ALL_EVENTS,
-  minutesOfHour,
-  parseEventKey,
-  parseMinuteKey,
-  SECONDS_A_ROW,
-  shardPartition,
-} from '../rows/keys.ts';
+import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
@@ -74,7 +67,7 @@ export const closeDays = async (
 ): Promise<void> => {
   const end = performance.now() + runMs;
   const hasTime = (): boolean => performance.now() < end;
-  const deleting: Deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
+  const deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
   const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
   const unexpected: unknown[] = [];
   for (const day of await openDaysBefore(table, firstOpenDay)) {
@@ -88,35 +81,28 @@ export const closeDays = async (
       await deleteDay(deleting, day, manifest.shards, log);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });
-      if (!isExpected(error)) unexpected.push(error);
+      if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
     }
   }
   if (unexpected.length > 0) throw unexpected[0];
 };
 
 /** How event rows are deleted. */
-interface Deleting {
-  readonly table: Table;
+interface Deleting extends Required<Pick<ClosingDependencies, 'table' | 'pause'>> {
   /** Runs requests, so many at a time. */
   readonly limit: LimitFunction;
-  /** Whether there is time for more. */
   readonly hasTime: () => boolean;
-  readonly pause: (milliseconds: number) => Promise<void>;
 }
 
 /** Deletes the event rows of a closed day, and takes it out of the index of open days once none is left. */
 const deleteDay = async (deleting: Deleting, day: Day, shards: number, log: Log): Promise<void> => {
+  const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
   const ofShards = await allOf(
-    Array.from({ length: shards }, async (_, shard) => deleteEvents(deleting, shardPartition(day, shard))),
+    Array.from({ length: shards }, async (_, shard) => deleteEvents(deleting, shardPartition(day, shard), rows)),
   );
-  const finished = ofShards.every((one) => one.finished);
+  const finished = ofShards.every(Boolean);
   if (finished) await removeOpenDay(deleting.table, day);
-  log.info(finished ? 'day closed' : 'day is being closed', {
-    day,
-    shards,
-    event_rows_deleted: ofShards.reduce((sum, { deleted }) => sum + deleted, 0),
-    event_rows_kept: ofShards.reduce((sum, { kept }) => sum + kept, 0),
-  });
+  log.info(finished ? 'day closed' : 'day is being closed', { day, shards, ...rows });
 };
 
 /** What all promises give. If some fail, the others are awaited all the same; then the first error is thrown. */
@@ -125,25 +111,20 @@ const allOf = async <Value>(promises: readonly Promise<Value>[]): Promise<readon
   return Promise.all(promises);
 };
 
-/** What was done to the event rows of a shard. */
-interface DeletedEvents {
-  /** Rows deleted in this run. */
-  readonly deleted: number;
-  /** Rows that stay, of those that were looked at: of overflowed seconds, and damaged ones. */
-  readonly kept: number;
-  /** Whether all rows were looked at. */
-  readonly finished: boolean;
-}
-
 /**
  * Deletes the event rows of a shard of a closed day, except those that readers need: of seconds that have overflowed. May be
  * stopped at any point and started again, and may run in several processes at once.
  *
+ * @param counted what is added to: rows deleted, and those that stay, of overflowed seconds and damaged ones
+ * @returns whether all rows were looked at
  * @throws {StorageTrouble | WriteConflict} after bounded tries
  */
-const deleteEvents = async ({ table, limit, hasTime, pause }: Deleting, partition: string): Promise<DeletedEvents> => {
+const deleteEvents = async (
+  { table, limit, hasTime, pause }: Deleting,
+  partition: string,
+  counted: { event_rows_deleted: number; event_rows_kept: number },
+): Promise<boolean> => {
   const isNeeded = neededRows(table, partition);
-  let [deleted, kept] = [0, 0];
   let from: string | undefined;
   for (let tries = 1; hasTime();) {
     const at = from;
@@ -157,12 +138,12 @@ const deleteEvents = async ({ table, limit, hasTime, pause }: Deleting, partitio
         Array.from({ length: Math.ceil(keys.length / MAX_OPERATIONS) }, async (_, index) => {
           const some = keys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS);
           await limit(async () => table.delete(partition, some));
-          deleted += some.length;
+          counted.event_rows_deleted += some.length;
           tries = 1;
         }),
       );
-      kept += rows.length - keys.length;
-      if (continuation === undefined) return { deleted, kept, finished: true };
+      counted.event_rows_kept += rows.length - keys.length;
+      if (continuation === undefined) return true;
       from = continuation;
       tries = 1;
     } catch (error) {
@@ -173,7 +154,7 @@ const deleteEvents = async ({ table, limit, hasTime, pause }: Deleting, partitio
       tries += 1;
     }
   }
-  return { deleted, kept, finished: false };
+  return false;
 };
 
 /**
@@ -199,7 +180,7 @@ const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promi
 /** The overflowed seconds of an hour, and those of damaged rows, as seconds of the day. */
 const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
   const seconds = new Set<number>();
-  for await (const page of table.pages(partition, minutesOfHour(hour))) {
+  for await (const page of table.pages(partition, rowsBetween('minute', hour * 60, (hour + 1) * 60))) {
     for (const row of page) {
       const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
       const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));
@@ -210,11 +191,7 @@ const overflowedSeconds = async (table: Table, partition: string, hour: number):
   return seconds;
 };
 
-const isExpected = (error: unknown): boolean =>
-  error instanceof StorageTrouble ||
-  error instanceof WriteConflict ||
-  error instanceof DamagedRow ||
-  error instanceof LaterFormat;
+const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat] as const;
 
 const fieldsOf = (error: unknown): LogFields => {
   const kind = error instanceof Error ? error.name : typeof error;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { DamagedRow, DecodeError, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, type StoredRow } from '../../storage/row.ts';
+import { ANY_VERSION, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { isDay, type Day } from '../model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
@@ -66,18 +66,11 @@ export const removeOpenDay = async (table: Table, day: Day): Promise<void> => {
   }
 };
 
-/** A moment by both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
-interface Moment {
-  readonly steady: number;
-  readonly wall: number;
-}
+/** Both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
+const clocks = (): readonly number[] => [performance.now(), Date.now()];
 
-const currentMoment = (): Moment => ({ steady: performance.now(), wall: Date.now() });
-
-const isFresh = ({ steady, wall }: Moment): boolean => {
-  const current = currentMoment();
-  return Math.max(current.steady - steady, current.wall - wall) < FRESH_MS;
-};
+const isFresh = (readAt: readonly number[]): boolean =>
+  clocks().every((time, clock) => time - (readAt[clock] ?? 0) < FRESH_MS);
 
 const now = (): Instant => instantFromMilliseconds(Date.now());
 
@@ -88,9 +81,8 @@ const now = (): Instant => instantFromMilliseconds(Date.now());
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
-  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: Moment }>({
-    maxSize: 1_000,
-    sizeCalculation: () => 1,
+  readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: readonly number[] }>({
+    max: 1_000,
   });
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
@@ -122,14 +114,14 @@ export class DayShards {
   }
 
   /**
-   * Checks in storage that a day still has so many shards, before the first event of a shard is written. It has another number
-   * only if storage was emptied while the app runs.
+   * Checks that a day takes changes and still has so many shards: that changes only by a repair, or if storage was emptied.
    *
+   * @param inStorage as storage says now: before the first event of a shard is written
    * @throws {StorageTrouble} if it has another number, or storage does not answer
    * @throws {DamagedRow | DayClosed}
    */
-  async confirm(day: Day, shards: number): Promise<void> {
-    this.#known.delete(day);
+  async demand(day: Day, shards: number, inStorage = false): Promise<void> {
+    if (inStorage) this.#known.delete(day);
     if ((await this.claim(day)) !== shards) throw new StorageTrouble(0, { reason: 'another manifest' });
   }
 
@@ -151,11 +143,7 @@ export class DayShards {
         { kind: 'merge', rowKey: day, etag: ANY_VERSION, properties: announced },
       ]);
       try {
-        await this.#table.transact(dayPartition(day), [
-          row === undefined
-            ? { kind: 'insert', rowKey: SHARDS_KEY, properties: { shards, ...announced } }
-            : { kind: 'merge', rowKey: SHARDS_KEY, etag: row.etag, properties: announced },
-        ]);
+        await this.#table.transact(dayPartition(day), [writeOf(SHARDS_KEY, row?.etag, { shards, ...announced })]);
       } catch (error) {
         // Another process wrote it meanwhile.
         if (!(error instanceof WriteConflict)) throw error;
@@ -195,7 +183,7 @@ export class DayShards {
 
   async #read(day: Day): Promise<Manifest | undefined> {
     // What is answered was true at the earliest when it was asked for.
-    const readAt = currentMoment();
+    const readAt = clocks();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
     if (row === undefined) {
       this.#known.delete(day);

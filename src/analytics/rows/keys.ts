@@ -90,14 +90,20 @@ export const ALL_MINUTES: KeyRange = keysUnder('minute|');
 /** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-/** The minute rows of an hour of the day, 0 to 23. Every key that starts with `minute|` is in the range of one hour. */
-export const minutesOfHour = (hour: number): KeyRange => ({
-  from: hour === 0 ? ALL_MINUTES.from : `minute|${clockOf(hour * 60)}`,
-  before: hour === 23 ? ALL_MINUTES.before : `minute|${clockOf((hour + 1) * 60)}`,
-});
+/** Minutes of a day. */
+export const MINUTES = 1_440;
 
-/** The minute rows of a minute of the day (0 to 1439). */
-export const rowsOfMinute = (minute: number): KeyRange => keysUnder(`minute|${clockOf(minute)}|`);
+/**
+ * The minute rows or event rows from one minute of the day to before another one, 0 to {@link MINUTES}. Every key that there is of the kind is
+ * in the range of one minute.
+ */
+export const rowsBetween = (kind: 'minute' | 'event', first: number, end: number): KeyRange => {
+  const all = keysUnder(`${kind}|`);
+  return {
+    from: first === 0 ? all.from : `${kind}|${clockOf(first)}`,
+    before: end === MINUTES ? all.before : `${kind}|${clockOf(end)}`,
+  };
+};
 
 /** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>

@@ -4,6 +4,7 @@ import { plus, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { minuteKey } from './keys.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
+import type { RowRequest } from './stripes.ts';
 import { ByteReader, ByteWriter, encoded, readTally, writeTally } from './tally-bytes.ts';
 
 /** What one camera sent at one microsecond. */
@@ -46,12 +47,10 @@ const secondsBetween = (from: number, to: number): readonly number[] =>
   Array.from({ length: secondOf(to) - secondOf(from) + 1 }, (_, index) => secondOf(from) + index);
 
 /** The rows that hold the samples between two microseconds of a minute of the day, both included: keys, and properties to read. */
-export const sampleRows = (minute: number, from: number, to: number): ReadonlyMap<string, readonly string[]> =>
-  new Map(
-    Array.from(
-      Map.groupBy(secondsBetween(from, to), (second) => minuteKey(minute, second)),
-      ([key, seconds]) => [key, seconds.map((second) => numberedName(SAMPLES, second))],
-    ),
+export const sampleRows = (minute: number, from: number, to: number): readonly RowRequest[] =>
+  Array.from(
+    Map.groupBy(secondsBetween(from, to), (second) => minuteKey(minute, second)),
+    ([key, seconds]) => ({ key, select: seconds.map((second) => numberedName(SAMPLES, second)) }),
   );
 
 /** The samples of a row, or those of them that were read. @throws {DamagedRow} */

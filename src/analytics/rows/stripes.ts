@@ -17,6 +17,12 @@ export const MAX_STRIPES = 64;
  */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 
+/** A counter row to read: its key in stripe 0, and the properties. */
+export interface RowRequest {
+  readonly key: string;
+  readonly select: readonly string[];
+}
+
 /** The keys of a counter row in all stripes: `!` is the character after the space. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
@@ -117,19 +123,8 @@ export const readStripes = async (
       return new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey).stripe), row]));
     }
   }
-  return collected(table, partition, key, select);
-};
-
-/**
- * Reads the rows by their keys, again and again, until two readings in a row have the same versions: then no row changed between
- * the end of the first reading and the start of the second, and the number of stripes did not either.
- */
-const collected = async (
-  table: Table,
-  partition: string,
-  key: string,
-  select?: readonly string[],
-): Promise<StripeRows> => {
+  // If two readings in a row have the same versions, no row changed between the end of the first one and the start of the second, and the
+  // number of stripes did not either.
   let before: string | undefined;
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {
     const total = await table.get(partition, TOTAL_KEY, { select: STATE_PROPERTIES });

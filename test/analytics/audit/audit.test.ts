@@ -222,6 +222,23 @@ describe('the audit of a day', () => {
     expect(await differing(table)).toEqual(new Set());
   });
 
+  it('names a minute with a camera that sent nothing in its hour, and not the hour', async () => {
+    const table = new MemoryTable();
+    await new CountingProcess(table, 1).record(messages.filter((_, at) => at === 0 || at === 61));
+    await damageRow(table, SHARD, 'hour|08', set('a00', Uint8Array.of(0, 3)));
+    expect(await differing(table)).toEqual(new Set(['minute 08:00']));
+  });
+
+  it('names an hour without a category of which nothing is counted; the repair adds it with 0', async () => {
+    const table = await seeded();
+    const [more] = messages.map((message) => ({ ...message, eventId: 'f-fog', detections: { fog: 0 } }));
+    await new CountingProcess(table, 2).record(more ? [more] : []);
+    await damageRow(table, SHARD, CAMERA, replaced('h08', ',"fog":[0,0,0]', ''));
+    expect(await differing(table)).toEqual(new Set(['camera ridge-0 hour 08']));
+    await repair(tableOf(table));
+    expect((await table.get(SHARD, `${CAMERA} 01`, {}))?.properties['h08']).toContain('"fog":[0,0,0]');
+  });
+
   it.each<readonly [what: string, damage: Damage, now: Partial<PlainMessage> | undefined]>([
     ['other detections', set('detections', '{"smoke":5}'), { detections: { smoke: 5 } }],
     ['another review', set('reviewed', false), { reviewed: false }],
@@ -424,12 +441,12 @@ describe('a repair', () => {
   it('keeps all of a row that it sets aside, also if its key is too long for the new one', async () => {
     const table = await seeded();
     const properties = { format: FORMAT, text: 'x', bytes: Uint8Array.of(1, 2) };
-    // The third is nearly a key that fits, and the fourth just fits.
+    // The third is nearly a key that is kept whole, and the fourth just is.
     const keys = [
       `minute|0860|${'x'.repeat(500)}`,
       `camera|${'🔥'.repeat(250)}`,
-      `camera|${'x'.repeat(473)}`,
-      `camera|${'y'.repeat(472)}`,
+      `camera|${'x'.repeat(394)}`,
+      `camera|${'y'.repeat(393)}`,
     ];
     for (const rowKey of keys) await table.transact(SHARD, [{ kind: 'insert', rowKey, properties }]);
     await repair(tableOf(table));
