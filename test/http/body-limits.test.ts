@@ -46,7 +46,8 @@ it.skipIf(process.platform !== 'linux')(
     const before = peakMebibytes(pid);
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => post(30)));
     expect(new Set(statuses)).toEqual(new Set([413]));
-    expect(peakMebibytes(pid) - before).toBeLessThan(100);
+    // Held, they would be 300. What the ten connections take, some 80, depends on when garbage is collected.
+    expect(peakMebibytes(pid) - before).toBeLessThan(200);
   },
 );
 
