@@ -62,6 +62,7 @@ it.each(DEATHS)(
       );
     expect(acknowledged).toBeGreaterThan(0);
     expect(acknowledged).toBeLessThan(batches.length);
+    await between.settled();
     expect(await differences(), 'what is there is counted').toEqual([]);
 
     const next = await startWatch({ TABLES_PREFIX: prefix });
