@@ -37,7 +37,6 @@ const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs
 
 it.skipIf(process.platform !== 'linux')(
   'ten posts of 30 MB at once to a callback path are refused without being held',
-  { timeout: 60_000 },
   async () => {
     const { pid = 0 } = app;
     const post = async (mebibytes: number) => postChunks(`${app.url}/api/AnomalyCallback`, mebibytes);

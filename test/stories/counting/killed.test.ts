@@ -72,7 +72,6 @@ it.each(DEATHS)(
     }
     await expectRight();
   },
-  60_000,
 );
 
 it.each(DEATHS)(
@@ -107,5 +106,4 @@ it.each(DEATHS)(
     expect(await repair(false)).toBe(0);
     await expectRight();
   },
-  60_000,
 );
