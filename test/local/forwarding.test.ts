@@ -18,7 +18,7 @@ it('an idle connection to the app is closed by the host, before the app closes i
   // This one never closes a connection by itself.
   app.keepAliveTimeout = 0;
   const server = `http://127.0.0.1:${await listenOn(app, 0)}`;
-  onTestFinished(() => void app.close().closeAllConnections());
+  onTestFinished(() => app.close().closeAllConnections());
   const host = await LoopbackServer.start((request, response) =>
     forward(server, { request, response, url: new URL(request.url ?? '', server) }, 'an-invocation'),
   );
