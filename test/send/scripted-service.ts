@@ -21,8 +21,8 @@ export interface Asked {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** What to answer; `'reset'` cuts the connection, `'record'` answers as the service does. */
-export type Script = (asked: Asked) => 'record' | 'reset' | Answer | Promise<'record' | Answer>;
+/** What to answer; `'reset'` cuts the connection, `'torn'` cuts it in the middle of a 200, `'record'` answers as the service does. */
+export type Script = (asked: Asked) => 'record' | 'reset' | 'torn' | Answer | Promise<'record' | Answer>;
 
 const eventSchema = z.object({ specversion: z.literal('1.0'), data: z.object({ event_id: z.string() }) });
 
@@ -59,7 +59,9 @@ export class ScriptedService {
       const scripted = await this.script({ number, body, headers: request.headers });
       this.inFlight -= 1;
       if (scripted === 'reset') response.destroy();
-      else {
+      else if (scripted === 'torn') {
+        response.writeHead(200, { 'content-length': '99' }).write('{"recorded": ', () => response.destroy());
+      } else {
         const answer =
           scripted === 'record' ? this.#record(z.array(z.unknown()).parse(JSON.parse(body.toString()))) : scripted;
         response.writeHead(answer.status, answer.headers).end(answer.body);
