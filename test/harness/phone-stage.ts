@@ -113,7 +113,14 @@ export class Stage {
   }
 
   async #state(path: string, method = 'GET'): Promise<NotificationState> {
-    const response = await this.fetch(`${this.url}/api/notifications/${path}`, { method });
+    const ask = (): Promise<Response> => this.fetch(`${this.url}/api/notifications/${path}`, { method });
+    let response = await ask();
+    // It waits for storage no longer than a call may. Storage on a busy machine takes longer at times, and the answer says to come again.
+    const isAnswered = async (): Promise<boolean> => {
+      if (response.status === 503) response = await ask();
+      return response.status !== 503;
+    };
+    await until(isAnswered, 'storage answers in time');
     assert.equal(response.status, 200);
     return notificationAnswer.parse(await response.json());
   }
