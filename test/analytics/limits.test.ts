@@ -335,4 +335,4 @@ it('a commit of one of 25 frames a second of 1,300 cameras, at the end of an hou
   for (const one of last.slice(-200)) await process.record([one]);
   expect(table.weights).toHaveLength(200);
   expect(Math.max(...table.weights.map(({ bytesOfRows }) => bytesOfRows))).toBeLessThan(12_000);
-});
+}, 60_000);

@@ -88,7 +88,7 @@ describe('what waits to be recorded', () => {
     opened.resolve();
     expect(await first).toHaveLength(15_000);
     expect(await record([frame('f-0')])).toEqual(['unchanged']);
-  });
+  }, 30_000);
 
   it('is settled when all of it is stored, also the latest', async () => {
     const { recorder, record } = recorderOn(async () => undefined);
