@@ -18,8 +18,8 @@ it('stops: who waits or rings is not called any more, who is spoken to hears it 
   const [speaking, ringing, waiting] = ['+12065550100', '+12065550109', '+12065551100'];
   // The app asks for all calls at once: the two lines are for the first two. One of these rings ten times as long.
   const acsRule = inTurn([speaking, ringing, waiting]);
-  const stage = await setStage({ instances: 2, acs: { lines: 2 }, acsRule, pace: { ringMs: 2_000 } });
-  // Until the app hears that the message is over, it is being spoken for the app.
+  const stage = await setStage({ instances: 2, acs: { lines: 2 }, acsRule, pace: { ringMs: 2_000, speakMs: 1_500 } });
+  // The stop comes in the middle of the message. If it comes late, the app has not heard yet that the message is over.
   const told = Promise.withResolvers<void>();
   const { rule } = stage.frontDoor;
   stage.frontDoor.rule = async (request, carryOut) => {
