@@ -14,6 +14,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: WORLDS,
           globalSetup: ['test/harness/global-setup.ts'],
+          setupFiles: ['test/harness/fixed-examples.ts'],
           // Files share what they import: it is loaded once per worker, which saves two fifths of the processor time of small tests.
           isolate: false,
         },
@@ -21,13 +22,14 @@ export default defineConfig({
     ],
     // On two cores a third worker saves a quarter of the time, but tests with deadlines in real seconds then miss some of them.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 30_000,
+    // They end what hangs. The longest test takes 20 s on a quiet machine, and several times that on a slow or busy one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    teardownTimeout: 60_000,
     // What a test replaces is put back after it: another file may run next in the same process.
     restoreMocks: true,
     unstubEnvs: true,
-    // A condition that is polled comes true late on a busy machine; the default of a second is too short for a page.
-    expect: { poll: { timeout: 15_000 } },
+    // The default of a second is too short for a process, and for a page.
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -15,18 +15,16 @@ export const listenOn = (server: Server, port: number): Promise<number> =>
     });
   });
 
-const listenOnce = async (port: number): Promise<number> => {
-  const server = createServer();
-  const taken = await listenOn(server, port);
-  await new Promise((closed) => void server.close(closed));
-  return taken;
-};
+/** Systems choose higher ones for whoever asks for any port, and for the near end of connections: nobody gets one of these by accident. */
+const [LEAST_PORT, MOST_PORT] = [20_000, 32_767];
 
-/**
- * A TCP port of 127.0.0.1 that no process listens on now. Another process may take it before it is used: the caller must be ready to
- * try another one.
- */
-export const freePort = (): Promise<number> => listenOnce(0);
+/** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this may take it before it is used. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = LEAST_PORT + Math.floor(Math.random() * (MOST_PORT - LEAST_PORT + 1));
+    if (await portIsFree(port)) return port;
+  }
+};
 
 /** Another process may take the free port before it is used. */
 const ATTEMPTS = 3;
@@ -44,8 +42,13 @@ export const onFreePort = async <Started>(start: (port: number) => Promise<Start
 };
 
 /** True where no process listens on this TCP port of 127.0.0.1 now. */
-export const portIsFree = (port: number): Promise<boolean> =>
-  listenOnce(port).then(
-    () => true,
-    () => false,
-  );
+export const portIsFree = async (port: number): Promise<boolean> => {
+  const server = createServer();
+  try {
+    await listenOn(server, port);
+  } catch {
+    return false;
+  }
+  await new Promise((closed) => void server.close(closed));
+  return true;
+};

@@ -96,7 +96,9 @@ export class Between {
   /** What was carried out so far, and by which server. */
   readonly carriedOut: (Omit<PassingRequest, 'body'> & { readonly to: string })[] = [];
   readonly #named: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // A server may close what was idle for 5 s just as the next request is sent.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 1_000 });
+  readonly #underWay = new Set<Promise<unknown>>();
   #server: LoopbackServer | undefined;
 
   private constructor(named: string) {
@@ -111,7 +113,9 @@ export class Between {
   static async start(named = ''): Promise<Between> {
     const between = new Between(named);
     between.#server = await LoopbackServer.start((incoming, answer) => {
-      between.#handle(incoming, answer).catch(() => void incoming.socket.resetAndDestroy());
+      const handled = between.#handle(incoming, answer).catch(() => void incoming.socket.resetAndDestroy());
+      between.#underWay.add(handled);
+      void handled.finally(() => between.#underWay.delete(handled));
     });
     return between;
   }
@@ -124,6 +128,11 @@ export class Between {
   /** Names this process in place of what stands behind it. A signature covers the path and not the host: it is valid for both. */
   get connectionString(): string {
     return this.#named.replace(ORIGIN, this.url);
+  }
+
+  /** Fulfils when nothing is under way: also what a process asked for before it died. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
   async stop(): Promise<void> {

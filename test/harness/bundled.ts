@@ -34,7 +34,7 @@ export const loadBundle = (bundle: 'debug' | 'release'): LoadedBundle =>
       execFileSync(process.execPath, [LOAD_BUNDLE, inject('bundles')[bundle]], {
         env: { ...testEnvironment() },
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 120_000,
       }),
     ),
   );

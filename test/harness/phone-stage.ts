@@ -15,7 +15,7 @@ import { findAlertType } from '../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../src/calls/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type App, startApp, testEnvironment } from './app.ts';
-import { Between, splitOver } from './between.ts';
+import { Between, type Rule, splitOver } from './between.ts';
 import { type CheckedFetch, checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
@@ -28,6 +28,8 @@ export interface StageOptions {
   readonly instances?: number;
   /** True if outcomes are published to the simulator's topic; false if it is not given. */
   readonly publishesOutcomes?: boolean;
+  /** What becomes of the app's requests to ACS, if not all are carried out at once. */
+  readonly acsRule?: Rule;
   /** Further options of the simulator. */
   readonly acs?: Omit<AcsSimulatorOptions, 'pace'>;
   /** Further settings of the app. */
@@ -111,7 +113,14 @@ export class Stage {
   }
 
   async #state(path: string, method = 'GET'): Promise<NotificationState> {
-    const response = await this.fetch(`${this.url}/api/notifications/${path}`, { method });
+    const ask = (): Promise<Response> => this.fetch(`${this.url}/api/notifications/${path}`, { method });
+    let response = await ask();
+    // It waits for storage no longer than a call may. Storage on a busy machine takes longer at times, and the answer says to come again.
+    const isAnswered = async (): Promise<boolean> => {
+      if (response.status === 503) response = await ask();
+      return response.status !== 503;
+    };
+    await until(isAnswered, 'storage answers in time');
     assert.equal(response.status, 200);
     return notificationAnswer.parse(await response.json());
   }
@@ -146,9 +155,9 @@ export class Stage {
   }
 
   /** A notification that nothing more will be done about. */
-  async completed(id = '', withinMs?: number): Promise<NotificationState> {
+  async completed(id = ''): Promise<NotificationState> {
     const isOver = async () => (await this.notification(id)).status !== 'in_progress';
-    await until(isOver, 'the notification is over', withinMs);
+    await until(isOver, 'the notification is over');
     return this.notification(id);
   }
 
@@ -179,16 +188,26 @@ export class Stage {
  * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
  */
 export const setStage = async (
-  { instances = 1, environment = {}, pace = {}, acs: acsOptions = {}, publishesOutcomes = false }: StageOptions = {},
+  {
+    instances = 1,
+    environment = {},
+    pace = {},
+    acs: acsOptions = {},
+    acsRule,
+    publishesOutcomes = false,
+  }: StageOptions = {},
   whenOver: TestContext['onTestFinished'] = onTestFinished,
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
+  const beforeAcs = await Between.start(acs.connectionString);
+  if (acsRule !== undefined) beforeAcs.rule = acsRule;
+  whenOver(() => beforeAcs.stop());
   const frontDoor = await Between.start();
   whenOver(() => frontDoor.stop());
   const settings = testEnvironment({
     SERVICE_NAME,
-    ACS_CONNECTION_STRING: acs.connectionString,
+    ACS_CONNECTION_STRING: (acsRule === undefined ? acs : beforeAcs).connectionString,
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
     ...(publishesOutcomes && { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key }),

@@ -37,7 +37,6 @@ const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs
 
 it.skipIf(process.platform !== 'linux')(
   'ten posts of 30 MB at once to a callback path are refused without being held',
-  { timeout: 60_000 },
   async () => {
     const { pid = 0 } = app;
     const post = async (mebibytes: number) => postChunks(`${app.url}/api/AnomalyCallback`, mebibytes);
@@ -46,7 +45,8 @@ it.skipIf(process.platform !== 'linux')(
     const before = peakMebibytes(pid);
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => post(30)));
     expect(new Set(statuses)).toEqual(new Set([413]));
-    expect(peakMebibytes(pid) - before).toBeLessThan(100);
+    // Held, they would be 300. What the ten connections take, some 80, depends on when garbage is collected.
+    expect(peakMebibytes(pid) - before).toBeLessThan(200);
   },
 );
 

@@ -45,6 +45,7 @@ export interface AcsSimulator {
   stop(): Promise<void>;
 }
 
+const KEEP_ALIVE_MS = 130_000;
 const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
 const TOPIC_PATH = '/topic/api/events';
 const KEYS_PATH = '/calling/keys';
@@ -66,7 +67,8 @@ export const startAcsSimulator = async ({
 }: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
   const accessKey = randomBytes(32).toString('base64');
   const resourceId = randomUUID();
-  const server = createServer();
+  // No client's pooled connection is closed just as it sends its next request.
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
   const url = `http://127.0.0.1:${await listenOn(server, 0)}`;
   const signer = await createTokenSigner(url, resourceId);
   const deliveries = new Deliveries(signer);

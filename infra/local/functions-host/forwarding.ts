@@ -45,7 +45,13 @@ const LINGER_MILLISECONDS = 30_000;
 /** How much of that is read without a pause. */
 const DROP_AT_ONCE_BYTES = 128 * 1024;
 
-const agent = new Agent({ keepAlive: true });
+/**
+ * How long a connection to the app may be idle. The library's server closes it after 5 s, and a request that is sent on it at that moment is lost.
+ * This side closes it long before: both run on one event loop, so however late that is, the shorter time ends first.
+ */
+export const IDLE_MILLISECONDS = 1_000;
+
+const agent = new Agent({ keepAlive: true, timeout: IDLE_MILLISECONDS });
 
 /**
  * Passes a request on to the HTTP server that `@azure/functions` runs in the app's process, and its answer to the client, both as streams, as

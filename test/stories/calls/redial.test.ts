@@ -1,16 +1,18 @@
 import { expect, it } from 'vitest';
 
 import { messageOf, setStage } from '../../harness/phone-stage.ts';
+import { until } from '../../harness/until.ts';
 
 it('says when the next attempt is, calls again then, and lists the newest notifications first', async () => {
   const stage = await setStage({ environment: { CALL_RETRY_SECONDS: '5', CALL_ATTEMPTS: '2' } });
   const [number] = ['+12065551106'];
   const first = await stage.alert('Anomaly', [number]);
   const second = await stage.alert('BurnJob', ['+12065551100', '+12065552100']);
-  await expect
-    .poll(async () => (await stage.notification(first.notification_id)).recipients[0]?.attempts[0]?.outcome)
-    .toBe('busy');
-  const [waiting] = (await stage.notification(first.notification_id)).recipients;
+  let [waiting] = (await stage.notification(first.notification_id)).recipients;
+  await until(async () => {
+    [waiting] = (await stage.notification(first.notification_id)).recipients;
+    return waiting?.attempts[0]?.outcome === 'busy';
+  }, 'the first attempt is over');
   expect(Date.parse(waiting?.next_attempt_at ?? '') - Date.parse(waiting?.attempts[0]?.ended_at ?? '')).toBe(5_000);
 
   const list = async (query: string) => {

@@ -44,7 +44,7 @@ it('while storage is stopped every answer is a 503 with Retry-After, and nothing
   expect((await watch.request('/api/health')).status).toBe(200);
   await watch.record(during);
   for (const question of questions.slice(0, 10)) expect(await watch.range(question)).toEqual(oracle.answer(question));
-}, 60_000);
+});
 
 it('an app that is stopped finishes and acknowledges the requests that it has accepted', async () => {
   const environment = { TABLES_PREFIX: ownTablesPrefix() };
@@ -74,4 +74,4 @@ it('an app that is stopped finishes and acknowledges the requests that it has ac
     expect(unchanged).toBeGreaterThanOrEqual(acknowledged.has(index) ? batch.length : 0);
   }
   for (const date of DATES) expect(await after.day(date)).toEqual(oracle.answer(dayOfDate(date)));
-}, 60_000);
+});
