@@ -190,7 +190,7 @@ const startTimer = async (
   if (!isJsonObject(body)) return 400;
   const listener = listeners.find(({ trigger }) => trigger.registered.name.toLowerCase() === name.toLowerCase());
   if (listener === undefined) return 404;
-  listener.runNow();
+  void listener.runNow();
   return 202;
 };
 

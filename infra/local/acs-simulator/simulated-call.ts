@@ -20,8 +20,6 @@ export interface CallOptions {
   readonly body: CreateCallBody;
   /** How often the number has rung before. */
   readonly earlierCalls: number;
-  /** Where it is given, the call fails at once with this result and never rings. */
-  readonly failsAtOnce?: Result;
   readonly pace: Pace;
   readonly deliveries: Pick<Deliveries, 'post'>;
   readonly print: (line: string) => void;
@@ -66,11 +64,6 @@ export class SimulatedCall {
 
   get state(): CallStory['state'] {
     return this.#state;
-  }
-
-  /** False where it failed before it could ring. */
-  get rang(): boolean {
-    return this.#options.failsAtOnce === undefined;
   }
 
   get endedBy(): EndedBy | undefined {
@@ -129,16 +122,16 @@ export class SimulatedCall {
   /** Starts ringing. */
   begin(): void {
     const { unreachable, firstCalls = [], ringing = 1, connectedFirst } = this.scenario;
-    const { failsAtOnce, earlierCalls, pace } = this.#options;
-    const failure = failsAtOnce ?? firstCalls[earlierCalls] ?? unreachable;
-    if (failure !== undefined) {
-      if (failsAtOnce !== undefined) this.#ended('network');
-      this.#after(failsAtOnce === undefined ? pace.ringMs * ringing : pace.eventMs, () => {
+    const { earlierCalls, pace } = this.#options;
+    const failure = firstCalls[earlierCalls] ?? unreachable;
+    if (connectedFirst === true) this.#answer();
+    else {
+      this.#after(pace.ringMs * ringing, () => {
+        if (failure === undefined) return this.#answer();
         this.#ended('network');
         this.#notEstablished(failure);
       });
-    } else if (connectedFirst === true) this.#answer();
-    else this.#after(pace.ringMs * ringing, () => this.#answer());
+    }
   }
 
   /** Speaks; the call must be connected. */

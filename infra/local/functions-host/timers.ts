@@ -3,9 +3,6 @@ import { Cron } from 'croner';
 import { CommandError } from '../../command-line.ts';
 import type { RegisteredFunction } from './worker.ts';
 
-/** When a timer function runs: gives the first occurrence after an instant, both in milliseconds since 1970. */
-type Schedule = (after: number) => number;
-
 /** A field of numbers, lists, ranges and steps; a month or a weekday may be a name of three letters. Sunday is 0 only. */
 const FIELDS: readonly RegExp[] = [
   ...Array.from({ length: 4 }, () => /^[\d*,/-]+$/),
@@ -18,9 +15,10 @@ const FIELDS: readonly RegExp[] = [
  * takes but NCRONTAB does not, such as `L` and `W`, is an error: the schedule must mean the same in Azure.
  *
  * @throws {RangeError} where the text is no such expression or never occurs
- * @example parseSchedule('0 30 2 * * *')(Date.now()) // 02:30 UTC, today or tomorrow
+ * @returns the schedule, not started
+ * @example parseSchedule('0 30 2 * * *').nextRun() // 02:30 UTC, today or tomorrow
  */
-export const parseSchedule = (text: string): Schedule => {
+export const parseSchedule = (text: string): Cron => {
   const fields = text.trim().split(/\s+/);
   const cron =
     fields.length === FIELDS.length && FIELDS.every((field, index) => field.test(fields[index] ?? ''))
@@ -28,13 +26,13 @@ export const parseSchedule = (text: string): Schedule => {
       : undefined;
   if (cron === undefined) throw new RangeError(`"${text}" is not an NCRONTAB expression of six fields.`);
   if (cron.nextRun() === null) throw new RangeError(`"${text}" never occurs.`);
-  return (after) => cron.nextRun(new Date(after))?.getTime() ?? Infinity;
+  return cron;
 };
 
 const cronOf = (expression: string): Cron | undefined => {
   try {
-    // In NCRONTAB a day must match both its field and that of the weekday.
-    return new Cron(expression, { mode: '6-part', timezone: 'UTC', domAndDow: true, paused: true });
+    // In NCRONTAB a day must match both its field and that of the weekday. Protected: no run begins during another one.
+    return new Cron(expression, { mode: '6-part', timezone: 'UTC', domAndDow: true, protect: true });
   } catch {
     return undefined;
   }
@@ -45,7 +43,7 @@ interface TimerTrigger {
   readonly registered: RegisteredFunction;
   /** The name of its timer trigger's binding. */
   readonly bindingName: string;
-  readonly schedule: Schedule;
+  readonly schedule: Cron;
 }
 
 /**
@@ -92,19 +90,11 @@ export const timerInput = ({ bindingName }: TimerTrigger) => ({
   data: { json: JSON.stringify(TIMER_INFO) },
 });
 
-/** The longest time that `setTimeout` can wait, in milliseconds: almost 25 days. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
-
-/**
- * Runs one timer function by the rules of the real host's timer listener: one scheduled run at a time; an occurrence that passes
- * during a run starts the next run right after it, but only one.
- */
+/** Runs one timer function: one scheduled run at a time, and one whenever it is asked for. */
 export class TimerListener {
   readonly trigger: TimerTrigger;
   readonly #run: () => Promise<void>;
   readonly #running = new Set<Promise<void>>();
-  #timeout: NodeJS.Timeout | undefined;
-  #isStopped = false;
 
   /** @param run runs the function once; it must not reject */
   constructor(trigger: TimerTrigger, run: () => Promise<void>) {
@@ -114,41 +104,20 @@ export class TimerListener {
 
   /** Starts the schedule. */
   start(): void {
-    this.#waitFor(this.trigger.schedule(Date.now()));
+    this.trigger.schedule.schedule(async () => this.runNow());
   }
 
-  /** Starts a run at once, even during another one, as the real host's admin endpoint does. */
-  runNow(): void {
-    void this.#tracked();
-  }
-
-  /** Stops the schedule and waits until no run is under way. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timeout);
-    await Promise.all(this.#running);
-  }
-
-  #waitFor(next: number): void {
-    if (this.#isStopped) return;
-    const milliseconds = Math.min(Math.max(next - Date.now(), 0), LONGEST_TIMEOUT);
-    this.#timeout = setTimeout(() => {
-      // A timeout may end a millisecond early, and the longest one ends before a date further away.
-      if (Date.now() < next) this.#waitFor(next);
-      else void this.#occur();
-    }, milliseconds);
-  }
-
-  async #occur(): Promise<void> {
-    const startedAt = Date.now();
-    await this.#tracked();
-    this.#waitFor(this.trigger.schedule(startedAt));
-  }
-
-  async #tracked(): Promise<void> {
+  /** Runs it at once, even during another run, as the real host's admin endpoint does. */
+  async runNow(): Promise<void> {
     const run = this.#run();
     this.#running.add(run);
     await run;
     this.#running.delete(run);
+  }
+
+  /** Stops the schedule and waits until no run is under way. */
+  async stop(): Promise<void> {
+    this.trigger.schedule.stop();
+    await Promise.all(this.#running);
   }
 }
