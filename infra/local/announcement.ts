@@ -40,18 +40,18 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
   ].join('\n');
 };
 
-const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: LocalRunOptions): string => {
+const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptions): string => {
   if (azurite === undefined) {
     const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
-    return `the storage that ${given} names${dataDir === undefined ? '' : ' (--data has no effect)'}`;
+    return `the storage that ${given} names${data === undefined ? '' : ' (--data has no effect)'}`;
   }
-  const kept = dataDir === undefined ? 'in memory (--data DIR keeps them)' : `kept in ${dataDir}`;
+  const kept = data === undefined ? 'in memory (--data DIR keeps them)' : `kept in ${data}`;
   return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
 };
 
-const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: LocalRunOptions): string => {
+const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
   if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
   if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
-  return `the ACS that ${given} names: real calls${verifiesCallbacks ? ' (--verify-callbacks has no effect)' : ''}`;
+  return `the ACS that ${given} names: real calls${options['verify-callbacks'] ? ' (--verify-callbacks has no effect)' : ''}`;
 };

@@ -45,7 +45,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
 ]);
 
 interface Headers {
-  get(name: string): string | undefined;
+  get(name: string): string | null | undefined;
 }
 
 const hasGet = (value: unknown): value is Headers =>

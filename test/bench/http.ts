@@ -40,7 +40,7 @@ export const httpBench = async (): Promise<void> =>
     }
     report(`POST /api/events, ${CLIENTS} clients, ${CAMERAS} cameras`, rows);
 
-    const seconds = Number(process.env['BENCH_BURST_SECONDS'] ?? sized(60, 1));
+    const seconds = sized(60, 1);
     const burst = inRequests(BURST_A_SECOND * seconds, BURST_REQUEST, 'burst');
     const took = await evenly(burst.length, seconds, async (index) => record(url, burst[index] ?? []));
     report(`${BURST_A_SECOND} events/s for ${seconds} s, requests of ${BURST_REQUEST}, whatever the answers take`, [

@@ -38,10 +38,6 @@ describe('a command line', () => {
     expect(() => readArguments(COMMAND, args)).toThrow(reason);
     expect(() => readArguments(COMMAND, args)).toThrow(COMMAND.help);
   });
-
-  it('without positionals refuses them', () => {
-    expect(() => readArguments({ help: '', options: {}, values: z.object({}) }, ['ridge'])).toThrow("'ridge'");
-  });
 });
 
 it.each([

@@ -73,7 +73,7 @@ export const npmStart = (
     untilNothingIsLeft: async (): Promise<void> => {
       const ports = [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, port]) => Number(port));
       const isFree = async (): Promise<readonly boolean[]> => Promise.all([...new Set(ports)].map(portIsFree));
-      await expect.poll(isFree, { timeout: 20_000 }).not.toContain(false);
+      await expect.poll(isFree, { timeout: 60_000 }).not.toContain(false);
     },
   };
 };

@@ -48,6 +48,7 @@ export class SimulatedCall {
   readonly #rangAt = now();
   /** What comes back with each key; undefined while nobody listens. */
   #listening: { readonly context: string | undefined } | undefined;
+  readonly #unreported: (() => void)[] = [];
   #keys = 0;
   #state: CallStory['state'] = 'ringing';
   #answeredAt: string | undefined;
@@ -168,9 +169,10 @@ export class SimulatedCall {
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
   }
 
-  /** Reports keys from now on. */
+  /** Reports keys from now on, and those that were pressed before: how fast the service asks must not decide whether it is told. */
   listen(context: string | undefined): void {
     this.#listening = { context };
+    for (const report of this.#unreported.splice(0)) this.#after(this.#options.pace.eventMs, report);
   }
 
   /** A request to speak came, and it is not carried out. */
@@ -225,7 +227,10 @@ export class SimulatedCall {
   }
 
   #reportKey(kind: string, result: Result): void {
-    if (this.#listening === undefined) return;
+    if (this.#listening === undefined) {
+      this.#unreported.push(() => this.#reportKey(kind, result));
+      return;
+    }
     const key = kind === 'ContinuousDtmfRecognitionToneReceived' ? { sequenceId: this.#keys, tone: 'five' } : {};
     this.#report(kind, result, this.#listening.context, key);
   }

@@ -22,8 +22,8 @@ const logOf = async (simulatorUrl: string) =>
   simulatorLogSchema.parse(await (await fetch(`${simulatorUrl}/log`)).json());
 
 /** The numbers that a simulator has called since it was started. */
-export const calledNumbers = async (simulatorUrl: string): Promise<ReadonlySet<string>> =>
-  new Set((await logOf(simulatorUrl)).calls.map(({ to }) => to));
+export const calledNumbers = async (simulatorUrl: string): Promise<readonly string[]> =>
+  (await logOf(simulatorUrl)).calls.map(({ to }) => to);
 
 /**
  * Waits until the first simulated call to a number has ended. It may have to wait for a line first: then the answer to the request names no
