@@ -23,9 +23,10 @@ describe('npm run send', () => {
     const cwd = ownDirectory();
     await writeFile(join(cwd, 'array.json'), `\uFEFF[${event('f-0')},\n${event('f-1')}]`);
     await writeFile(join(cwd, 'packed.gz'), gzipSync(`${event('f-2')}\n${event('f-3')}\n`));
-    await writeFile(join(cwd, 'key'), 'key-from-a-file==\r\n');
+    await writeFile(join(cwd, 'key'), '\uFEFFkey-from-a-file==\r\n');
     const args = ['array.json', 'packed.gz', '-', '--url', `${service.url}/api/events`, '--key-file', 'key'];
-    const { code, printed, said } = await run('send', args, { cwd, input: Buffer.from(event('f-4')) });
+    const environment = { FUNCTION_KEY: 'another-key' };
+    const { code, printed, said } = await run('send', args, { cwd, environment, input: Buffer.from(event('f-4')) });
 
     expect(printed).toMatch(/^recorded {3}5\nunchanged {2}0\nrejected {3}0\ntime {7}\d+\.\d s\n$/);
     expect(said).toContain('no connection to the service (UND_ERR_SOCKET)');

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { type Command, CommandError, dayOption, urlOption } from '../../command-line.ts';
 import { Progress } from '../../progress.ts';
+import { Delivery } from '../../send/deliver.ts';
 import { simulatorOf } from '../run-directory.ts';
 import { calledNumbers, callStory, firstOutcome } from './call-story.ts';
 import { believableDay, CAMERAS } from './day.ts';
@@ -69,15 +70,25 @@ export const demo = async ({ url, date }: DemoOptions, now: number): Promise<voi
 
 const BATCH_SIZE = 500;
 
+/** The most that storage may be away. */
+const GIVE_UP_AFTER_MS = 60_000;
+
 const sendDay = async (service: Service, date: string, now: number): Promise<void> => {
   const messages = believableDay(date, now);
   console.log(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
   if (messages.length === 0) return;
   const progress = new Progress(date, 'messages');
+  const delivery = new Delivery({
+    target: { url: service.url, key: undefined },
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+    stop: new AbortController().signal,
+    note: (text) => progress.note(text),
+  });
+  const items = messages.map((message, index) => ({ line: 1, index, text: JSON.stringify(message), fault: undefined }));
   const total = { recorded: 0, unchanged: 0 };
   const start = performance.now();
   for (let from = 0; from < messages.length; from += BATCH_SIZE) {
-    const { recorded, unchanged } = await service.record(messages.slice(from, from + BATCH_SIZE));
+    const { recorded, unchanged } = await delivery.deliver(items.slice(from, from + BATCH_SIZE));
     total.recorded += recorded;
     total.unchanged += unchanged;
     const sent = Math.min(from + BATCH_SIZE, messages.length);
