@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const until = (condition: () => unknown): Promise<unknown> => vi.waitFor(condition, { timeout: 15_000, interval: 50 });
+const until = (condition: () => unknown): Promise<unknown> => vi.waitFor(condition, { timeout: 60_000, interval: 50 });
 
 const echoSchema = z.object({
   method: z.string(),

@@ -62,7 +62,7 @@ export const npmStart = (
           if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
           if (!output().includes('The service runs on')) throw new Error(`npm start is not ready:\n${output()}`);
         },
-        { timeout: 50_000, interval: 100 },
+        { timeout: 120_000, interval: 100 },
       );
     },
     /** Sends a signal to the started process alone. */

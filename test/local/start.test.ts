@@ -32,7 +32,7 @@ const dayOf = async (port: number, date: string): Promise<unknown> =>
 // Windows has no process groups to send Ctrl-C to.
 it.skipIf(process.platform === 'win32')(
   'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npm alone leave nothing; --data keeps the tables',
-  { timeout: 120_000 },
+  { timeout: 180_000 },
   async () => {
     const dataDir = ownDirectory();
     const port = await freePort();
@@ -64,7 +64,7 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-describe('a local run', { timeout: 60_000 }, () => {
+describe('a local run', { timeout: 180_000 }, () => {
   const options = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
 
   it('has all that the demo shows: a day that the endpoints confirm, and calls; it says which part ended by itself', async () => {

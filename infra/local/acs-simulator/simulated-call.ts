@@ -48,7 +48,7 @@ export class SimulatedCall {
   readonly #rangAt = now();
   /** What comes back with each key; undefined while nobody listens. */
   #listening: { readonly context: string | undefined } | undefined;
-  readonly #unreported: (() => void)[] = [];
+  readonly #unheard: (() => void)[] = [];
   #keys = 0;
   #state: CallStory['state'] = 'ringing';
   #answeredAt: string | undefined;
@@ -169,10 +169,10 @@ export class SimulatedCall {
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
   }
 
-  /** Reports keys from now on, and those that were pressed before: how fast the service asks must not decide whether it is told. */
+  /** Reports keys from now on. Who pressed one before, of which ACS tells nobody, presses it again now: how fast the service is does not matter. */
   listen(context: string | undefined): void {
     this.#listening = { context };
-    for (const report of this.#unreported.splice(0)) this.#after(this.#options.pace.eventMs, report);
+    for (const press of this.#unheard.splice(0)) this.#after(this.#options.pace.eventMs, press);
   }
 
   /** A request to speak came, and it is not carried out. */
@@ -228,7 +228,7 @@ export class SimulatedCall {
 
   #reportKey(kind: string, result: Result): void {
     if (this.#listening === undefined) {
-      this.#unreported.push(() => this.#reportKey(kind, result));
+      this.#unheard.push(() => this.#reportKey(kind, result));
       return;
     }
     const key = kind === 'ContinuousDtmfRecognitionToneReceived' ? { sequenceId: this.#keys, tone: 'five' } : {};
