@@ -123,7 +123,7 @@ const readHostJson = async (path: string) => {
 };
 
 const timerListeners = (worker: Worker): readonly TimerListener[] =>
-  timerTriggers(worker.functions, process.env).map((trigger) => {
+  timerTriggers(worker.functions).map((trigger) => {
     const run = async (): Promise<void> => {
       try {
         await worker.invoke(trigger.registered, timerInput(trigger), randomUUID());

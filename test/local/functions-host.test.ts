@@ -23,7 +23,7 @@ let locked: App;
 const startRulesApp = (options: Partial<AppOptions> = {}, settings: Readonly<Record<string, string>> = {}) =>
   startApp({
     bundle: { path: join(directory, 'main.cjs') },
-    environment: { YEARLY_SCHEDULE: '0 0 0 1 1 *', ...settings },
+    environment: settings,
     ...options,
   });
 

@@ -1,37 +1,19 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { parseSchedule, TimerListener, timerTriggers } from '../../infra/local/functions-host/timers.ts';
+import { scheduleOf, TimerListener, timerTriggers } from '../../infra/local/functions-host/timers.ts';
 
-const NOW = new Date('2026-11-21T10:20:30.500Z');
+it.each([
+  ['0 5-50/20 * * * *', '2026-11-21T10:25:00', '2026-11-21T10:45:00'],
+  // Both must match: a first of a month that is a Monday.
+  ['0 0 0 1 * Mon', '2027-02-01T00:00:00', '2027-03-01T00:00:00'],
+])('%s occurs in UTC as NCRONTAB says', (text, first, second) => {
+  const occurrences = scheduleOf(text).nextRuns(2, new Date('2026-11-21T10:20:30.500Z'));
+  expect(occurrences.map((each) => each.toISOString())).toEqual([`${first}.000Z`, `${second}.000Z`]);
+});
 
-describe('a schedule', () => {
-  it.each([
-    ['0 5-50/20 * * * *', '2026-11-21T10:25:00', '2026-11-21T10:45:00'],
-    ['0 0 0 * jan 0', '2027-01-03T00:00:00', '2027-01-10T00:00:00'],
-    // Both must match: a first of a month that is a Monday.
-    ['0 0 0 1 * Mon', '2027-02-01T00:00:00', '2027-03-01T00:00:00'],
-  ])('%s occurs in UTC as NCRONTAB says', (text, first, second) => {
-    const occurrences = parseSchedule(text)
-      .nextRuns(2, NOW)
-      .map((each) => each.toISOString());
-    expect(occurrences).toEqual([`${first}.000Z`, `${second}.000Z`]);
-  });
-
-  it.each(['* * * * *', '60 * * * * *', '0 0 0 L * *', '0 0 0 * * 7', '@daily', ''])('"%s" is not one', (text) => {
-    expect(() => parseSchedule(text)).toThrow(`"${text}" is not an NCRONTAB expression of six fields.`);
-  });
-
-  it('that never occurs is refused', () => {
-    expect(() => parseSchedule('0 0 0 31 2 *')).toThrow('"0 0 0 31 2 *" never occurs.');
-  });
-
-  it.each([
-    [{}, 'Sweep: the setting SCHEDULE of its schedule is missing.'],
-    [{ SCHEDULE: '* * *' }, 'Sweep: "* * *" is not an NCRONTAB expression of six fields.'],
-  ])('that is a setting names the function in its error, with the settings %j', (settings, message) => {
-    const timer = { type: 'timerTrigger', direction: 'in', schedule: '%SCHEDULE%' };
-    expect(() => timerTriggers([{ name: 'Sweep', bindings: { timer }, callback: vi.fn() }], settings)).toThrow(message);
-  });
+it.each(['* * * * *', '60 * * * * *'])('the function with the schedule %s is named in the error', (schedule) => {
+  const timer = { type: 'timerTrigger', direction: 'in', schedule };
+  expect(() => timerTriggers([{ name: 'Sweep', bindings: { timer }, callback: vi.fn() }])).toThrow(/^Sweep: /);
 });
 
 /** A listener for every ten seconds whose runs take so many seconds, in virtual time; when its runs began and ended, in seconds. */
@@ -42,7 +24,7 @@ const listening = (seconds: number) => {
   const story: string[] = [];
   const tell = (what: string): void => void story.push(`${what} ${Math.round((Date.now() - start) / 1_000)}`);
   const registered = { name: 'Sweep', bindings: {}, callback: () => undefined };
-  const schedule = parseSchedule('*/10 * * * * *');
+  const schedule = scheduleOf('*/10 * * * * *');
   const listener = new TimerListener({ registered, bindingName: 't', schedule }, async () => {
     tell('begins');
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
