@@ -77,7 +77,9 @@ describe('a local run', { timeout: 180_000 }, () => {
     onTestFinished(() => run.stop());
 
     // Nobody set a check: anybody may post a callback, and one warning says so.
-    expect(printed.filter((line) => line.includes('callbacks are not verified'))).toHaveLength(1);
+    const warnings = () => printed.filter((line) => line.includes('callbacks are not verified'));
+    await until(() => warnings().length > 0, 'it warns');
+    expect(warnings()).toHaveLength(1);
     expect((await callbackByHand(port)).status).toBe(200);
     const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
     await until(() => printed.some((line) => line.includes(refused)), 'the simulator says so');
