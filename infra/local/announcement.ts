@@ -1,21 +1,8 @@
 import type { LocalRun, LocalRunOptions } from './local-run.ts';
 
-/** The text that `npm start` prints when everything runs: what runs where, and commands to try. */
+/** The text that `npm start` prints when everything runs: what runs where, and how to see it at work. */
 export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: number): string => {
   const { url } = run;
-  const event = JSON.stringify({
-    specversion: '1.0',
-    id: 'try-1',
-    source: '/try',
-    type: 'CameraEvent.Changed',
-    time: new Date().toISOString(),
-    data: {
-      event_id: 'try-1',
-      camera_id: 'ridge-04',
-      ts_utc: new Date().toISOString(),
-      detections: { smoke: 1 },
-    },
-  });
   return [
     '',
     `Open ${url}/api/dashboard in a browser.`,
@@ -26,13 +13,7 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
     `  phone   ${describePhone(run, options)}`,
     ...run.warnings.map((warning) => `\nWarning: ${warning}`),
     '',
-    'Try, in another terminal:',
-    `  curl -s '${url}/api/health' -i`,
-    `  curl -s '${url}/api/events' -H 'content-type: application/cloudevents+json' -d '${event}'`,
-    `  curl -s '${url}/api/analytics'`,
-    ...(run.simulator === undefined
-      ? []
-      : [`  curl -s '${url}/api/test-call' -H 'content-type: application/json' -d '["+12065550100"]'`]),
+    'A day of activity, in another terminal:',
     `  npm run demo${url === 'http://localhost:7071' ? '' : ` -- --url ${url}`}`,
     '',
     'Ctrl-C stops everything.',
