@@ -90,7 +90,7 @@ it.each([
   [{ TABLES_CONNECTION_STRING: 'secret' }, undefined, /^TABLES_CONNECTION_STRING is not a storage connection string/],
   [{}, undefined, 'There is no local run on port 7071'],
   [{}, {}, 'The local run on port 7071 uses a storage that is named in its environment.'],
-])('it must be named by exactly one valid setting: %j with the run %j', (environment, run, complaint) => {
+])('exactly one valid setting names it, which is not so of %j with the run %j', (environment, run, complaint) => {
   expect(storageFrom(ENDPOINT, on(2), 7071, RUN).connection).toEqual({ endpoint: ENDPOINT.TABLES_ENDPOINT });
   expect(() => storageFrom(environment, {}, 7071, run)).toThrow(complaint);
 });

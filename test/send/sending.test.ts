@@ -33,6 +33,12 @@ const unavailable = (retryAfter?: string): Answer => ({
   ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
 });
 
+const sleep = async (milliseconds: number): Promise<void> => {
+  const until = Date.now() + milliseconds;
+  await new Promise((resolve) => void setImmediate(resolve));
+  vi.setSystemTime(Math.max(Date.now(), until));
+};
+
 /** Sends a file in virtual time, which passes only in waits; what was done of it, why it ended early, what was said, and the time it took. */
 const send = async (
   file: string,
@@ -42,11 +48,6 @@ const send = async (
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const begun = Date.now();
-  const sleep = async (milliseconds: number): Promise<void> => {
-    const until = Date.now() + milliseconds;
-    await new Promise((resolve) => void setImmediate(resolve));
-    vi.setSystemTime(Math.max(Date.now(), until));
-  };
   const notes: string[] = [];
   const account = await Account.open(file, url, `${file}.rejected.ndjson`);
   const error = await sendFile({
