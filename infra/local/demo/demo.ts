@@ -106,6 +106,9 @@ const tellStory = async (simulatorUrl: string, what: string, number: string): Pr
   for (const line of story) console.log(`  ${line}`);
 };
 
+const FIRST_AREA_CODE = 206;
+const LAST_AREA_CODE = 989;
+
 /**
  * How the numbers of this demo begin; the simulator goes by the last two digits. It was not asked for any number of this area code before. Numbers
  * with 555-01 in the middle belong to nobody, in any area code.
@@ -119,9 +122,6 @@ export const freshNumbers = (called: readonly string[]): string => {
   }
   throw new CommandError('All numbers of the demo have been called. Start the service again.');
 };
-
-const FIRST_AREA_CODE = 206;
-const LAST_AREA_CODE = 989;
 
 /** The first person never answers, the second presses a key, and so the third is not called. */
 const tellWaves = async (service: Service, simulatorUrl: string, numbers: string): Promise<void> => {

@@ -4,7 +4,7 @@ import { CommandError } from '../../command-line.ts';
 import type { RegisteredFunction } from './worker.ts';
 
 /**
- * A schedule, not started: six fields, `{second} {minute} {hour} {day} {month} {day of week}`, in UTC. What of the library's syntax is no NCRONTAB, such as
+ * A schedule in UTC, not started: `{second} {minute} {hour} {day} {month} {day of week}`. What the library takes and NCRONTAB does not, such as
  * `L` and `W`, the rule of the setting refuses (src/settings).
  *
  * @throws {TypeError} where the library does not understand the text
