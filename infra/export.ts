@@ -125,46 +125,34 @@ const readable = <Value>(row: StoredRow, read: (row: StoredRow) => Value): Value
   }
 };
 
-/** The exported messages, a line each, and what became of the rows. */
-class Export {
-  events = 0;
-  readonly unreadable: string[] = [];
-  readonly #table: Table;
-  readonly #days: readonly Day[];
-  readonly #progress: Progress;
-
-  constructor(table: Table, days: readonly Day[], progress: Progress) {
-    this.#table = table;
-    this.#days = days;
-    this.#progress = progress;
-  }
-
-  async *lines(): AsyncGenerator<string> {
-    for (const [index, day] of this.#days.entries()) {
-      const shards = await shardsOf(this.#table, day);
-      for (let shard = 0; shard < shards; shard += 1) {
-        for await (const page of this.#table.pages(shardPartition(day, shard), ALL_EVENTS)) {
-          for (const row of page) yield* this.#linesOf(row);
-          // Rows come in the order of their minutes: how far the day has come is how far the export has.
-          const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
-          const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / 1_440;
-          const part = (index + (shard + ofDay) / shards) / this.#days.length;
-          this.#progress.update({ part, count: this.events });
+/** The events of some days as lines, a page of rows at a time; tells what it could not read. */
+async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGenerator<string> {
+  for (const [index, day] of days.entries()) {
+    const shards = await shardsOf(table, day);
+    for (let shard = 0; shard < shards; shard += 1) {
+      for await (const page of table.pages(shardPartition(day, shard), ALL_EVENTS)) {
+        for (const row of page) {
+          const messages = readable(row, messagesOf);
+          if (messages === undefined) told.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
+          else told.events += 1;
+          for (const message of messages ?? []) yield `${message}\n`;
         }
+        // Rows come in the order of their minutes: how far the day has come is how far the export has.
+        const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
+        const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / 1_440;
+        told.onPart((index + (shard + ofDay) / shards) / days.length);
       }
-      // The day may have been closed while it was read.
-      await shardsOf(this.#table, day);
     }
+    // The day may have been closed while it was read.
+    await shardsOf(table, day);
   }
+}
 
-  *#linesOf(row: StoredRow): Generator<string> {
-    const messages = readable(row, messagesOf);
-    if (messages === undefined) this.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
-    else {
-      this.events += 1;
-      for (const message of messages) yield `${message}\n`;
-    }
-  }
+interface Told {
+  events: number;
+  readonly unreadable: string[];
+  /** Is told how much is done, 0 to 1. */
+  readonly onPart: (part: number) => void;
 }
 
 let tableName = 'analytics';
@@ -175,8 +163,9 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
   const progress = new Progress(file === '-' ? date : file, 'events');
-  const exported = new Export(table, daysBetween(date, to), progress);
-  const lines = Readable.from(exported.lines());
+  const onPart = (part: number): void => progress.update({ part, count: exported.events });
+  const exported: Told = { events: 0, unreadable: [], onPart };
+  const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
   // Under another name until it is whole: what an interrupted run leaves cannot be taken for a backup.
   const partial = `${file}.part`;
   try {

@@ -19,6 +19,12 @@ const ESTIMATE_AFTER_MS = 2_000;
 
 const BAR_WIDTH = 16;
 
+/** How much was done, 0 to 1, and when, in milliseconds. */
+interface Moment {
+  readonly part: number;
+  readonly at: number;
+}
+
 /**
  * The display of every command that takes long, on stderr: a bar in a terminal, a line every 5 seconds elsewhere. Rate and time left
  * are those of the whole run so far, so that one slow or fast second does not move them.
@@ -28,7 +34,7 @@ export class Progress {
   readonly #unit: string;
   readonly #started = performance.now();
   #nextAt: number;
-  #begin: { readonly part: number; readonly at: number } | undefined;
+  #begin: Moment | undefined;
   #isDrawn = false;
 
   /**
@@ -78,12 +84,6 @@ export class Progress {
     process.stderr.write(line);
     this.#isDrawn = true;
   }
-}
-
-interface Moment {
-  readonly part: number;
-  /** In milliseconds. */
-  readonly at: number;
 }
 
 /** How long the rest takes at the pace since the beginning, in milliseconds; undefined while that is a guess. */

@@ -9,8 +9,7 @@ import { parseCameraEvent } from '../src/http/event-message.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './local/stop-request.ts';
 import { Progress } from './progress.ts';
-import { MACHINE_CLOCK } from './send/deliver.ts';
-import { checkRejected, type Done, readDone, removeDone } from './send/done.ts';
+import { Account } from './send/done.ts';
 import { openInput } from './send/items.ts';
 import { EXIT, readTarget, SEND, type SendOptions, STDIN, stoppedError } from './send/options.ts';
 import { sendFile } from './send/send-file.ts';
@@ -75,15 +74,13 @@ const send = async (options: SendOptions): Promise<number> => {
   const started = performance.now();
   const target = await readTarget(options.url, options['key-file'], process.env);
   // What is wrong with any of them is found before anything is sent.
-  const files: { readonly name: string; readonly rejected: string; done: Done }[] = [];
+  const accounts: Account[] = [];
   for (const name of names) {
     const rejected = options.rejected ?? `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
-    await checkRejected(rejected);
-    files.push({ name, rejected, done: await readDone(name, target.url) });
+    accounts.push(await Account.open(name, target.url, rejected));
   }
   const sending = {
     target,
-    clock: MACHINE_CLOCK,
     giveUpAfterMs: options['give-up-after'] * 1_000,
     batch: options.batch,
     requests: options.requests,
@@ -91,29 +88,28 @@ const send = async (options: SendOptions): Promise<number> => {
     note: (text: string): void => progress.note(text),
   };
   const sum = (of: 'items' | 'recorded' | 'unchanged' | 'rejected' | 'size'): number =>
-    files.reduce((total, { done }) => total + done[of], 0);
+    accounts.reduce((total, { done }) => total + done[of], 0);
   const before = sum('items');
   const size = sum('size');
   try {
     let sizeBefore = 0;
-    for (const file of files) {
-      const { name, rejected, done: earlier } = file;
-      if (earlier.items > 0) progress.note(`${name}: ${earlier.items} events are done by an earlier run.`);
-      const onProgress = (done: Done, part: number | undefined): void => {
-        file.done = done;
+    for (const account of accounts) {
+      const { items, size: ownSize } = account.done;
+      if (items > 0) progress.note(`${account.name}: ${items} events are done by an earlier run.`);
+      const onProgress = (part: number | undefined): void => {
         progress.update({
           // Of standard input nobody knows how long it is, and so nothing about the whole.
-          part: part === undefined || names.includes(STDIN) ? undefined : (sizeBefore + part * done.size) / size,
+          part: part === undefined || names.includes(STDIN) ? undefined : (sizeBefore + part * ownSize) / size,
           count: sum('items') - before,
           text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
         });
       };
-      await sendFile({ ...sending, name, before: earlier, rejected, onProgress });
-      sizeBefore += earlier.size;
+      await sendFile({ ...sending, account, onProgress });
+      sizeBefore += ownSize;
     }
   } finally {
     progress.end();
-    const paths = files.flatMap(({ done, rejected }) => (done.rejected > 0 ? [rejected] : []));
+    const paths = accounts.flatMap(({ done, rejectedPath }) => (done.rejected > 0 ? [rejectedPath] : []));
     console.log(
       [
         `recorded   ${number(sum('recorded'))}`,
@@ -123,7 +119,7 @@ const send = async (options: SendOptions): Promise<number> => {
       ].join('\n'),
     );
   }
-  for (const name of names) await removeDone(name);
+  for (const account of accounts) await account.close();
   return sum('rejected') > 0 ? EXIT.rejected : EXIT.recorded;
 };
 

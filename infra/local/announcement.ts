@@ -1,21 +1,8 @@
 import type { LocalRun, LocalRunOptions } from './local-run.ts';
 
-/** The text that `npm start` prints when everything runs: what runs where, and commands to try. */
+/** The text that `npm start` prints when everything runs: what runs where, and how to see it at work. */
 export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: number): string => {
   const { url } = run;
-  const event = JSON.stringify({
-    specversion: '1.0',
-    id: 'try-1',
-    source: '/try',
-    type: 'CameraEvent.Changed',
-    time: new Date().toISOString(),
-    data: {
-      event_id: 'try-1',
-      camera_id: 'ridge-04',
-      ts_utc: new Date().toISOString(),
-      detections: { smoke: 1 },
-    },
-  });
   return [
     '',
     `Open ${url}/api/dashboard in a browser.`,
@@ -26,13 +13,7 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
     `  phone   ${describePhone(run, options)}`,
     ...run.warnings.map((warning) => `\nWarning: ${warning}`),
     '',
-    'Try, in another terminal:',
-    `  curl -s '${url}/api/health' -i`,
-    `  curl -s '${url}/api/events' -H 'content-type: application/cloudevents+json' -d '${event}'`,
-    `  curl -s '${url}/api/analytics'`,
-    ...(run.simulator === undefined
-      ? []
-      : [`  curl -s '${url}/api/test-call' -H 'content-type: application/json' -d '["+12065550100"]'`]),
+    'A day of activity, in another terminal:',
     `  npm run demo${url === 'http://localhost:7071' ? '' : ` -- --url ${url}`}`,
     '',
     'Ctrl-C stops everything.',
@@ -40,18 +21,18 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
   ].join('\n');
 };
 
-const describeTables = ({ azurite, settings }: LocalRun, { dataDir }: LocalRunOptions): string => {
+const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptions): string => {
   if (azurite === undefined) {
     const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
-    return `the storage that ${given} names${dataDir === undefined ? '' : ' (--data has no effect)'}`;
+    return `the storage that ${given} names${data === undefined ? '' : ' (--data has no effect)'}`;
   }
-  const kept = dataDir === undefined ? 'in memory (--data DIR keeps them)' : `kept in ${dataDir}`;
+  const kept = data === undefined ? 'in memory (--data DIR keeps them)' : `kept in ${data}`;
   return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
 };
 
-const describePhone = ({ simulator, settings }: LocalRun, { verifiesCallbacks }: LocalRunOptions): string => {
+const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
   if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
   if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
-  return `the ACS that ${given} names: real calls${verifiesCallbacks ? ' (--verify-callbacks has no effect)' : ''}`;
+  return `the ACS that ${given} names: real calls${options['verify-callbacks'] ? ' (--verify-callbacks has no effect)' : ''}`;
 };

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { LOOPBACK_HOST } from '../../src/settings/rules.ts';
 import { buildApp } from '../build-app.ts';
 import { CommandError } from '../command-line.ts';
 import type { Pace } from './acs-simulator/simulated-call.ts';
@@ -25,13 +26,13 @@ export interface LocalRunOptions {
   /** The port that serves the functions. */
   readonly port: number;
   /** The directory that keeps the tables between runs; undefined: they are in memory. */
-  readonly dataDir: string | undefined;
+  readonly data?: string | undefined;
   /** A file like local.settings.json; undefined: the repository's own, if there is one. */
-  readonly settingsFile: string | undefined;
+  readonly settings?: string | undefined;
   /** How many calls the simulated phone takes at a time. */
   readonly lines: number;
   /** True where the service accepts a callback only with the simulator's token. */
-  readonly verifiesCallbacks: boolean;
+  readonly 'verify-callbacks': boolean;
 }
 
 /** Everything of the service, running on this machine. */
@@ -77,7 +78,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *   are stopped before.
  */
 export const startLocalRun = async (
-  { port, dataDir, settingsFile, lines, verifiesCallbacks }: LocalRunOptions,
+  { port, data, settings: settingsFile, lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
   pace: Pace = PACE,
@@ -101,7 +102,7 @@ export const startLocalRun = async (
 
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
       ? undefined
-      : started(await startAzurite(dataDir === undefined ? {} : { dataDir: resolve(dataDir) }));
+      : started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }));
     const simulator =
       given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
         ? undefined
@@ -145,7 +146,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
   );
 };
 
-const isLoopback = (url: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(new URL(url).hostname);
+const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
 
 /** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
 const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({

@@ -4,20 +4,15 @@ import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
-import type { Settings } from './local-settings.ts';
-
-/** What a local run leaves in a file for the demo and the audit: no secrets. */
-export interface RunNote {
-  /** The URL of the ACS simulator; undefined where a real ACS places the calls. */
-  readonly simulatorUrl: string | undefined;
-  /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
-  readonly tables: Settings | undefined;
-}
-
 const runNoteSchema = z.object({
+  /** The URL of the ACS simulator; undefined where a real ACS places the calls. */
   simulatorUrl: z.string().optional(),
+  /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
   tables: z.record(z.string(), z.string()).optional(),
 });
+
+/** What a local run leaves in a file for the demo and the audit: no secrets. */
+export type RunNote = z.infer<typeof runNoteSchema>;
 
 /**
  * The directory of the local run on a port. Runs on two ports share no file, and no run writes the bundle that `npm run build` makes:
@@ -37,9 +32,7 @@ export const writeRunNote = async (port: number, note: RunNote): Promise<void> =
 /** The note of the run on this port; undefined where there is none, as for a service that runs elsewhere. */
 export const readRunNote = async (port: number): Promise<RunNote | undefined> => {
   const text = await readFile(noteFile(port), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const { simulatorUrl, tables } = runNoteSchema.parse(JSON.parse(text));
-  return { simulatorUrl, tables };
+  return text === undefined ? undefined : runNoteSchema.parse(JSON.parse(text));
 };
 
 /** The URL of the simulator of the local run that serves this URL; undefined where people would really be phoned, or nobody. */

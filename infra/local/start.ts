@@ -27,21 +27,13 @@ const START: Command<LocalRunOptions> = {
     lines: { type: 'string', default: LINES },
     'verify-callbacks': { type: 'boolean', default: false },
   },
-  values: z
-    .object({
-      port: portOption,
-      data: textOption('--data needs a directory.'),
-      settings: textOption('--settings needs a file.'),
-      lines: numberOption('lines', 1, 9_999),
-      'verify-callbacks': z.boolean(),
-    })
-    .transform(({ port, data, settings, lines, 'verify-callbacks': verifiesCallbacks }) => ({
-      port,
-      dataDir: data,
-      settingsFile: settings,
-      lines,
-      verifiesCallbacks,
-    })),
+  values: z.object({
+    port: portOption,
+    data: textOption('--data needs a directory.'),
+    settings: textOption('--settings needs a file.'),
+    lines: numberOption('lines', 1, 9_999),
+    'verify-callbacks': z.boolean(),
+  }),
 };
 
 const start = async (options: LocalRunOptions): Promise<number> => {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { z } from 'zod';
 
+import { retryAfterMs } from '../../src/azure/sdk-error.ts';
 import { type Item, jsonIn } from './items.ts';
 import { stoppedError, type Target } from './options.ts';
 
@@ -13,31 +14,21 @@ export interface Outcome {
   readonly refused: ReadonlyMap<Item, string>;
 }
 
-/** Time, as delivering needs it. */
-export interface Clock {
-  /** In milliseconds. */
-  now(): number;
-  /** Fulfils after so many milliseconds, or as soon as the signal is aborted. */
-  sleep(milliseconds: number, stop: AbortSignal): Promise<void>;
-}
-
-/** The clock of this machine. */
-export const MACHINE_CLOCK: Clock = {
-  now: () => Date.now(),
-  sleep: async (milliseconds, signal) => delay(milliseconds, undefined, { signal }).catch(() => undefined),
-};
-
 /** How a service is sent to. */
 export interface Sending {
   readonly target: Target;
-  readonly clock: Clock;
   /** How long one request may fail in a row. */
   readonly giveUpAfterMs: number;
   /** Ends the sending: what is in flight is finished, nothing new begins; its reason is thrown. */
   readonly stop: AbortSignal;
   /** Tells the person what is being waited for. */
   readonly note: (text: string) => void;
+  /** Waits so many milliseconds, or until the signal is aborted; a test may let the time pass at once. */
+  readonly sleep?: typeof sleepOrStop;
 }
+
+const sleepOrStop = async (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal }).catch(() => undefined);
 
 /** The first wait after a failure, and the longest, in milliseconds. */
 const FIRST_WAIT_MS = 500;
@@ -76,7 +67,7 @@ export class Delivery {
         this.#failures = 0;
         return reply;
       }
-      failingSince ??= this.#sending.clock.now();
+      failingSince ??= Date.now();
       this.#hold(reply, failingSince);
     }
   }
@@ -97,28 +88,28 @@ export class Delivery {
   }
 
   async #ready(): Promise<void> {
-    const { clock, stop } = this.#sending;
+    const { stop, sleep = sleepOrStop } = this.#sending;
     for (;;) {
       stop.throwIfAborted();
-      const wait = this.#heldUntil - clock.now();
+      const wait = this.#heldUntil - Date.now();
       if (wait <= 0) return;
-      await clock.sleep(wait * (1 + Math.random() * SPREAD), stop);
+      await sleep(wait * (1 + Math.random() * SPREAD), stop);
     }
   }
 
   /** Makes all requests wait after one has failed. */
-  #hold({ reason, retryAfterMs }: Unavailable, failingSince: number): void {
-    const now = this.#sending.clock.now();
+  #hold({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
+    const now = Date.now();
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
     if (now >= giveUpAt) throw stoppedError(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
-    if (retryAfterMs !== undefined && now + retryAfterMs > giveUpAt) {
-      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(retryAfterMs)}.`);
+    if (asked !== undefined && now + asked > giveUpAt) {
+      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(asked)}.`);
     }
     // Requests that were in flight together fail together: that is one failure.
     const isHeld = this.#heldUntil > now;
     if (!isHeld) this.#failures += 1;
-    const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
-    const wait = Math.max(retryAfterMs ?? backoff, FIRST_WAIT_MS / 2);
+    const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
+    const wait = Math.max(asked ?? backoff, FIRST_WAIT_MS / 2);
     this.#heldUntil = Math.max(this.#heldUntil, Math.min(now + wait, giveUpAt));
     if (isHeld) return;
     this.#sending.note(`Waiting ${seconds(this.#heldUntil - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`);
@@ -159,7 +150,7 @@ const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply
   } catch (failure) {
     return connectionFailure(failure);
   }
-  return replyOf(response.status, response.headers.get('retry-after'), body, items);
+  return replyOf(response, body, items);
 };
 
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -173,7 +164,7 @@ const detailSchema = z.object({ detail: z.string() });
  *
  * @throws {CommandError} if no waiting mends it
  */
-const replyOf = (status: number, retryAfter: string | null, body: string, items: readonly Item[]): Reply => {
+const replyOf = ({ status, headers }: Response, body: string, items: readonly Item[]): Reply => {
   if (status === 413) return 'too large';
   if (status === 401 || status === 403) {
     throw stoppedError(
@@ -183,7 +174,7 @@ const replyOf = (status: number, retryAfter: string | null, body: string, items:
   if (PASSING_STATUSES.has(status)) {
     const detail = detailSchema.safeParse(jsonIn(body)).data?.detail;
     const reason = `the service answers ${status}${detail === undefined ? '' : ` (${detail})`}`;
-    return { reason, retryAfterMs: waitOf(retryAfter) };
+    return { reason, retryAfterMs: retryAfterMs(headers, Date.now()) };
   }
   const taken = status === 200 || status === 400 ? outcomeIn(jsonIn(body), items) : undefined;
   if (taken !== undefined) return taken;
@@ -212,14 +203,6 @@ const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined
     refused.set(item, before === undefined ? detail : `${before}; ${detail}`);
   }
   return recorded + unchanged + refused.size === items.length ? { recorded, unchanged, refused } : undefined;
-};
-
-/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110); undefined if it is neither. */
-const waitOf = (value: string | null): number | undefined => {
-  if (value === null) return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 };
 
 /** Connection errors that no waiting mends: the other side is not what it should be. */

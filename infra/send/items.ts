@@ -50,12 +50,11 @@ const LINE_FEED = 0x0a;
  */
 export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
   if (name === STDIN) return { items: itemsIn(name, bytesOf(name, process.stdin, stop)), part: () => undefined };
-  const found = await stat(name);
+  // A pipe has no size.
+  const { size } = await stat(name);
   const file = createReadStream(name, { highWaterMark: CHUNK_BYTES });
-  return {
-    items: itemsIn(name, bytesOf(name, file, stop)),
-    part: () => (found.isFile() ? Math.min(file.bytesRead / Math.max(found.size, 1), 1) : undefined),
-  };
+  const part = (): number | undefined => (size === 0 ? undefined : Math.min(file.bytesRead / size, 1));
+  return { items: itemsIn(name, bytesOf(name, file, stop)), part };
 };
 
 async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 
 import { MAX_EVENTS } from '../../src/http/event-batch.ts';
+import { isHttpsOrLoopback } from '../../src/settings/rules.ts';
 import { type Command, CommandError, numberOption, textOption } from '../command-line.ts';
 
 /** What stands for standard input on the command line. */
@@ -80,8 +81,6 @@ export interface Target {
   readonly key: string | undefined;
 }
 
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 /** What fits in a header: Azure's own keys are letters, digits and a few signs. */
 const KEY_FORM = /^[\u0021-\u007e]+$/;
 
@@ -105,20 +104,20 @@ export const readTarget = async (
   if (search !== '' || hash !== '' || username !== '' || password !== '') {
     throw new CommandError('--url must have no query and no user name: a key goes into --key-file or FUNCTION_KEY.');
   }
-  const key = keyFile === undefined ? environment['FUNCTION_KEY'] : await readKeyFile(keyFile);
+  const key = keyFile === undefined ? environment['FUNCTION_KEY'] : await keyIn(keyFile);
   if (key !== undefined && !KEY_FORM.test(key)) {
     throw new CommandError(`${keyFile ?? 'FUNCTION_KEY'} does not hold a function key: one word and nothing else.`);
   }
-  if (key !== undefined && protocol === 'http:' && !LOOPBACK_HOST.test(hostname)) {
+  if (key !== undefined && !isHttpsOrLoopback(url)) {
     throw new CommandError(`--url must be https: a function key is not sent in the clear to ${hostname}.`);
   }
   return { url: `${origin}${pathname.replace(/\/+$/, '').replace(/\/api(\/events)?$/, '')}`, key };
 };
 
-const readKeyFile = async (path: string): Promise<string> => {
-  try {
-    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '').trim();
-  } catch (error) {
+const keyIn = async (path: string): Promise<string> => {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`The key file ${path} cannot be read.`, { cause: error });
-  }
+  });
+  // Without the byte order mark, which `trim` takes for a blank.
+  return text.trim();
 };

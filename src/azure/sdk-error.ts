@@ -45,7 +45,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
 ]);
 
 interface Headers {
-  get(name: string): string | undefined;
+  get(name: string): string | null | undefined;
 }
 
 const hasGet = (value: unknown): value is Headers =>
@@ -85,8 +85,8 @@ export const readSdkError = (error: unknown, now = Date.now()): SdkFailure => {
   return { code, unanswered: name === 'RestError' ? 'connection lost' : 'unknown' };
 };
 
-/** Retry-After, in seconds or as a date; Azure's headers in milliseconds take precedence. */
-const retryAfterMs = (headers: Headers, now: number): number | undefined => {
+/** How long an answer asks to wait: Retry-After, in seconds or as a date; Azure's headers in milliseconds take precedence. */
+export const retryAfterMs = (headers: Headers, now: number): number | undefined => {
   for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
     const value = headers.get(name)?.trim() ?? '';
     if (/^\d{1,9}$/.test(value)) return Number(value);

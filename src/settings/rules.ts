@@ -31,7 +31,8 @@ export const categoryList = list.refine(
 /** An https URL. */
 export const httpsUrl = text.refine((value) => URL.parse(value)?.protocol === 'https:', 'must be an https URL');
 
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** The host of a URL that is this machine itself. */
+export const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Whether text is an https URL, or an http URL of this machine itself. */
 export const isHttpsOrLoopback = (value: string): boolean => {

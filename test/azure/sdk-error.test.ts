@@ -1,43 +1,28 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 
 import { CallAutomationClient } from '@azure/communication-call-automation';
 import { TableClient } from '@azure/data-tables';
 import { AuthenticationError } from '@azure/identity';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
+import { freePort } from '../../infra/local/free-port.ts';
 import { readSdkError } from '../../src/azure/sdk-error.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
+import { LoopbackServer } from '../harness/loopback-server.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const noRetries = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 
 /** Starts a server; returns its URL. */
 const serve = async (listener: RequestListener): Promise<string> => {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const server = await LoopbackServer.start(listener);
+  onTestFinished(() => server.stop());
+  return `http://127.0.0.1:${server.port}`;
 };
 
-/** The URL of a port on which nothing listens. */
-const closedPort = async (): Promise<string> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-};
-
-const tableAt = (url: string): TableClient => {
-  const account = `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=${url}/a`;
-  return TableClient.fromConnectionString(account, 'rows', noRetries);
-};
+/** A server with one answer to everything. */
+const answering = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
+  serve((_, response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body));
 
 const thrownBy = async (request: Promise<unknown>): Promise<unknown> =>
   request.then(
@@ -45,38 +30,35 @@ const thrownBy = async (request: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** What `getEntity` throws for an answer. */
-const tableError = async (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
-  const url = await serve((_, response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body),
-  );
-  return thrownBy(tableAt(url).getEntity('p', 'r'));
+/** What `getEntity` of a table at a URL throws. */
+const tableError = async (url: string, options: { readonly abortSignal?: AbortSignal } = {}): Promise<unknown> => {
+  const account = `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=${url}/a`;
+  return thrownBy(TableClient.fromConnectionString(account, 'rows', noRetries).getEntity('p', 'r', options));
 };
 
-describe('the error of a request that Table Storage answered', () => {
-  it('has the status and the code in the body', async () => {
+describe('the error of a request that was answered', () => {
+  it('has the status and the code in the body, if it is from Table Storage', async () => {
     const body = JSON.stringify({ 'odata.error': { code: 'TableNotFound', message: { lang: 'en', value: 'No.' } } });
     const failure = { status: 404, code: 'TableNotFound', retryAfterMs: undefined };
-    expect(readSdkError(await tableError(404, body))).toEqual(failure);
+    expect(readSdkError(await tableError(await answering(404, body)))).toEqual(failure);
+    const foreign = await answering(502, '<html>', { 'content-type': 'text/html' });
+    expect(readSdkError(await tableError(foreign))).toMatchObject({ status: 502, code: undefined });
   });
 
   it('of a transaction has the status and the code of the part that failed', async () => {
-    const table = TableClient.fromConnectionString(
-      inject('tablesConnectionString'),
-      `${ownTablesPrefix()}rows`,
-      noRetries,
-    );
+    const storage = inject('tablesConnectionString');
+    const table = TableClient.fromConnectionString(storage, `${ownTablesPrefix()}rows`, noRetries);
     await table.createTable();
     const create = () => table.submitTransaction([['create', { partitionKey: 'p', rowKey: 'r' }]]);
     await create();
     expect(readSdkError(await thrownBy(create()))).toMatchObject({ status: 409, code: 'EntityAlreadyExists' });
   });
 
-  it('has no code where the answer is not from Table Storage', async () => {
-    expect(readSdkError(await tableError(502, '<html>', { 'content-type': 'text/html' }))).toMatchObject({
-      status: 502,
-      code: undefined,
-    });
+  it('of ACS has the status and the code in the body', async () => {
+    const url = await answering(404, '{"error":{"code":"8522","message":"Call not found."}}');
+    const client = new CallAutomationClient(`endpoint=${url}/;accesskey=dGVzdA==`, noRetries);
+    const error = await thrownBy(client.getCallConnection('a').hangUp(true));
+    expect(readSdkError(error)).toMatchObject({ status: 404, code: '8522' });
   });
 
   it.each<[string, Readonly<Record<string, string>>, number | undefined]>([
@@ -84,55 +66,31 @@ describe('the error of a request that Table Storage answered', () => {
     ['a date', { 'retry-after': 'Sat, 21 Nov 2026 08:00:03 GMT' }, 3_000],
     ['a date in the past', { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' }, 0],
     ['milliseconds', { 'retry-after-ms': '250' }, 250],
-    ["milliseconds in Azure's own header", { 'x-ms-retry-after-ms': '1500' }, 1_500],
-    ['seconds and milliseconds', { 'retry-after': '1', 'x-ms-retry-after-ms': '400' }, 400],
+    ["seconds, and milliseconds in Azure's own header", { 'retry-after': '1', 'x-ms-retry-after-ms': '400' }, 400],
     ['nothing', {}, undefined],
     ['nothing readable', { 'retry-after': 'soon', 'retry-after-ms': '-1' }, undefined],
   ])('reads a Retry-After of %s', async (_, headers, retryAfterMs) => {
-    expect(readSdkError(await tableError(503, '', headers), NOW)).toMatchObject({ status: 503, retryAfterMs });
+    const error = await tableError(await answering(503, '', headers));
+    expect(readSdkError(error, NOW)).toMatchObject({ status: 503, retryAfterMs });
   });
 });
 
-it('of a request that ACS answered has the status and the code in the body', async () => {
-  const url = await serve((_, response) =>
-    response
-      .writeHead(404, { 'content-type': 'application/json' })
-      .end('{"error":{"code":"8522","message":"Call not found."}}'),
-  );
-  const client = new CallAutomationClient(`endpoint=${url}/;accesskey=dGVzdA==`, noRetries);
-  const error = await thrownBy(client.getCallConnection('a').hangUp(true));
-  expect(readSdkError(error)).toMatchObject({ status: 404, code: '8522' });
-});
-
-describe('the error of a request that was not answered', () => {
-  it('says that no connection could be made', async () => {
-    const error = await thrownBy(tableAt(await closedPort()).getEntity('p', 'r'));
-    expect(readSdkError(error)).toEqual({ code: 'ECONNREFUSED', unanswered: 'not connected' });
-  });
-
-  it('says that the connection was lost', async () => {
-    const url = await serve((request) => request.socket.destroy());
-    const error = await thrownBy(tableAt(url).getEntity('p', 'r'));
-    expect(readSdkError(error)).toMatchObject({ unanswered: 'connection lost' });
-  });
-
-  it('says that the deadline passed', async () => {
-    const url = await serve(() => undefined);
-    const request = tableAt(url).getEntity('p', 'r', { abortSignal: AbortSignal.timeout(100) });
-    expect(readSdkError(await thrownBy(request))).toMatchObject({ unanswered: 'deadline' });
-  });
-
-  it('says that there was no token, not what the server of the tokens answered', () => {
-    expect(readSdkError(new AuthenticationError(404, 'no tenant'))).toMatchObject({ unanswered: 'no token' });
-    expect(readSdkError(new AuthenticationError(404, 'no tenant')).status).toBeUndefined();
-  });
+it('the error of a request that was not answered says why, as far as is known', async () => {
+  const closed = await tableError(`http://127.0.0.1:${await freePort()}`);
+  expect(readSdkError(closed)).toEqual({ code: 'ECONNREFUSED', unanswered: 'not connected' });
+  const lost = await tableError(await serve((request) => request.socket.destroy()));
+  expect(readSdkError(lost)).toMatchObject({ unanswered: 'connection lost' });
+  const late = await tableError(await serve(() => undefined), { abortSignal: AbortSignal.timeout(100) });
+  expect(readSdkError(late)).toMatchObject({ unanswered: 'deadline' });
+  // Not what the server of the tokens answered.
+  const noToken = readSdkError(new AuthenticationError(404, 'no tenant'));
+  expect([noToken.unanswered, noToken.status]).toEqual(['no token', undefined]);
 });
 
 it.each([
   ['a bug', new TypeError('x is undefined')],
   ['a string', 'callConnectionId is missing'],
   ['nothing', undefined],
-  ['null', null],
   ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, details: 'none', response: { headers: {} } }],
 ])('reads %s as unknown', (_, thrown) => {
   expect(readSdkError(thrown)).toEqual({ code: undefined, unanswered: 'unknown' });

@@ -10,7 +10,7 @@ import { type Properties, type RowWrite, writeOf } from '../../src/storage/row.t
 import type { Table } from '../../src/storage/table.ts';
 import { countersOn, keptCountersOn } from './counters.ts';
 import { percentile, report, type ResultRow, rounded, sized, timed } from './measure.ts';
-import { Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
 const CAMERAS = 200;
@@ -127,14 +127,13 @@ const measured = async (connectionString: string, producers: number): Promise<Re
 };
 
 /** Recording: against one transaction an event, and against the bare transactions. */
-export const recordingBench = async (): Promise<void> =>
-  Stage.run(async (stage) => {
-    const connectionString = await stage.azurite();
-    // Warms up the code before anything is measured.
-    const { recorder } = countersOn(connectionString, 'warm');
-    const warm = frames({ cameras: CAMERAS, frames: sized(3_000, 100), step: 100_000n });
-    await produce(16, warm, REQUEST, async (request) => recorder.record(request));
-    const rows: ResultRow[] = [];
-    for (const producers of [1, 8, 16]) rows.push(await measured(connectionString, producers));
-    report(`Recording, ${CAMERAS} cameras, requests of ${REQUEST} frames, median of ${ROUNDS} rounds`, rows);
-  });
+export const recordingBench = async (stage: Stage): Promise<void> => {
+  const connectionString = await stage.azurite();
+  // Warms up the code before anything is measured.
+  const { recorder } = countersOn(connectionString, 'warm');
+  const warm = frames({ cameras: CAMERAS, frames: sized(3_000, 100), step: 100_000n });
+  await produce(16, warm, REQUEST, async (request) => recorder.record(request));
+  const rows: ResultRow[] = [];
+  for (const producers of [1, 8, 16]) rows.push(await measured(connectionString, producers));
+  report(`Recording, ${CAMERAS} cameras, requests of ${REQUEST} frames, median of ${ROUNDS} rounds`, rows);
+};

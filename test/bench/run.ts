@@ -2,21 +2,22 @@ import { z } from 'zod';
 
 import { numberOption, runCommand } from '../../infra/command-line.ts';
 import type { InstancesOptions } from './instances.ts';
+import { Stage } from './stage.ts';
 
-/** The benchmarks by name. */
-const BENCHES: Readonly<Record<string, (options: InstancesOptions) => Promise<unknown>>> = {
-  recording: async () => (await import('./recording.ts')).recordingBench(),
-  reading: async () => (await import('./reading.ts')).readingBench(),
-  http: async () => (await import('./http.ts')).httpBench(),
-  flood: async ({ seconds }) => (await import('./flood.ts')).floodBench(seconds),
-  cost: async () => (await import('./cost.ts')).costBench(),
-  instances: async (options) => (await import('./instances.ts')).instancesBench(options),
-  'commit-bytes': async () => (await import('./commit-bytes.ts')).commitBytesBench(),
-  callbacks: async () => (await import('./calls.ts')).callbacksBench(),
-  'call-requests': async () => (await import('./calls.ts')).callRequestsBench(),
+/** The benchmarks by name; what one starts on its stage ends with it. */
+const BENCHES: Readonly<Record<string, (stage: Stage, options: InstancesOptions) => Promise<void>>> = {
+  recording: async (stage) => (await import('./recording.ts')).recordingBench(stage),
+  reading: async (stage) => (await import('./reading.ts')).readingBench(stage),
+  http: async (stage) => (await import('./http.ts')).httpBench(stage),
+  flood: async (stage, { seconds }) => (await import('./flood.ts')).floodBench(stage, seconds),
+  cost: async (stage) => (await import('./cost.ts')).costBench(stage),
+  instances: async (_, options) => (await import('./instances.ts')).instancesBench(options),
+  'commit-bytes': async (stage) => (await import('./commit-bytes.ts')).commitBytesBench(stage),
+  callbacks: async (stage) => (await import('./calls.ts')).callbacksBench(stage),
+  'call-requests': async (stage) => (await import('./calls.ts')).callRequestsBench(stage),
   startup: async () => (await import('./startup.ts')).startupBench(),
-  series: async () => (await import('./series.ts')).seriesBench(),
-  ranges: async () => (await import('./ranges.ts')).rangesBench(),
+  series: async (stage) => (await import('./series.ts')).seriesBench(stage),
+  ranges: async (stage) => (await import('./ranges.ts')).rangesBench(stage),
 };
 
 const NAMES = Object.keys(BENCHES);
@@ -65,7 +66,8 @@ await runCommand(
   BENCH,
   async ({ names, options }) => {
     for (const [name, bench] of Object.entries(BENCHES)) {
-      if (names.length === 0 || names.includes(name)) await bench(options);
+      if (names.length > 0 && !names.includes(name)) continue;
+      await Stage.run(async (stage) => bench(stage, options));
     }
   },
   { exitCode: 2 },

@@ -1,7 +1,7 @@
 import { dayOf, MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { ask, rangeQuery, record, yesterday } from './client.ts';
 import { inTurn, percentile, ratio, report, type ResultRow, rounded, sized } from './measure.ts';
-import { Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 import { frames, requests } from './workload.ts';
 
 const CAMERAS = sized(1_300, 20);
@@ -24,40 +24,39 @@ const QUESTIONS: readonly (readonly [name: string, question: string])[] = [
 ];
 
 /** `GET /api/analytics/series` and `/cameras` for a day of 1,300 cameras, against the day's ragged range, over HTTP. */
-export const seriesBench = async (): Promise<void> =>
-  Stage.run(async (stage) => {
-    const events = Number(process.env['BENCH_EVENTS'] ?? EVENTS);
-    const azurite = await stage.azurite();
-    const proxy = await stage.proxy(azurite);
-    const app = await stage.serve(azurite);
-    // Answers the same over a proxy that counts its requests to storage: a proxy takes time, so it is not timed.
-    const counted = await stage.serve(proxy.connectionString);
-    const storageRequests = (): number => proxy.carriedOut.length;
-    const all = frames({ cameras: CAMERAS, frames: events, step: MICROSECONDS.day / BigInt(events), start: START });
-    for (const some of requests(all, 2_000)) await record(app.url, some);
-    const rows: ResultRow[] = [];
-    for (const [name, question] of QUESTIONS) {
-      const asked = async (): Promise<unknown> => ask(`${app.url}/api/analytics${question}`);
-      const baseline = async (): Promise<unknown> => ask(`${app.url}/api/analytics${BASELINE}`);
-      await inTurn(sized(10, 1), asked, baseline);
-      const [took = [], baselineTook = []] = await inTurn(ROUNDS, asked, baseline);
-      const path = `${counted.url}/api/analytics${question}`;
-      // What an instance learns of a day it learns once.
-      await ask(path);
-      const before = storageRequests();
-      const { bytes, tag } = await ask(path);
-      const between = storageRequests();
-      const again = await ask(path, { headers: { 'if-none-match': tag } }, 304);
-      rows.push({
-        question: name,
-        'p50, ms': rounded(percentile(took, 0.5), 1),
-        'p95, ms': rounded(percentile(took, 0.95), 1),
-        'p50 against the ragged day': ratio(took, baselineTook),
-        'storage requests': between - before,
-        'of a 304': storageRequests() - between,
-        bytes,
-        'bytes of a 304': again.bytes,
-      });
-    }
-    report(`Series and cameras of a day of ${CAMERAS} cameras and ${events} frames, over HTTP`, rows);
-  });
+export const seriesBench = async (stage: Stage): Promise<void> => {
+  const events = Number(process.env['BENCH_EVENTS'] ?? EVENTS);
+  const azurite = await stage.azurite();
+  const proxy = await stage.proxy(azurite);
+  const app = await stage.serve(azurite);
+  // Answers the same over a proxy that counts its requests to storage: a proxy takes time, so it is not timed.
+  const counted = await stage.serve(proxy.connectionString);
+  const storageRequests = (): number => proxy.carriedOut.length;
+  const all = frames({ cameras: CAMERAS, frames: events, step: MICROSECONDS.day / BigInt(events), start: START });
+  for (const some of requests(all, 2_000)) await record(app.url, some);
+  const rows: ResultRow[] = [];
+  for (const [name, question] of QUESTIONS) {
+    const asked = async (): Promise<unknown> => ask(`${app.url}/api/analytics${question}`);
+    const baseline = async (): Promise<unknown> => ask(`${app.url}/api/analytics${BASELINE}`);
+    await inTurn(sized(10, 1), asked, baseline);
+    const [took = [], baselineTook = []] = await inTurn(ROUNDS, asked, baseline);
+    const path = `${counted.url}/api/analytics${question}`;
+    // What an instance learns of a day it learns once.
+    await ask(path);
+    const before = storageRequests();
+    const { bytes, tag } = await ask(path);
+    const between = storageRequests();
+    const again = await ask(path, { headers: { 'if-none-match': tag } }, 304);
+    rows.push({
+      question: name,
+      'p50, ms': rounded(percentile(took, 0.5), 1),
+      'p95, ms': rounded(percentile(took, 0.95), 1),
+      'p50 against the ragged day': ratio(took, baselineTook),
+      'storage requests': between - before,
+      'of a 304': storageRequests() - between,
+      bytes,
+      'bytes of a 304': again.bytes,
+    });
+  }
+  report(`Series and cameras of a day of ${CAMERAS} cameras and ${events} frames, over HTTP`, rows);
+};

@@ -13,9 +13,6 @@ import { PHONE, Stage } from './stage.ts';
 const ROUNDS = sized(25, 1);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The service loads it when it first needs a token of its own identity. */
-const LOADED_LATER = '@azure/identity';
-
 /** Loads a bundle as the Functions worker does and prints the milliseconds since Node began to boot. */
 const LOADER = `
 const Module = require('node:module');
@@ -63,8 +60,8 @@ const bootMs = async (loader: string, path: string): Promise<number> => {
 };
 
 /**
- * How long a cold start takes, from Node's boot to the functions registered, for the release bundle and for bundles that only import SDKs: those that
- * the service loads when it starts, and all of them. The medians, and the service's ratio to each.
+ * How long a cold start takes, from Node's boot to the functions registered, for the release bundle and for bundles that only import: all its
+ * packages whole, and all its SDKs. The medians, and the service's ratio to each.
  */
 export const startupBench = async (): Promise<void> => {
   const packages = await readPackages();
@@ -75,12 +72,10 @@ export const startupBench = async (): Promise<void> => {
   try {
     const loader = join(directory, 'loader.cjs');
     await writeFile(loader, LOADER);
-    const atStart = sdks.filter((name) => name !== LOADED_LATER);
     const bundles = [
       { what: 'the service', path: await Stage.bundle() },
       { what: 'all its packages', path: await bundleSdks(directory, 'packages', packages) },
       { what: 'all its SDKs', path: await bundleSdks(directory, 'all', sdks) },
-      { what: 'the SDKs it loads at the start', path: await bundleSdks(directory, 'at-start', atStart) },
     ];
     const times = bundles.map((): number[] => []);
     // In turn, so that whatever else the machine does hits all alike.

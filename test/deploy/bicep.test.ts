@@ -73,13 +73,11 @@ describe('the Bicep files', () => {
 
   it.each<[string, string | RegExp, string, string]>([
     ['modules/storage.bicep', 'name: sku ', 'name: sky ', 'sky is not declared'],
-    ['modules/storage.bicep', "'${tablesPrefix}${table}'", "'${prefix}${table}'", 'prefix is not declared'],
     ['modules/storage.bicep', 'sku: { name: sku }', "sku: { name: 'x' }", 'sku is not used'],
     ['modules/alerts.bicep', "'mail-${index}'", "'mail-${indx}'", 'indx is not declared'],
     ['modules/alerts.bicep', '@secure()', '', 'alertWebhook is a wrong parameter'],
     ['main.bicep', /^param deleteLock string.*/m, 'param deleteLock bool', 'deleteLock is a wrong parameter'],
     ['main.bicep', 'storage.outputs.name', 'storage.outputs.nam', 'storage has other parameters or outputs'],
-    ['main.bicep', '    operatorMayRepair:', '    operatorMay:', 'storage has other parameters or outputs'],
     ['modules/storage.bicep', 'locks@2020-05-01', 'locks@2020-05', 'has no dated version'],
     ['modules/storage.bicep', 'b7e6dc6d-f1e8', 'b7e6dc6d-f1e9', 'storageBlobDataOwner is no id of the role'],
     ['modules/storage.bicep', '    principalType: operatorPrincipalType\n', '', 'operatorReadsTables assigns no role'],
@@ -89,10 +87,6 @@ describe('the Bicep files', () => {
     const spoilt = text.replace(good, bad);
     expect(spoilt).not.toBe(text);
     expect(objectionsTo(path, spoilt).join('\n')).toContain(objection);
-  });
-
-  it('are Bicep', () => {
-    expect(() => readBicep("var a = 1\nvar b = '${a'\n")).toThrow(/^line \d is not Bicep$/);
   });
 
   it('get every parameter of main.bicep from the azd environment, with its own default', () => {
@@ -148,14 +142,14 @@ describe('what is deployed', () => {
     ['modules/app.bicep', 'site', 'properties.httpsOnly', 'true'],
     ['event-feed.bicep', 'topic', 'properties.disableLocalAuth', 'true'],
     ['modules/outcomes.bicep', 'topic', 'properties.disableLocalAuth', 'true'],
+    // Its key is a header, see below.
+    ['event-feed.bicep', 'delivery', 'properties.destination.properties.endpointUrl', 'eventsUrl'],
   ])('takes no keys and nothing in the clear: %s, %s, %s', (path, symbol, keys, expected) => {
     expect(valueIn(path, symbol, keys)).toBe(expected);
   });
 
-  it('has both tables, with the prefix, and a lock that does not keep a role of the operator', () => {
+  it('has both tables, and a lock that does not keep a role of the operator', () => {
     expect(bicepFile('modules/storage.bicep').text).toContain("for table in ['analytics', 'calls']");
-    expect(valueIn('modules/storage.bicep', 'tables', 'name')).toBe("'${tablesPrefix}${table}'");
-    expect(valueIn('modules/storage.bicep', 'lock', 'properties.level')).toBe("'CanNotDelete'");
     for (const symbol of ['operatorReadsTables', 'operatorRepairsTables']) {
       expect(valueIn('modules/storage.bicep', symbol, 'scope')).toBeUndefined();
     }
@@ -173,10 +167,9 @@ describe('what is deployed', () => {
     ]);
   });
 
-  it('lets Event Grid bring its key as a secret header, and in no address', () => {
-    const destination = 'properties.destination.properties';
-    expect(valueIn('event-feed.bicep', 'delivery', `${destination}.endpointUrl`)).toBe('eventsUrl');
-    const header = valueIn('event-feed.bicep', 'delivery', `${destination}.deliveryAttributeMappings`);
+  it('lets Event Grid bring its key as a secret header', () => {
+    const attributes = 'properties.destination.properties.deliveryAttributeMappings';
+    const header = valueIn('event-feed.bicep', 'delivery', attributes);
     expect(header?.replaceAll(/\s+/g, ' ')).toContain(
       "name: 'x-functions-key' type: 'Static' properties: { value: recordEvents.listKeys()[functionKeyName] isSecret: true",
     );

@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { type MarkdownFile, markdownPaths, parseMarkdown, readMarkdown, readText, ROOT } from './markdown.ts';
+import { type MarkdownFile, markdownPaths, readMarkdown, readText, ROOT } from './markdown.ts';
 
 const paths = markdownPaths();
 const scripts = z
@@ -59,16 +59,4 @@ it('every README can be reached from the first page', () => {
   visit('README.md');
   expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !reached.has(path))).toEqual([]);
-});
-
-describe('the check itself', () => {
-  it.each([
-    ['[a heading that is not there](SECURITY.md#nowhere)', 'SECURITY.md#nowhere: SECURITY.md has no heading #nowhere'],
-    ['[a heading of this file](#nowhere)', '#nowhere: README.md has no heading #nowhere'],
-    ['![a picture](nowhere.png)', 'nowhere.png: there is no nowhere.png'],
-    ['<a href="nowhere.md">HTML</a>', 'nowhere.md: there is no nowhere.md'],
-    ['[by reference][one]\n\n[one]: nowhere.md', 'nowhere.md: there is no nowhere.md'],
-  ])('finds %s', (text, problem) => {
-    expect(brokenLinks('README.md', parseMarkdown(text))).toEqual([problem]);
-  });
 });

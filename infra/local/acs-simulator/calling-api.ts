@@ -4,7 +4,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { z } from 'zod';
 
 import type { Deliveries } from './deliveries.ts';
-import { type Fault, type RequestKind, scenarioOf, WHEN_LINES_ARE_TAKEN, type WhenLinesAreTaken } from './scenarios.ts';
+import { type Fault, type RequestKind, scenarioOf } from './scenarios.ts';
 import { type Pace, SimulatedCall } from './simulated-call.ts';
 import type { RefusedRequest, SimulatorLog, TurnedAway } from './story.ts';
 import {
@@ -25,7 +25,7 @@ class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly code: string;
-  /** False where the app could not know better: the call has just ended. */
+  /** False where the app could not know better: the call has just ended, or all lines are taken. */
   readonly isMistake: boolean;
 
   constructor(status: number, code: string, message: string, isMistake = true) {
@@ -48,16 +48,12 @@ export interface CallingApiOptions {
   readonly pace: Pace;
   /** How many calls there may be at a time. A line is taken from the request until the call's end. */
   readonly lines: number;
-  /** What becomes of a request for one call more than that. */
-  readonly whenLinesAreTaken: WhenLinesAreTaken;
   readonly deliveries: Pick<Deliveries, 'post'>;
   readonly print: (line: string) => void;
 }
 
 /** The requests that the app may make: signed, and each by ACS's rules. */
 export class CallingApi {
-  /** When each call's last request to speak arrived, in milliseconds since 1970. */
-  readonly playsAt = new Map<string, number>();
   readonly #options: CallingApiOptions;
   readonly #calls = new Map<string, SimulatedCall>();
   readonly #refused: RefusedRequest[] = [];
@@ -133,28 +129,25 @@ export class CallingApi {
     const fault = this.#fault(to, 'createCall');
     if (fault !== undefined && !isCarriedOut(fault)) return replyTo(fault);
 
-    const { lines, whenLinesAreTaken, print } = this.#options;
+    const { lines, print } = this.#options;
     const calls = [...this.#calls.values()];
-    const isTurnedAway = calls.filter(({ state }) => state !== 'ended').length >= lines;
-    const noLine = isTurnedAway ? WHEN_LINES_ARE_TAKEN[whenLinesAreTaken] : undefined;
-    if (isTurnedAway) {
+    if (calls.filter(({ state }) => state !== 'ended').length >= lines) {
       this.#turnedAway.push({ at: new Date().toISOString(), to });
       print(`${to}: no line is free`);
+      throw new Refusal(429, 'TooManyRequests', 'No line is free.', false);
     }
-    if (noLine !== undefined && 'refusal' in noLine) return replyTo(noLine.refusal);
-    const earlierCalls = calls.filter((other) => other.to === to && other.rang).length;
-    const call = new SimulatedCall({ ...this.#options, body, earlierCalls, ...noLine });
+    const earlierCalls = calls.filter((other) => other.to === to).length;
+    const call = new SimulatedCall({ ...this.#options, body, earlierCalls });
     this.#calls.set(call.id, call);
     const answer = { status: 201, body: call.properties() };
     this.#answered.set(requestId, { body: text, answer });
     call.note('request', 'createCall', fault === undefined ? '201' : nameOf(fault));
-    if (call.rang) print(`${to} rings (${call.scenario.name})`);
+    print(`${to} rings (${call.scenario.name})`);
     call.begin();
     return fault === undefined ? answer : replyTo(fault);
   }
 
   #play(callId: string, text: string): Reply {
-    this.playsAt.set(callId, performance.timeOrigin + performance.now());
     const call = this.#find(callId);
     const body = parse(playBody, text);
     mustBeConnected(call);

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 
 import { z } from 'zod';
 
-import type { PublishedEvent } from './story.ts';
 import { jsonText, send } from './wire.ts';
 
 const API_VERSION = '2018-01-01';
@@ -12,21 +11,20 @@ const API_VERSION = '2018-01-01';
 /** Event Grid takes no larger batch. */
 const MOST_CHARACTERS = 1024 * 1024;
 
-const cloudEvents = jsonText.pipe(
-  z
-    .array(
-      z.looseObject({
-        specversion: z.literal('1.0'),
-        id: z.string().min(1),
-        source: z.string().min(1),
-        type: z.string().min(1),
-        time: z.iso.datetime({ offset: true }).optional(),
-        subject: z.string().min(1).optional(),
-        data: z.unknown().optional(),
-      }),
-    )
-    .min(1),
-);
+const cloudEvent = z.looseObject({
+  specversion: z.literal('1.0'),
+  id: z.string().min(1),
+  source: z.string().min(1),
+  type: z.string().min(1),
+  time: z.iso.datetime({ offset: true }).optional(),
+  subject: z.string().min(1).optional(),
+  data: z.unknown().optional(),
+});
+
+const cloudEvents = jsonText.pipe(z.array(cloudEvent).min(1));
+
+/** A CloudEvent that the app published. */
+export type PublishedEvent = z.infer<typeof cloudEvent>;
 
 /** An Event Grid topic with the CloudEvents schema. */
 export class EventTopic {
@@ -67,10 +65,7 @@ export class EventTopic {
     }
     const { data: events, error } = cloudEvents.safeParse(body);
     if (error !== undefined) return [400, z.prettifyError(error)];
-    const at = new Date().toISOString();
-    this.published.push(
-      ...events.map(({ id, source, type, subject, data }) => ({ at, id, source, type, subject, data })),
-    );
+    this.published.push(...events);
     return [200];
   }
 }

@@ -92,11 +92,7 @@ const NO_LINE: Result = [403, 8_530];
 const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 
 const refused = (answer: number, code = 'Simulated'): Fault => ({ answer, code });
-const throttled = (retryAfterSeconds?: number): Fault => ({
-  answer: 429,
-  code: 'TooManyRequests',
-  ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-});
+const throttled = (retryAfterSeconds: number): Fault => ({ answer: 429, code: 'TooManyRequests', retryAfterSeconds });
 const hasEnded = (answer: number, code: string): Fault => ({ answer, code, isCarriedOut: true });
 const callsRefusedTwice = (answer: number, code: string): Course => ({
   faults: { createCall: [refused(answer, code), refused(answer, code)] },
@@ -229,20 +225,3 @@ const ANSWERED: Scenario = { digits: '00', name: 'answered' };
  */
 export const scenarioOf = (number: string): Scenario =>
   SCENARIOS.find((scenario) => number.endsWith(scenario.digits)) ?? ANSWERED;
-
-/**
- * What becomes of a request for a call while all lines are taken. Microsoft does not publish it: a 429 with or without Retry-After, a 403, or
- * a 201 with a CreateCallFailed after it, by 8530 or by the 603 of somebody who declines.
- */
-export type WhenLinesAreTaken = '429' | '429 with Retry-After' | '403' | 'CreateCallFailed' | '603';
-
-/** The refusal of the request, or what the call fails with at once. */
-export const WHEN_LINES_ARE_TAKEN: Readonly<
-  Record<WhenLinesAreTaken, { readonly refusal: Fault } | { readonly failsAtOnce: Result }>
-> = {
-  '429': { refusal: throttled() },
-  '429 with Retry-After': { refusal: throttled(1) },
-  '403': { refusal: refused(403, '8530') },
-  CreateCallFailed: { failsAtOnce: NO_LINE },
-  '603': { failsAtOnce: DECLINED_OR_NO_LINE },
-};

@@ -20,8 +20,6 @@ export interface CallOptions {
   readonly body: CreateCallBody;
   /** How often the number has rung before. */
   readonly earlierCalls: number;
-  /** Where it is given, the call fails at once with this result and never rings. */
-  readonly failsAtOnce?: Result;
   readonly pace: Pace;
   readonly deliveries: Pick<Deliveries, 'post'>;
   readonly print: (line: string) => void;
@@ -50,6 +48,7 @@ export class SimulatedCall {
   readonly #rangAt = now();
   /** What comes back with each key; undefined while nobody listens. */
   #listening: { readonly context: string | undefined } | undefined;
+  readonly #unheard: (() => void)[] = [];
   #keys = 0;
   #state: CallStory['state'] = 'ringing';
   #answeredAt: string | undefined;
@@ -66,11 +65,6 @@ export class SimulatedCall {
 
   get state(): CallStory['state'] {
     return this.#state;
-  }
-
-  /** False where it failed before it could ring. */
-  get rang(): boolean {
-    return this.#options.failsAtOnce === undefined;
   }
 
   get endedBy(): EndedBy | undefined {
@@ -129,16 +123,16 @@ export class SimulatedCall {
   /** Starts ringing. */
   begin(): void {
     const { unreachable, firstCalls = [], ringing = 1, connectedFirst } = this.scenario;
-    const { failsAtOnce, earlierCalls, pace } = this.#options;
-    const failure = failsAtOnce ?? firstCalls[earlierCalls] ?? unreachable;
-    if (failure !== undefined) {
-      if (failsAtOnce !== undefined) this.#ended('network');
-      this.#after(failsAtOnce === undefined ? pace.ringMs * ringing : pace.eventMs, () => {
+    const { earlierCalls, pace } = this.#options;
+    const failure = firstCalls[earlierCalls] ?? unreachable;
+    if (connectedFirst === true) this.#answer();
+    else {
+      this.#after(pace.ringMs * ringing, () => {
+        if (failure === undefined) return this.#answer();
         this.#ended('network');
         this.#notEstablished(failure);
       });
-    } else if (connectedFirst === true) this.#answer();
-    else this.#after(pace.ringMs * ringing, () => this.#answer());
+    }
   }
 
   /** Speaks; the call must be connected. */
@@ -175,9 +169,10 @@ export class SimulatedCall {
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
   }
 
-  /** Reports keys from now on. */
+  /** Reports keys from now on. Who pressed one before, of which ACS tells nobody, presses it again now: how fast the service is does not matter. */
   listen(context: string | undefined): void {
     this.#listening = { context };
+    for (const press of this.#unheard.splice(0)) this.#after(this.#options.pace.eventMs, press);
   }
 
   /** A request to speak came, and it is not carried out. */
@@ -232,7 +227,10 @@ export class SimulatedCall {
   }
 
   #reportKey(kind: string, result: Result): void {
-    if (this.#listening === undefined) return;
+    if (this.#listening === undefined) {
+      this.#unheard.push(() => this.#reportKey(kind, result));
+      return;
+    }
     const key = kind === 'ContinuousDtmfRecognitionToneReceived' ? { sequenceId: this.#keys, tone: 'five' } : {};
     this.#report(kind, result, this.#listening.context, key);
   }

@@ -11,7 +11,7 @@ import { createTokenSigner, type TokenSigner } from './token-signer.ts';
 import { type Answer, send } from './wire.ts';
 
 /** How to start the simulator. */
-export interface AcsSimulatorOptions extends Partial<Pick<CallingApiOptions, 'whenLinesAreTaken' | 'print'>> {
+export interface AcsSimulatorOptions extends Partial<Pick<CallingApiOptions, 'print'>> {
   /** How long things take. The default is fast, for tests. */
   readonly pace?: Partial<Pace>;
   /** How many calls there may be at a time; as many as are asked for where it is not given. ACS gives a new number two. */
@@ -32,8 +32,6 @@ export interface AcsSimulator {
   readonly url: string;
   /** Signs callback tokens, valid and invalid ones. */
   readonly signer: TokenSigner;
-  /** When each call's last request to speak arrived, in milliseconds since 1970, with fractions; by the call's id. */
-  readonly playsAt: ReadonlyMap<string, number>;
   /** While true, a request for the keys of the tokens is answered with 503. */
   keysDown: boolean;
   /** An Event Grid topic, and what it does with what is published. */
@@ -62,7 +60,6 @@ const KEYS_PATH = '/calling/keys';
 export const startAcsSimulator = async ({
   pace,
   lines = Infinity,
-  whenLinesAreTaken = '429',
   print = () => undefined,
 }: AcsSimulatorOptions = {}): Promise<AcsSimulator> => {
   const accessKey = randomBytes(32).toString('base64');
@@ -72,7 +69,7 @@ export const startAcsSimulator = async ({
   const url = `http://127.0.0.1:${await listenOn(server, 0)}`;
   const signer = await createTokenSigner(url, resourceId);
   const deliveries = new Deliveries(signer);
-  const calls = { accessKey, pace: { ...PACE, ...pace }, lines, whenLinesAreTaken, deliveries, print };
+  const calls = { accessKey, pace: { ...PACE, ...pace }, lines, deliveries, print };
   const api = new CallingApi(calls);
   const topic = new EventTopic(`${url}${TOPIC_PATH}`);
   let keyFetches = 0;
@@ -85,7 +82,6 @@ export const startAcsSimulator = async ({
     keysUrl: `${url}${KEYS_PATH}`,
     url,
     signer,
-    playsAt: api.playsAt,
     keysDown: false,
     topic,
     log,

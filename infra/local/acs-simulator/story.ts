@@ -1,3 +1,5 @@
+import type { PublishedEvent } from './event-topic.ts';
+
 /** One line of a call's story. */
 export interface StoryLine {
   /** ISO 8601, UTC. */
@@ -63,16 +65,6 @@ export interface RefusedRequest {
 export interface TurnedAway {
   readonly at: string;
   readonly to: string;
-}
-
-/** A CloudEvent that the app published to the topic. */
-export interface PublishedEvent {
-  readonly at: string;
-  readonly id: string;
-  readonly source: string;
-  readonly type: string;
-  readonly subject?: string | undefined;
-  readonly data?: unknown;
 }
 
 /** What `GET /log` answers. */

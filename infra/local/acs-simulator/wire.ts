@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { z } from 'zod';
 
+import { isHttpsOrLoopback } from '../../../src/settings/rules.ts';
 import type { Result } from './scenarios.ts';
 
 /** The wire protocol that the SDK speaks. */
@@ -54,12 +55,6 @@ export const repeatabilityHeaders = z.object({
 
 const phoneNumber = z.strictObject({ value: z.string().regex(/^\+[1-9]\d{6,14}$/), isAnonymous: z.literal(false) });
 
-const isPublicOrLoopback = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname));
-};
-
 const callee = z
   .strictObject({ kind: z.literal('phoneNumber'), rawId: z.string(), phoneNumber })
   .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number');
@@ -74,7 +69,7 @@ export const createCallBody = z
     sourceCallerIdNumber: phoneNumber.optional(),
     teamsAppSource: z.strictObject({ appId: z.guid() }).optional(),
     operationContext: z.string().max(5_000).optional(),
-    callbackUri: z.string().refine(isPublicOrLoopback, 'must be an https URL'),
+    callbackUri: z.string().refine(isHttpsOrLoopback, 'must be an https URL'),
     callIntelligenceOptions: z
       .strictObject({ cognitiveServicesEndpoint: z.string().refine((text) => URL.canParse(text)) })
       .optional(),

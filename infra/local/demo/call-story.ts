@@ -22,8 +22,8 @@ const logOf = async (simulatorUrl: string) =>
   simulatorLogSchema.parse(await (await fetch(`${simulatorUrl}/log`)).json());
 
 /** The numbers that a simulator has called since it was started. */
-export const calledNumbers = async (simulatorUrl: string): Promise<ReadonlySet<string>> =>
-  new Set((await logOf(simulatorUrl)).calls.map(({ to }) => to));
+export const calledNumbers = async (simulatorUrl: string): Promise<readonly string[]> =>
+  (await logOf(simulatorUrl)).calls.map(({ to }) => to);
 
 /**
  * Waits until the first simulated call to a number has ended. It may have to wait for a line first: then the answer to the request names no
@@ -37,9 +37,11 @@ export const callStory = (simulatorUrl: string, number: string): Promise<readonl
     return call !== undefined && isComplete(call) ? call.story.map(storyLine) : undefined;
   });
 
-// The state changes shortly before the event that reports the end of the call.
+// The state changes shortly before the event that reports the end of the call, and the app's answers to the events come after them.
 const isComplete = ({ state, story }: CallStory): boolean =>
-  state === 'ended' && story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed');
+  state === 'ended' &&
+  story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed') &&
+  story.every(({ kind, answer }) => kind !== 'event' || answer !== undefined);
 
 const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS tells', speech: 'callee hears' };
 

@@ -1,21 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { z } from 'zod';
 
 import { CommandError } from '../../command-line.ts';
 import { polled } from '../deadline.ts';
-import type { CameraMessage } from './day.ts';
 
 /** Most that one request may take. */
 const REQUEST_MILLISECONDS = 60_000;
 
-/** How often a batch is sent again that storage could not take. */
-const SEND_ATTEMPTS = 5;
-
 /** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
 const REACHED_MILLISECONDS = 300_000;
-
-const recordedSchema = z.object({ recorded: z.number(), unchanged: z.number() });
 
 const countsSchema = z.record(z.string(), z.number());
 const analyticsSchema = z.object({
@@ -50,17 +42,6 @@ export class Service {
   async mustBeHealthy(): Promise<void> {
     const response = await this.#request('/api/health');
     if (!response.ok) throw new CommandError(`${this.url}/api/health answers ${response.status}: its storage is away.`);
-  }
-
-  /** Sends messages as one CloudEvents batch, again where the service asks for that. */
-  async record(messages: readonly CameraMessage[]): Promise<z.infer<typeof recordedSchema>> {
-    for (let attempt = 1; ; attempt += 1) {
-      const response = await this.#request('/api/events', messages, {
-        'content-type': 'application/cloudevents-batch+json',
-      });
-      if (response.status !== 503 || attempt === SEND_ATTEMPTS) return parsed(recordedSchema, '/api/events', response);
-      await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
-    }
   }
 
   /** The analytics of one UTC day, all cameras together. */
@@ -105,7 +86,9 @@ export class Service {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<z.infer<Schema>> {
-    return parsed(schema, path, await this.#request(path, body, headers));
+    const response = await this.#request(path, body, headers);
+    if (!response.ok) throw new CommandError(`${path} was answered with ${response.status}: ${await response.text()}`);
+    return schema.parse(await response.json());
   }
 
   async #request(path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
@@ -124,12 +107,3 @@ export class Service {
     }
   }
 }
-
-const parsed = async <Schema extends z.ZodType>(
-  schema: Schema,
-  path: string,
-  response: Response,
-): Promise<z.infer<Schema>> => {
-  if (!response.ok) throw new CommandError(`${path} was answered with ${response.status}: ${await response.text()}`);
-  return schema.parse(await response.json());
-};

@@ -26,21 +26,13 @@ const HOST = {
     'function-key': { type: 'string' },
     'no-schedules': { type: 'boolean', default: false },
   },
-  values: z
-    .object({
-      bundle: z.string(),
-      'host-json': z.string(),
-      port: portOption,
-      'function-key': z.string().optional(),
-      'no-schedules': z.boolean(),
-    })
-    .transform(({ bundle, port, 'host-json': hostJson, 'function-key': functionKey, 'no-schedules': isManual }) => ({
-      bundle,
-      hostJson,
-      port,
-      functionKey,
-      runsSchedules: !isManual,
-    })),
+  values: z.object({
+    bundle: z.string(),
+    'host-json': z.string(),
+    port: portOption,
+    'function-key': z.string().optional(),
+    'no-schedules': z.boolean(),
+  }),
 } as const;
 
 const serve = async (options: FunctionsHostOptions): Promise<void> => {

@@ -11,7 +11,8 @@ export interface Route {
   readonly authLevel: 'anonymous' | 'function';
   /** In upper case. */
   readonly methods: ReadonlySet<string>;
-  readonly segments: readonly Segment[];
+  /** What the path of a request must be; its groups are the route's parameters. */
+  readonly path: RegExp;
 }
 
 /** A route that fits a request, and what its parameters are there. */
@@ -19,9 +20,6 @@ export interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
 }
-
-/** A literal in lower case, or the name of a parameter. */
-type Segment = { readonly literal: string } | { readonly parameter: string };
 
 const httpTriggerSchema = z.object({
   authLevel: z
@@ -48,29 +46,21 @@ export const routeTable = (functions: readonly RegisteredFunction[]): readonly R
         .filter(([, { type }]) => type === 'httpTrigger')
         .map(([bindingName, binding]) => toRoute(registered, bindingName, binding)),
     )
-    .sort((a, b) => (precedence(a) < precedence(b) ? -1 : 1));
+    .sort((a, b) => (a.precedence < b.precedence ? -1 : 1));
 
-const toRoute = (registered: RegisteredFunction, bindingName: string, binding: BindingInfo): Route => {
+const toRoute = (registered: RegisteredFunction, bindingName: string, binding: BindingInfo) => {
   const { name } = registered;
   const { authLevel, methods, route = name } = httpTriggerSchema.parse(binding);
   if (route.startsWith('/')) throw new Error(`${name}: a route starts without a slash`);
-  const segments = pathSegments(`${ROUTE_PREFIX}/${route}`).map((text) => toSegment(name, text));
-  return { registered, bindingName, authLevel, methods: new Set(methods), segments };
-};
-
-const toSegment = (functionName: string, text: string): Segment => {
-  const [, parameter] = /^\{(\w+)\}$/.exec(text) ?? [];
-  if (parameter !== undefined) return { parameter };
-  if (/[{}]/.test(text)) throw new Error(`${functionName}: this host does not understand the route's ${text}`);
-  return { literal: text.toLowerCase() };
-};
-
-const precedence = ({ segments }: Route): string => segments.map((segment) => ('literal' in segment ? 1 : 2)).join('');
-
-// One slash at the end is tolerated; an empty segment anywhere else matches nothing.
-const pathSegments = (path: string): readonly string[] => {
-  const trimmed = path.replace(/^\//, '').replace(/\/$/, '');
-  return trimmed === '' ? [] : trimmed.split('/');
+  const segments = route.split('/').map((text) => {
+    if (/^\{\w+\}$/.test(text)) return `(?<${text.slice(1, -1)}>[^/]+)`;
+    if (!/^[\w.-]*$/.test(text)) throw new Error(`${name}: this host does not understand the route's ${text}`);
+    return text.replaceAll('.', '\\.');
+  });
+  // One slash at the end is tolerated.
+  const path = new RegExp(`^/${ROUTE_PREFIX}/${segments.join('/')}/?$`, 'i');
+  const precedence = segments.map((segment) => (segment.startsWith('(') ? 2 : 1)).join('');
+  return { registered, bindingName, authLevel, methods: new Set(methods), path, precedence };
 };
 
 /**
@@ -79,26 +69,17 @@ const pathSegments = (path: string): readonly string[] => {
  * @param path of the request's URL, still percent-encoded
  */
 export const matchRoute = (routes: readonly Route[], method: string, path: string): RouteMatch | undefined => {
-  const given = pathSegments(path).map(decodeSegment);
   for (const route of routes) {
-    const params = route.methods.has(method) ? matchSegments(route.segments, given) : undefined;
-    if (params !== undefined) return { route, params };
+    const match = route.methods.has(method) ? route.path.exec(path) : null;
+    if (match !== null) {
+      const params = Object.entries(match.groups ?? {}).map(([name, text]) => [name, decoded(text)] as const);
+      return { route, params: Object.fromEntries(params) };
+    }
   }
   return undefined;
 };
 
-const matchSegments = (segments: readonly Segment[], given: readonly string[]): RouteMatch['params'] | undefined => {
-  if (given.length !== segments.length) return undefined;
-  const params: Record<string, string> = {};
-  for (const [index, segment] of segments.entries()) {
-    const text = given[index] ?? '';
-    if ('parameter' in segment && text !== '') params[segment.parameter] = text;
-    else if (!('literal' in segment) || text.toLowerCase() !== segment.literal) return undefined;
-  }
-  return params;
-};
-
-const decodeSegment = (text: string): string => {
+const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {

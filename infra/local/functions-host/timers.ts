@@ -3,82 +3,44 @@ import { Cron } from 'croner';
 import { CommandError } from '../../command-line.ts';
 import type { RegisteredFunction } from './worker.ts';
 
-/** When a timer function runs: gives the first occurrence after an instant, both in milliseconds since 1970. */
-type Schedule = (after: number) => number;
-
-/** A field of numbers, lists, ranges and steps; a month or a weekday may be a name of three letters. Sunday is 0 only. */
-const FIELDS: readonly RegExp[] = [
-  ...Array.from({ length: 4 }, () => /^[\d*,/-]+$/),
-  /^(?:[\d*,/-]|[a-z]{3})+$/i,
-  /^(?:[0-6*,/-]|[a-z]{3})+$/i,
-];
-
 /**
- * Reads an NCRONTAB expression of six fields, `{second} {minute} {hour} {day} {month} {day of week}`, in UTC. What the cron library
- * takes but NCRONTAB does not, such as `L` and `W`, is an error: the schedule must mean the same in Azure.
+ * A schedule in UTC, not started: `{second} {minute} {hour} {day} {month} {day of week}`. What the library takes and NCRONTAB does not, such as
+ * `L` and `W`, the rule of the setting refuses (src/settings).
  *
- * @throws {RangeError} where the text is no such expression or never occurs
- * @example parseSchedule('0 30 2 * * *')(Date.now()) // 02:30 UTC, today or tomorrow
+ * @throws {TypeError} where the library does not understand the text
+ * @example scheduleOf('0 30 2 * * *').nextRun() // 02:30 UTC, today or tomorrow
  */
-export const parseSchedule = (text: string): Schedule => {
-  const fields = text.trim().split(/\s+/);
-  const cron =
-    fields.length === FIELDS.length && FIELDS.every((field, index) => field.test(fields[index] ?? ''))
-      ? cronOf(fields.join(' '))
-      : undefined;
-  if (cron === undefined) throw new RangeError(`"${text}" is not an NCRONTAB expression of six fields.`);
-  if (cron.nextRun() === null) throw new RangeError(`"${text}" never occurs.`);
-  return (after) => cron.nextRun(new Date(after))?.getTime() ?? Infinity;
-};
-
-const cronOf = (expression: string): Cron | undefined => {
-  try {
-    // In NCRONTAB a day must match both its field and that of the weekday.
-    return new Cron(expression, { mode: '6-part', timezone: 'UTC', domAndDow: true, paused: true });
-  } catch {
-    return undefined;
-  }
-};
+export const scheduleOf = (text: string): Cron =>
+  // In NCRONTAB a day must match both its field and that of the weekday. Protected: no run begins during another one.
+  new Cron(text, { mode: '6-part', timezone: 'UTC', domAndDow: true, protect: true });
 
 /** A registered function that runs on a schedule. */
 interface TimerTrigger {
   readonly registered: RegisteredFunction;
   /** The name of its timer trigger's binding. */
   readonly bindingName: string;
-  readonly schedule: Schedule;
+  readonly schedule: Cron;
 }
 
 /**
  * The timer triggers of an app's functions.
  *
- * @param settings where `%NAME%` in a schedule takes its value
  * @throws {CommandError} that names the function whose schedule cannot be used
  */
-export const timerTriggers = (
-  functions: readonly RegisteredFunction[],
-  settings: Readonly<Record<string, string | undefined>>,
-): readonly TimerTrigger[] =>
+export const timerTriggers = (functions: readonly RegisteredFunction[]): readonly TimerTrigger[] =>
   functions.flatMap((registered) =>
     Object.entries(registered.bindings)
       .filter(([, { type }]) => type === 'timerTrigger')
       .map(([bindingName, binding]) => {
         try {
           if (binding['runOnStartup'] === true) throw new Error('this host runs no function because it starts.');
-          const schedule = parseSchedule(withSettings(String(binding['schedule']), settings));
-          return { registered, bindingName, schedule };
+          return { registered, bindingName, schedule: scheduleOf(String(binding['schedule'])) };
         } catch (error) {
           const reason = error instanceof Error ? error.message : String(error);
           throw new CommandError(`${registered.name}: ${reason}`, { cause: error });
         }
       }),
   );
-
-const withSettings = (text: string, settings: Readonly<Record<string, string | undefined>>): string =>
-  text.replaceAll(/%([^%]+)%/g, (_, name: string) => {
-    const value = settings[name];
-    if (value === undefined || value === '') throw new Error(`the setting ${name} of its schedule is missing.`);
-    return value;
-  });
 
 /**
  * What every timer function is told, in the real host's spelling; `@azure/functions` changes it to camel case. This host remembers nothing of
@@ -92,19 +54,11 @@ export const timerInput = ({ bindingName }: TimerTrigger) => ({
   data: { json: JSON.stringify(TIMER_INFO) },
 });
 
-/** The longest time that `setTimeout` can wait, in milliseconds: almost 25 days. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
-
-/**
- * Runs one timer function by the rules of the real host's timer listener: one scheduled run at a time; an occurrence that passes
- * during a run starts the next run right after it, but only one.
- */
+/** Runs one timer function: one scheduled run at a time, and one whenever it is asked for. */
 export class TimerListener {
   readonly trigger: TimerTrigger;
   readonly #run: () => Promise<void>;
   readonly #running = new Set<Promise<void>>();
-  #timeout: NodeJS.Timeout | undefined;
-  #isStopped = false;
 
   /** @param run runs the function once; it must not reject */
   constructor(trigger: TimerTrigger, run: () => Promise<void>) {
@@ -114,41 +68,20 @@ export class TimerListener {
 
   /** Starts the schedule. */
   start(): void {
-    this.#waitFor(this.trigger.schedule(Date.now()));
+    this.trigger.schedule.schedule(async () => this.runNow());
   }
 
-  /** Starts a run at once, even during another one, as the real host's admin endpoint does. */
-  runNow(): void {
-    void this.#tracked();
-  }
-
-  /** Stops the schedule and waits until no run is under way. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timeout);
-    await Promise.all(this.#running);
-  }
-
-  #waitFor(next: number): void {
-    if (this.#isStopped) return;
-    const milliseconds = Math.min(Math.max(next - Date.now(), 0), LONGEST_TIMEOUT);
-    this.#timeout = setTimeout(() => {
-      // A timeout may end a millisecond early, and the longest one ends before a date further away.
-      if (Date.now() < next) this.#waitFor(next);
-      else void this.#occur();
-    }, milliseconds);
-  }
-
-  async #occur(): Promise<void> {
-    const startedAt = Date.now();
-    await this.#tracked();
-    this.#waitFor(this.trigger.schedule(startedAt));
-  }
-
-  async #tracked(): Promise<void> {
+  /** Runs it at once, even during another run, as the real host's admin endpoint does. */
+  async runNow(): Promise<void> {
     const run = this.#run();
     this.#running.add(run);
     await run;
     this.#running.delete(run);
+  }
+
+  /** Stops the schedule and waits until no run is under way. */
+  async stop(): Promise<void> {
+    this.trigger.schedule.stop();
+    await Promise.all(this.#running);
   }
 }
