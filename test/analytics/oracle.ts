@@ -40,6 +40,11 @@ const newer = <Value>(known: Known<Value> | undefined, value: Value | undefined,
 export class Oracle {
   readonly #events = new Map<string, { readonly message: PlainMessage; readonly state: EventState } & Counted>();
 
+  /** @param messages that it is told at once */
+  constructor(messages: Iterable<PlainMessage> = []) {
+    for (const message of messages) this.tell(message);
+  }
+
   /** Adds a message, in any order, also repeatedly. */
   tell(message: PlainMessage): void {
     const { cameraId, eventId, ts, time } = message;

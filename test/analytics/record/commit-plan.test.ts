@@ -9,12 +9,12 @@ import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { all, SHARD, START } from '../counting.ts';
 import { toEventMessage } from '../event-message.ts';
-import { DAY, type PlainMessage } from '../oracle.ts';
+import type { PlainMessage } from '../oracle.ts';
 
-const START = 20_778n * DAY;
 const NOTHING: ShardSnapshot = {
-  partition: '2026-11-21_00',
+  partition: SHARD,
   stripe: 0,
   rows: new Map(),
   fence: undefined,
@@ -57,7 +57,7 @@ const message = (more: Partial<PlainMessage> = {}): PlainMessage => ({
 });
 
 const named = (count: number, prefix = 'c'): Record<string, number> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
+  Object.fromEntries(all(count).map((index) => [`${prefix}${index}`, 1]));
 
 const tallyOf = (categories: readonly string[]): Tally => ({
   ...EMPTY_TALLY,
@@ -113,7 +113,7 @@ const refused = (said: string) => ({ refused: expect.stringContaining(said) });
 
 describe('a message that can never be recorded', () => {
   const camera64 = { detections: named(MAX_CAMERA_CATEGORIES) };
-  const cameras = Array.from({ length: MAX_CAMERAS_PER_SHARD - 1 }, (_, index) => `k${index}`);
+  const cameras = all(MAX_CAMERAS_PER_SHARD - 1).map((index) => `k${index}`);
   const inStripe1 = { ...NOTHING, stripe: 1, fence: { etag: 'f', stripes: 1 } };
 
   it.each<readonly [string, ShardSnapshot, readonly Partial<PlainMessage>[], readonly unknown[]]>([
