@@ -96,29 +96,6 @@ describe('however many events and cameras there are, and with a read of the mani
   );
 });
 
-it('seconds that have overflowed are answered exactly to the microsecond, also in steps, from one query', async () => {
-  const overflowed = START + 8n * HOUR + 15n * MINUTE + 30n * SECOND;
-  // With so many large counts a second overflows at about fifty frames.
-  const detections = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));
-  const messages = all(90).map((index) =>
-    frame(`ridge-${index % 3}`, `f-${index}`, overflowed - 62_500n + BigInt(index) * 12_500n, { detections }),
-  );
-  const { oracle, storage } = await recorded(messages);
-  for (const [from, to] of [
-    [1n, 499_999n],
-    [-50_000n, 250_000n],
-    [999_999n, 1_049_999n],
-    [-HOUR, 500_000n],
-  ] as const) {
-    const period = { start: overflowed + from, end: overflowed + to };
-    for (const more of [{}, { cameraId: 'ridge-1' }, { step: 'minute' }] as const) {
-      const { answered, expected, requests } = await answers(storage, oracle, { ...period, ...more });
-      expect(answered).toEqual(expected);
-      expect(requests.page, 'a second has overflowed').toBe(1);
-    }
-  }
-});
-
 it('samples of a camera that has no row, which was damaged and set aside, are found by the camera list', async () => {
   const eight = START + 8n * HOUR;
   const { oracle, storage } = await recorded([frame('ridge-1', 'f', eight), frame('ridge-2', 'f', eight)]);
