@@ -90,14 +90,14 @@ const objectionsAtLimits = (row: WholeRow, share: number): readonly string[] => 
   ...(rowBytes(row) > share * LIMITS.rowBytes ? [] : [`${rowBytes(row)} bytes are not at the limits`]),
 ];
 
-describe('a row of the last stripe stays inside the limits of Table Storage', () => {
-  /** A counter row as the first commit of the stripe inserts it. */
-  const stored = (write: StoringWrite): WholeRow => ({
-    partitionKey: SHARD,
-    rowKey: inStripe(write.rowKey, MAX_STRIPES - 1),
-    properties: { ...write.properties, format: FORMAT, [COMMIT_NUMBER]: MOST_COMMITS },
-  });
+/** A counter row as the first commit of the last stripe inserts it. */
+const stored = (write: StoringWrite): WholeRow => ({
+  partitionKey: SHARD,
+  rowKey: inStripe(write.rowKey, MAX_STRIPES - 1),
+  properties: { ...write.properties, format: FORMAT, [COMMIT_NUMBER]: MOST_COMMITS },
+});
 
+describe('a row of the last stripe stays inside the limits of Table Storage', () => {
   it('of a camera with 64 categories in every minute of a day', () => {
     const row = stored(cameraWrite(longId(0), undefined, busiestCamera(), all(24)));
     expect(objectionsAtLimits(row, 0.8)).toEqual([]);

@@ -48,13 +48,17 @@ const change = async (
 ): Promise<void> =>
   void (await connection.transact(partition, [{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]));
 
+const longAfter = () => instantFrom(START + 30_000n * DAY);
+
 /** A run of the timer long after the day; more options as given. @returns the lines that it logs */
 const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies> = {}) => {
   const lines: (readonly [event: string, fields: object | undefined])[] = [];
   const log = (event: string, fields?: object): void => void lines.push([event, fields]);
   const { table, shards } = storage.process(SHARDS);
-  const now = () => instantFrom(START + 30_000n * DAY);
-  await closeDays({ table, shards, retentionDays: 1, now, ...options }, { info: log, warn: log, error: log });
+  await closeDays(
+    { table, shards, retentionDays: 1, now: longAfter, ...options },
+    { info: log, warn: log, error: log },
+  );
   return lines;
 };
 

@@ -19,6 +19,7 @@ import {
 import { ByteReader, encoded, readTally, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
 import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
+import { all } from '../counting.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -102,7 +103,6 @@ describe('a tally as text', () => {
   });
 });
 
-const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const setOf = (indexes: Iterable<number>): Uint8Array => withIndexes(new Uint8Array(), indexes);
 const sorted = (...indexes: readonly (readonly number[])[]): readonly number[] =>
   [...new Set(indexes.flat())].sort((left, right) => left - right);

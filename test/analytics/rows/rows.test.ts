@@ -1,10 +1,7 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Facets } from '../../../src/analytics/model/camera-event.ts';
 import { plus, type Tally } from '../../../src/analytics/model/tally.ts';
 import { addToCamera, cameraWrite, emptyCameraRow } from '../../../src/analytics/rows/camera-row.ts';
-import { eventRowFrom, eventWrite, instantOf } from '../../../src/analytics/rows/event-row.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS } from '../../../src/analytics/rows/hour-rows.ts';
 import {
   addSamples,
@@ -16,7 +13,7 @@ import {
 } from '../../../src/analytics/rows/minute-row.ts';
 import { ByteReader, readTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import type { StoredRow, StoringWrite } from '../../../src/storage/row.ts';
-import { categories as categoryNames, instants, ONE_FRAME } from '../arbitraries.ts';
+import { ONE_FRAME } from '../arbitraries.ts';
 
 const stored = ({ rowKey, properties }: StoringWrite): StoredRow => ({
   partitionKey: '2026-11-21_00',
@@ -65,24 +62,4 @@ describe('a counter row', () => {
       );
     }
   });
-});
-
-const counts = fc
-  .uniqueArray(fc.tuple(categoryNames, fc.nat(10_000)), { selector: ([name]) => name, maxLength: 64 })
-  .map((entries): ReadonlyMap<string, number> => new Map(entries));
-const facet = <Value>(values: fc.Arbitrary<Value>) =>
-  fc.record({ value: values, time: instants }, { noNullPrototype: true });
-const facets: fc.Arbitrary<Facets> = fc.record(
-  { detections: facet(counts), reviewed: facet(fc.boolean()), annotations: facet(counts) },
-  { requiredKeys: [], noNullPrototype: true },
-);
-
-it('the row of an event is read back as it was written, to the microsecond', () => {
-  fc.assert(
-    fc.property(instants, facets, (ts, known) => {
-      const row = stored(eventWrite('key', undefined, { ts, facets: known }));
-      expect(eventRowFrom(row)).toEqual({ ts, facets: known });
-      expect(instantOf(row)).toBe(ts);
-    }),
-  );
 });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import {
   cameraListFrom,
@@ -53,14 +52,6 @@ describe('the list of active cameras', () => {
         expect(withCameras(list, wanted), 'nothing is new').toBe(list);
       }),
     );
-  });
-
-  it('of the most cameras of a shard is read from its rows, with the longest ids', async () => {
-    const table = new Table(new MemoryTable(), { format: FORMAT });
-    // A transaction takes 4 MiB.
-    for (let count = 8_000; count < MAX_CAMERAS_PER_SHARD; count += 8_000) await written(table, named(count, 128), 1);
-    const stored = await written(table, named(MAX_CAMERAS_PER_SHARD, 128), 2);
-    expect(Math.max(...(stored?.cameras.texts ?? []).map((text) => text.length))).toBeLessThanOrEqual(32_000);
   });
 });
 
