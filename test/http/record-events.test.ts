@@ -109,6 +109,10 @@ const withValue = (path: string, value: unknown): unknown => {
   return cloudEvent({ data: { [inData]: category === undefined ? value : { [category]: value } } });
 };
 
+/** The data of an event with so many categories in its facets. */
+const many = (detections: number, annotations: number): unknown =>
+  cloudEvent({ data: { detections: named(detections), annotations: named(annotations, 'd') } })['data'];
+
 const refusal = async (body: string, query = '') => problemOf(await open().post(body, query));
 
 const DEEP = `${'['.repeat(100_000)}1${']'.repeat(100_000)}`;
@@ -156,20 +160,18 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     ['time', AHEAD, ['2026-11-22T08:30:00.000001Z', '9999-12-31T23:59:59Z']],
     ['data.camera_id', AN_ID, [undefined, null, 4, false, {}, ['ridge-04']]],
     ['data.camera_id', 'is empty', ['']],
-    ['data.camera_id', 'has a control character', ['a\u0000b', 'a\nb', '\u009F']],
-    ['data.camera_id', 'has a code point that is not a character', ['\uD83D', '\uFDD0']],
+    ['data.camera_id', 'has a control character', ['a\nb']],
     ['data.ts_utc', A_TIME, [undefined, null, 1_795_248_000_000, 'yesterday', '2026-11-21', '10000-01-01T00:00:00Z']],
     ['data.ts_utc', 'is before 2000-01-01', ['1999-12-31T23:59:59.999999Z']],
     ['data.ts_utc', AHEAD, ['2026-11-22T08:30:00.000001Z', '9999-12-31T23:59:59Z']],
     ['data.reviewed', 'must be true or false', [null, 0, 1, 'true', {}, [true]]],
     ['data.detections', COUNTS, [null, 5, 'fire', true, [], ['fire'], [['fire', 1]]]],
-    ['data.annotations', COUNTS, [null, []]],
     ['data.detections.fire', COUNT, [-1, 0.5, 10_001, 2 ** 53, '1', null, true, [1], {}]],
-    ['data.annotations.fire', COUNT, [-1, '1']],
     ['data.detections.sm oke', NO_CATEGORY, [1]],
     ['data.annotations.9fire', NO_CATEGORY, [1, 0]],
     ['data.detections.__proto__', NO_CATEGORY, [1, { fire: 1 }]],
-    ['data.annotations.__proto__', NO_CATEGORY, [1]],
+    // In one facet, and in both together.
+    ['data', 'has more than 64 categories', [many(65, 0), many(40, 25)]],
     ['data.detection', `is unknown: ${MEMBERS}`, [{ smoke: 1 }]],
   ])('%s: %s', async (field, said, wrong) => {
     expect(await refusal(JSON.stringify(wrong.map((value) => withValue(field, value))))).toEqual({
@@ -191,16 +193,6 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     const field = said.slice(0, said.indexOf(' '));
     const { errors } = await refusal(JSON.stringify([event]));
     expect(errors).toEqual([{ index: 0, ...(field !== '' && { field }), detail: said.trim() }]);
-  });
-
-  it.each<[string, Record<string, number>, Record<string, number>]>([
-    ['one facet', {}, named(65)],
-    ['both together', named(40), named(25, 'd')],
-  ])('65 categories in %s', async (_, detections, annotations) => {
-    const said = 'data has more than 64 categories';
-    expect(await refusal(JSON.stringify(cloudEvent({ data: { detections, annotations } })))).toMatchObject({
-      errors: [{ index: 0, event_id: 'f-1029', field: 'data', detail: said }],
-    });
   });
 
   it.each([
