@@ -15,12 +15,13 @@ import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
-import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
+import { countsIn } from '../worlds/counting/instance.ts';
 import { toEventMessage } from './event-message.ts';
-import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from './oracle.ts';
+import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
 
 /** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
 export const START = 20_778n * DAY;
@@ -136,18 +137,5 @@ export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly 
 };
 
 /** A tally in the form of the oracle. */
-export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {
-  const nonZero = (of: keyof CategoryTally): Record<string, number> =>
-    Object.fromEntries(
-      [...tally.categories].flatMap(([category, own]) => (own[of] === 0 ? [] : [[category, own[of]] as const])),
-    );
-  return {
-    total_events: tally.events,
-    active_camera_ids: activeCameras,
-    counts_per_category: nonZero('detections'),
-    reviewed_total_events: tally.reviewed,
-    reviewed_counts_per_category: nonZero('reviewed'),
-    annotated_total_events: tally.annotated,
-    annotated_counts_per_category: nonZero('annotations'),
-  };
-};
+export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer =>
+  plainAnswerOf({ counts: countsIn(tally), cameras: new Set(activeCameras) });
