@@ -120,6 +120,6 @@ test('empty pages are followed, but not for ever', async () => {
   const table = tableOn(Object.assign(new MemoryTable(), { page }));
   expect(await table.all('p', { from: 'a', before: 'b' })).toEqual([]);
   expect(pages).toBe(5);
-  last = Infinity;
+  last = 1_000;
   await expect(table.all('p', { from: 'a', before: 'b' })).rejects.toMatchObject({ reason: 'empty pages' });
 });

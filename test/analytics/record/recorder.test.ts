@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
@@ -120,13 +122,14 @@ describe('a message whose transaction was never answered', () => {
 });
 
 it('a partition in trouble holds up no other day, also where as many as can be written at once are in trouble', async () => {
-  const healthy = frame('a', 'f', START + 20n * DAY);
+  const healthy = START + 20n * DAY;
+  const name = dayOf(instantFrom(healthy));
   const stuck = Promise.withResolvers<void>();
   const { process } = processOn(async (request) => {
-    if (isCommit(request) && !request.partition.startsWith('2026-12-11')) await stuck.promise;
+    if (isCommit(request) && !request.partition.startsWith(name)) await stuck.promise;
   });
   const waiting = all(20).map(async (day) => process.record([frame('a', 'f', START + BigInt(day) * DAY)]));
-  expect(await process.record([healthy])).toEqual(['recorded']);
+  expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
   stuck.resolve();
   expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
 });
