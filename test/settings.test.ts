@@ -175,7 +175,7 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['CALLS_PER_DAY', [], '0'],
     ['SWEEP_SCHEDULE', [], '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
     ['CALL_RETENTION_DAYS', [], '1'],
-  ])('%s may be any of %j', (setting, right, ...wrong) => {
+  ])('%s, but none of %j', (setting, right, ...wrong) => {
     for (const value of right) expect(() => withSettings({ [setting]: value })).not.toThrow();
     for (const value of wrong) {
       const { problems, message } = refusal({ ...REQUIRED, [setting]: value });

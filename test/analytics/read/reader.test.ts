@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
-import { cameraKey } from '../../../src/analytics/rows/keys.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { InterposedTable } from '../../storage/interposed-table.ts';
 import { all, CountingProcess, damagedRowOf, DATE, frame, plainAnswer, SHARD, START, WHOLE_DAY } from '../counting.ts';
@@ -94,15 +93,6 @@ describe('however many events and cameras there are, and with a read of the mani
       expect(requests).toEqual(['create', 'get', ...all(shards).map(() => ['day', 'place', 'format'])]);
     },
   );
-});
-
-it('samples of a camera that has no row, which was damaged and set aside, are found by the camera list', async () => {
-  const eight = START + 8n * HOUR;
-  const { oracle, storage } = await recorded([frame('ridge-1', 'f', eight), frame('ridge-2', 'f', eight)]);
-  await storage.transact(SHARD, [{ kind: 'delete', rowKey: cameraKey('ridge-2') }]);
-  const asked = { start: eight, end: eight + 5n, cameraId: 'ridge-2' };
-  const { answered, expected } = await answers(storage, oracle, asked);
-  expect(answered).toEqual(expected);
 });
 
 /** From 07:00 to the middle of the second 08:01:00. */
