@@ -45,6 +45,15 @@ describe('the shards of a day', () => {
     expect(new Set([...claimed, await storage.process().shards.find(DATE)]).size).toBe(1);
   });
 
+  it('are told to a recorder that looked for them before others opened the day and announced its closing', async () => {
+    const storage = new MemoryStorage();
+    const others = storage.process(2);
+    await others.record(frames(START, 4));
+    await others.shards.close(DATE, instantFrom(START + 30_000n * DAY));
+    vi.spyOn(storage.connection, 'get').mockResolvedValueOnce(undefined);
+    expect(await storage.process(3).shards.claim(DATE)).toBe(2);
+  });
+
   it('are looked up again before the first event of a shard, so that none is counted where nobody looks after storage was emptied', async () => {
     const storage = new MemoryStorage();
     const recorder = new CountingProcess(storage.connection, 1, { pause: async () => undefined });
