@@ -136,7 +136,7 @@ interface Weight {
   readonly opensStripe: boolean;
 }
 
-/** Weighs transactions. As every table in memory it refuses rows beyond the limits. */
+/** Weighs transactions. As every table in memory it refuses rows beyond the limits, and too many operations. */
 class Scales extends MemoryTable {
   readonly weights: Weight[] = [];
   #bytes = 0;
@@ -169,10 +169,8 @@ class Scales extends MemoryTable {
 
   /** The bytes of the largest of these transactions; they are inside the limits. */
   heaviest(weights = this.weights): number {
-    for (const { bytes, operations } of weights) {
-      if (bytes === 0 || bytes > LIMITS.transactionBytes || operations > LIMITS.transactionOperations) {
-        throw new Error(`${operations} operations in ${bytes} bytes`);
-      }
+    for (const { bytes } of weights) {
+      if (bytes === 0 || bytes > LIMITS.transactionBytes) throw new Error(`${bytes} bytes`);
     }
     return Math.max(...weights.map(({ bytes }) => bytes));
   }

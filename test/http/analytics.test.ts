@@ -54,10 +54,13 @@ describe('the answer about a period', () => {
   });
 
   it.each([
-    ['/day?date=2026-11-17', day],
-    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z', range],
+    ['/day?date=2026-11-17&camera_id=one', day],
+    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z&camera_id=one', range],
   ])('leaves out the ids of the cameras where that is asked for, and nothing else: %s', async (query, handler) => {
-    await record([['one', '2026-11-17T12:00:00Z']]);
+    await record([
+      ['one', '2026-11-17T12:00:00Z'],
+      ['another', '2026-11-17T12:00:00Z'],
+    ]);
     const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
     expect(body).not.toHaveProperty('active_camera_ids');
     const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
@@ -65,7 +68,10 @@ describe('the answer about a period', () => {
   });
 
   it('step by step is a table for whoever prefers one', async () => {
-    await record([['=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } }]]);
+    await record([
+      ['=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } }],
+      ['another', '2026-11-16T12:00:00Z'],
+    ]);
     const { body } = await ask(
       analyticsSeries(dependencies, 7_200).handler,
       '/api/analytics/series?ts_utc_start=2026-11-16T11:30:00Z&ts_utc_end=2026-11-16T12:59:59.999999Z&camera_id=%3Done',
