@@ -161,7 +161,7 @@ export class VirtualTime {
     for (;;) {
       const next = this.#queue[0];
       if (next === undefined || next.dueAt > until) return false;
-      this.#queue.shift();
+      this.#take();
       if (next.isCancelled || next.process?.isOver === true) continue;
       this.#now = Math.max(this.#now, next.dueAt);
       if (next.everyMs !== undefined) {
@@ -229,16 +229,35 @@ export class VirtualTime {
     syncBuiltinESMExports();
   }
 
-  /** The timer that is due first comes first, of two at one time the one that was set first. */
+  // A heap: the timer that is due first comes first, of two at one time the one that was set first.
   #add(timer: VirtualTimer): void {
-    let [low, high] = [0, this.#queue.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.#queue[middle];
-      if (other !== undefined && isBefore(other, timer)) low = middle + 1;
-      else high = middle;
+    const queue = this.#queue;
+    let index = queue.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = queue[parent];
+      if (above === undefined || isBefore(above, timer)) break;
+      queue[index] = above;
+      index = parent;
     }
-    this.#queue.splice(low, 0, timer);
+    queue[index] = timer;
+  }
+
+  #take(): void {
+    const queue = this.#queue;
+    const last = queue.pop();
+    if (last === undefined || queue.length === 0) return;
+    let index = 0;
+    for (;;) {
+      const left = queue[2 * index + 1];
+      const right = queue[2 * index + 2];
+      const isRight = right !== undefined && left !== undefined && isBefore(right, left);
+      const least = isRight ? right : left;
+      if (least === undefined || isBefore(last, least)) break;
+      queue[index] = least;
+      index = 2 * index + (isRight ? 2 : 1);
+    }
+    queue[index] = last;
   }
 }
 
