@@ -64,7 +64,7 @@ const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies>
 
 /** The day is announced to close long ago. */
 const announce = async (storage: MemoryStorage): Promise<void> =>
-  change(storage, dayPartition(DATE), SHARDS_KEY, { closes: '2026-01-01T00:00:00.000000Z' });
+  change(storage, dayPartition(DATE), SHARDS_KEY, { closes: '2001-01-01T00:00:00.000000Z' });
 
 const eventRows = ({ connection }: MemoryStorage): readonly StoredRow[] =>
   PARTITIONS.flatMap((own) => connection.rows(own)).filter(({ rowKey }) => rowKey.startsWith('event|'));
