@@ -44,14 +44,6 @@ export const ONE_FRAME: Tally = {
   categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
 };
 
-/** A tally without the categories of which nothing is counted: stored sums may have them or not. */
-export const counted = (tally: Tally): Tally => ({
-  ...tally,
-  categories: new Map(
-    [...tally.categories].filter(([, own]) => own.detections !== 0 || own.reviewed !== 0 || own.annotations !== 0),
-  ),
-});
-
 /** Differences between tallies: counts may be negative. */
 export const differences: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: -20_000, max: 20_000 }));
 

@@ -6,22 +6,46 @@ import { inject } from 'vitest';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
-import type { Day } from '../../src/analytics/model/day.ts';
+import { type Day, dayOf } from '../../src/analytics/model/day.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
+import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
-import type { CategoryTally, Tally } from '../../src/analytics/model/tally.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
+import { countsIn } from '../worlds/counting/instance.ts';
 import { toEventMessage } from './event-message.ts';
-import type { PlainAnswer, PlainMessage, Question } from './oracle.ts';
+import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
+
+/** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
+export const START = 20_778n * DAY;
+export const DATE = dayOf(instantFrom(START));
+export const SHARD = shardPartition(DATE, 0);
+export const WHOLE_DAY: Question = { start: START, end: START + DAY - 1n };
+
+/** A frame with smoke, or something else that is said about it. */
+export const frame = (
+  cameraId: string,
+  eventId: string,
+  ts = START,
+  more: Partial<PlainMessage> = {},
+): PlainMessage => ({ cameraId, eventId, ts, time: ts, detections: { smoke: 1 }, ...more });
+
+/** The numbers from 0 to less than a count. */
+export const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** How a process of a test works. */
+export interface ProcessOptions extends RecorderOptions {
+  readonly log?: Log;
+}
 
 /** The recorder and the reader of one process of the app, with memory of their own. */
 export class CountingProcess {
@@ -31,13 +55,16 @@ export class CountingProcess {
   readonly reader: Reader;
   readonly cameras: CamerasReader;
 
-  /** @param options of the recorder; its own by default */
-  constructor(connection: TableClient | TableConnection, counterShards: number, options: RecorderOptions = {}) {
-    this.table = new Table(connection instanceof TableClient ? new AzureTable(() => connection) : connection, {
-      format: FORMAT,
-    });
+  constructor(
+    connection: TableClient | TableConnection,
+    counterShards = 1,
+    { log = SILENT, ...options }: ProcessOptions = {},
+  ) {
+    const own = connection instanceof TableClient ? new AzureTable(() => connection) : connection;
+    // A busy machine may hold a request up for longer than the service would wait.
+    this.table = new Table(own, { format: FORMAT, deadlineMs: 60_000 });
     this.shards = new DayShards(this.table, counterShards);
-    this.recorder = new Recorder(this.table, this.shards, SILENT, options);
+    this.recorder = new Recorder(this.table, this.shards, log, options);
     this.reader = new Reader(this.table, this.shards);
     this.cameras = new CamerasReader(this.table, this.shards);
   }
@@ -52,6 +79,13 @@ export class CountingProcess {
     const period = { start: instantFrom(start), end: instantFrom(end) };
     const { tally, activeCameras } = await this.reader.activity(period, cameraId);
     return plainAnswer(tally, activeCameras);
+  }
+
+  /** What it answers about the whole day, and what it should once these messages are recorded. */
+  async answered(
+    messages: Iterable<PlainMessage>,
+  ): Promise<{ readonly is: PlainAnswer; readonly should: PlainAnswer }> {
+    return { is: await this.answer(WHOLE_DAY), should: new Oracle(messages).answer(WHOLE_DAY) };
   }
 
   /** The counters of a day that differ from its event rows. */
@@ -103,18 +137,5 @@ export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly 
 };
 
 /** A tally in the form of the oracle. */
-export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer => {
-  const nonZero = (of: keyof CategoryTally): Record<string, number> =>
-    Object.fromEntries(
-      [...tally.categories].flatMap(([category, own]) => (own[of] === 0 ? [] : [[category, own[of]] as const])),
-    );
-  return {
-    total_events: tally.events,
-    active_camera_ids: activeCameras,
-    counts_per_category: nonZero('detections'),
-    reviewed_total_events: tally.reviewed,
-    reviewed_counts_per_category: nonZero('reviewed'),
-    annotated_total_events: tally.annotated,
-    annotated_counts_per_category: nonZero('annotations'),
-  };
-};
+export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer =>
+  plainAnswerOf({ counts: countsIn(tally), cameras: new Set(activeCameras) });

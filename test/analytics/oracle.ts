@@ -40,6 +40,11 @@ const newer = <Value>(known: Known<Value> | undefined, value: Value | undefined,
 export class Oracle {
   readonly #events = new Map<string, { readonly message: PlainMessage; readonly state: EventState } & Counted>();
 
+  /** @param messages that it is told at once */
+  constructor(messages: Iterable<PlainMessage> = []) {
+    for (const message of messages) this.tell(message);
+  }
+
   /** Adds a message, in any order, also repeatedly. */
   tell(message: PlainMessage): void {
     const { cameraId, eventId, ts, time } = message;
@@ -69,21 +74,25 @@ export class Oracle {
       const isOfCamera = cameraId === undefined || message.cameraId === cameraId;
       if (isOfCamera && message.ts >= start && message.ts <= end) asked.push(event);
     }
-    const { counts, cameras } = sumOf(asked);
-    const perCategory = (kind: 'detected' | 'reviewed' | 'annotated'): Readonly<Record<string, number>> =>
-      Object.fromEntries(
-        [...counts]
-          .filter(([name]) => name.startsWith(`${kind} `))
-          .map(([name, count]) => [name.slice(kind.length + 1), count]),
-      );
-    return {
-      total_events: counts.get('events') ?? 0,
-      active_camera_ids: [...cameras].sort(),
-      counts_per_category: perCategory('detected'),
-      reviewed_total_events: counts.get('reviewed') ?? 0,
-      reviewed_counts_per_category: perCategory('reviewed'),
-      annotated_total_events: counts.get('annotated') ?? 0,
-      annotated_counts_per_category: perCategory('annotated'),
-    };
+    return plainAnswerOf(sumOf(asked));
   }
 }
+
+/** What was counted, in the form of an answer. */
+export const plainAnswerOf = ({ counts, cameras }: Counted): PlainAnswer => {
+  const perCategory = (kind: 'detected' | 'reviewed' | 'annotated'): Readonly<Record<string, number>> =>
+    Object.fromEntries(
+      [...counts]
+        .filter(([name]) => name.startsWith(`${kind} `))
+        .map(([name, count]) => [name.slice(kind.length + 1), count]),
+    );
+  return {
+    total_events: counts.get('events') ?? 0,
+    active_camera_ids: [...cameras].sort(),
+    counts_per_category: perCategory('detected'),
+    reviewed_total_events: counts.get('reviewed') ?? 0,
+    reviewed_counts_per_category: perCategory('reviewed'),
+    annotated_total_events: counts.get('annotated') ?? 0,
+    annotated_counts_per_category: perCategory('annotated'),
+  };
+};

@@ -1,19 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
+import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
 import { analyticsSeries } from '../../src/http/analytics-series.ts';
-import { MemoryStorage } from '../analytics/counting.ts';
+import { all, MemoryStorage } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
-import { ask } from './asking.ts';
+import { ask, problemOf } from './asking.ts';
 
 const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
+const NOW = at('2026-11-21T08:30:00.25Z');
 
 const storage = new MemoryStorage();
-const { reader } = storage.process();
-const NOW = at('2026-11-21T08:30:00.25Z');
-const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
+const { reader, cameras } = storage.process();
+const dependencies = { reader, cameras, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
 const range = analyticsRange(dependencies, 7_200).handler;
 const day = analyticsDay(dependencies).handler;
 
@@ -23,18 +24,8 @@ const record = async (frames: readonly (readonly [cameraId: string, ts: string, 
     .record(frames.map(([cameraId, ts, more]) => ({ cameraId, eventId: ts, ts: at(ts), time: NOW, ...more })));
 
 const NONE = { fire: 0, smoke: 0, structure: 0 };
-const nothing = {
-  total_events: 0,
-  active_cameras: 0,
-  active_camera_ids: [],
-  counts_per_category: NONE,
-  reviewed_total_events: 0,
-  reviewed_counts_per_category: NONE,
-  annotated_total_events: 0,
-  annotated_counts_per_category: NONE,
-};
 
-// That every count is exact, of any range, is played in the world of counting.
+// That every count is exact, of any range, series, camera and day, is played in the world of counting.
 describe('the answer about a period', () => {
   it('says what happened, to the microsecond at both ends', async () => {
     await record([
@@ -63,10 +54,13 @@ describe('the answer about a period', () => {
   });
 
   it.each([
-    ['/day?date=2026-11-17', day],
-    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z', range],
+    ['/day?date=2026-11-17&camera_id=one', day],
+    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z&camera_id=one', range],
   ])('leaves out the ids of the cameras where that is asked for, and nothing else: %s', async (query, handler) => {
-    await record([['one', '2026-11-17T12:00:00Z']]);
+    await record([
+      ['one', '2026-11-17T12:00:00Z'],
+      ['another', '2026-11-17T12:00:00Z'],
+    ]);
     const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
     expect(body).not.toHaveProperty('active_camera_ids');
     const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
@@ -74,7 +68,10 @@ describe('the answer about a period', () => {
   });
 
   it('step by step is a table for whoever prefers one', async () => {
-    await record([['=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } }]]);
+    await record([
+      ['=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } }],
+      ['another', '2026-11-16T12:00:00Z'],
+    ]);
     const { body } = await ask(
       analyticsSeries(dependencies, 7_200).handler,
       '/api/analytics/series?ts_utc_start=2026-11-16T11:30:00Z&ts_utc_end=2026-11-16T12:59:59.999999Z&camera_id=%3Done',
@@ -90,26 +87,21 @@ describe('the answer about a period', () => {
     ]);
   });
 
-  it('of a camera has that camera alone, or none', async () => {
-    await record([
-      ['only one', '2026-11-18T12:00:00Z'],
-      ['another', '2026-11-18T12:00:00Z'],
-    ]);
-    const period = 'ts_utc_start=2026-11-18T12:00:00Z&ts_utc_end=2026-11-18T12:00:00Z';
-    expect((await ask(range, `/api/analytics?${period}&camera_id=only+one`)).body).toMatchObject({
-      total_events: 1,
-      active_cameras: 1,
-      active_camera_ids: ['only one'],
-    });
-    expect((await ask(range, `/api/analytics?${period}&camera_id=only`)).body).toMatchObject(nothing);
-  });
-
   it('is about the window that ends now where no ends are given, whatever key the host is given', async () => {
     const ends = { ts_utc_start: '2026-11-21T06:30:00.250000+00:00', ts_utc_end: '2026-11-21T08:30:00.250000+00:00' };
-    expect(await ask(range, '/api/analytics?clientid=default&CODE=')).toMatchObject({
-      status: 200,
-      body: { ...ends, ...nothing },
-    });
+    const { status, body } = await ask(range, '/api/analytics?clientid=default&CODE=');
+    expect([status, body]).toMatchObject([200, { ...ends, total_events: 0, counts_per_category: NONE }]);
+  });
+
+  it('about a day is about today, UTC, to its last microsecond, where no date is given', async () => {
+    const { handler } = analyticsDay({ ...dependencies, now: () => at('2026-11-20T23:59:59.999999Z') });
+    for (const [asked, date] of [
+      [day, '2026-11-21'],
+      [handler, '2026-11-20'],
+    ] as const) {
+      const ends = { ts_utc_start: `${date}T00:00:00+00:00`, ts_utc_end: `${date}T23:59:59.999999+00:00` };
+      expect((await ask(asked, '/api/analytics/day')).body).toMatchObject(ends);
+    }
   });
 
   // The forms of a time are the model's; what the URL makes of a + is not.
@@ -117,45 +109,86 @@ describe('the answer about a period', () => {
     'takes the time %s',
     async (text) => {
       const { body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
-      expect(body).toMatchObject({
-        ts_utc_start: '2026-11-01T08:00:00+00:00',
-        ts_utc_end: '2026-11-01T08:00:00+00:00',
-      });
-    },
-  );
-
-  it.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'])(
-    'accepts the first and the last time there are: %s',
-    async (text) => {
-      const { status, body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
-      expect([status, body]).toEqual([200, expect.objectContaining(nothing)]);
+      const said = '2026-11-01T08:00:00+00:00';
+      expect(body).toMatchObject({ ts_utc_start: said, ts_utc_end: said });
     },
   );
 });
 
-describe('the answer about a day', () => {
-  it('runs from 00:00:00 to 23:59:59.999999', async () => {
-    await record([
-      ['ridge-04', '2024-02-28T23:59:59.999999Z'],
-      ['ridge-05', '2024-02-29T00:00:00Z'],
-      ['ridge-06', '2024-02-29T23:59:59.999999Z'],
-      ['ridge-07', '2024-03-01T00:00:00Z'],
-    ]);
-    expect((await ask(day, '/api/analytics/day?date=2024-02-29')).body).toEqual({
-      ...nothing,
-      ts_utc_start: '2024-02-29T00:00:00+00:00',
-      ts_utc_end: '2024-02-29T23:59:59.999999+00:00',
+const listSchema = z.looseObject({
+  total_cameras: z.number(),
+  cameras: z.array(z.looseObject({ camera_id: z.string() })),
+});
+
+describe('the cameras of a day', () => {
+  const { handler } = analyticsCameras({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') });
+  const list = async (query: string, headers: Readonly<Record<string, string>> = {}) =>
+    ask(handler, `/api/analytics/cameras?${query}`, { headers });
+  const ids = async (query: string) =>
+    listSchema.parse((await list(query)).body).cameras.map(({ camera_id }) => camera_id);
+  beforeAll(async () =>
+    record([
+      [
+        'b',
+        '2024-02-29T00:00:00Z',
+        { detections: { smoke: 1, 'only-1': 4 }, reviewed: true, annotations: { fire: 2 } },
+      ],
+      ['b', '2024-02-29T00:00:00.000001Z', { detections: { smoke: 2 } }],
+      // Escaped in keys, whose order is not that of the answer.
+      ['a/1', '2024-02-29T00:00:00Z', { detections: { smoke: 3 } }],
+      ['🔥', '2024-02-29T23:59:59.999999Z', { reviewed: true }],
+      ['elsewhere', '2024-02-28T23:59:59.999999Z'],
+      ['elsewhere', '2024-03-01T00:00:00Z'],
+      ...all(60).map((index) => [`many-${index}`, '2024-02-01T12:00:00Z'] as const),
+    ]),
+  );
+
+  it('are those of today, with the counts of each, the busiest first', async () => {
+    const { status, body } = await list('');
+    expect([status, body]).toMatchObject([200, { date: '2024-02-29', days: 1, total_cameras: 3 }]);
+    expect(listSchema.parse(body).cameras[0]).toEqual({
+      camera_id: 'b',
       total_events: 2,
-      active_cameras: 2,
-      active_camera_ids: ['ridge-05', 'ridge-06'],
+      counts_per_category: { fire: 0, 'only-1': 4, smoke: 3, structure: 0 },
+      reviewed_total_events: 1,
+      reviewed_counts_per_category: { fire: 1, 'only-1': 0, smoke: 0, structure: 0 },
+      annotated_total_events: 1,
+      annotated_counts_per_category: { fire: 2, 'only-1': 0, smoke: 0, structure: 0 },
     });
   });
 
-  it('is about today, UTC, to its last microsecond, where no date is given', async () => {
-    const { handler } = analyticsDay({ ...dependencies, now: () => at('2026-11-20T23:59:59.999999Z') });
-    expect((await ask(day, '/api/analytics/day')).body).toMatchObject({ ts_utc_start: '2026-11-21T00:00:00+00:00' });
-    expect((await ask(handler, '/api/analytics/day')).body).toMatchObject({
-      ts_utc_start: '2026-11-20T00:00:00+00:00',
-    });
+  it.each([
+    ['', 'b a/1 🔥'],
+    ['order_by=annotated_total_events&limit=1', 'b'],
+    ['order_by=smoke', 'a/1 b 🔥'],
+    ['date=2024-03-01&days=3', 'b elsewhere a/1 🔥'],
+    ['date=0001-01-02&days=31', ''],
+  ])('of %s are %s', async (query, expected) => {
+    expect((await ids(query)).join(' ')).toBe(expected);
+  });
+
+  it('are 50 where no limit is given', async () => {
+    const { total_cameras, cameras: listed } = listSchema.parse((await list('date=2024-02-01')).body);
+    expect([total_cameras, listed.length]).toEqual([60, 50]);
+  });
+
+  it.each(['smok', 'constructor'])(
+    'in an order that nobody knows, %s, are a 400 that says which there are',
+    async (order) => {
+      const detail = 'names no total, and no category that was seen: they are fire, only-1, smoke, structure';
+      expect(problemOf(await list(`order_by=${order}`)).errors).toEqual([{ field: 'order_by', detail }]);
+      // Of a day without events nothing is in a wrong order.
+      expect(await ids(`date=2020-02-20&order_by=${order}`)).toEqual([]);
+    },
+  );
+
+  it('are a table for whoever prefers one', async () => {
+    const { headers, body } = await list('limit=2', { accept: 'text/csv, application/json;q=0.5' });
+    const [heads, ...rows] = z.string().parse(body).trimEnd().split('\r\n');
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(heads).toMatch(
+      /^camera_id,total_events,reviewed_total_events,annotated_total_events,counts_per_category.fire,/,
+    );
+    expect(rows.map((row) => row.split(',').slice(0, 4).join())).toEqual(['b,2,1,1', 'a/1,1,0,0']);
   });
 });

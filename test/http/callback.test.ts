@@ -87,12 +87,8 @@ describe('a callback', () => {
       errors: wrong.map((_, index) => ({ index: index + 1, detail: NO_EVENT })),
     });
     expect(handled).toEqual([]);
-  });
-
-  it('names fifty wrong elements at most', async () => {
-    const told = problemOf(await post(`[${'7,'.repeat(9_999)}7]`));
-    expect(told.detail).toBe('10000 of 10000 elements are not CloudEvents.');
-    expect(told.errors).toHaveLength(50);
+    const { errors } = problemOf(await post(`[${'7,'.repeat(9_999)}7]`));
+    expect(errors, 'the first of them').toHaveLength(50);
   });
 
   it('is refused by its token before its body is looked at, with one line in the log for many refusals', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../src/analytics/errors.ts';
-import { DamagedRow, LaterFormat, RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
+import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { ask, problemOf } from './asking.ts';
@@ -81,11 +81,8 @@ describe('an error', () => {
 
   it.each<[string, unknown]>([
     ['an Error', new Error(SECRET)],
-    ['a TypeError with a cause', new TypeError(SECRET, { cause: SECRET })],
     ['a conflict that nobody handled', new WriteConflict(0, { cause: SECRET })],
-    ['a refusal that nobody handled', new RequestRefused(400)],
     ['a text', SECRET],
-    ['nothing', undefined],
     ['an object', { message: SECRET, stack: SECRET }],
   ])('that nobody expected is a 500 that says nothing, and neither does the log: %s', async (_what, error) => {
     const { problem, lines } = await answeredAndLogged(error);

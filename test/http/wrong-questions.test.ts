@@ -46,52 +46,31 @@ const tooMany = (steps: number) =>
 
 describe('a wrong question is refused with all that is wrong about it', () => {
   it.each<[Endpoint, string, ...Fault[]]>([
-    ['', 'camera=ridge-04', ['camera', OF_RANGE]],
-    ['', `${START}&${END}&Camera_Id=`, ['Camera_Id', OF_RANGE]],
     ['', '__proto__=1&constructor=2', ['__proto__', OF_RANGE], ['constructor', OF_RANGE]],
     ['', 'camera_id%20=a&=5', ['camera_id ', OF_RANGE], ['(no name)', OF_RANGE]],
     ['', 'active_camera_ids=no', ['active_camera_ids', 'must be true or false']],
     ['', `ts_utc_start&ts_utc_end=`, ['ts_utc_start', 'is empty'], ['ts_utc_end', 'is empty']],
-    ['', `${START}&${END}&camera_id=`, ['camera_id', 'is empty']],
     ['', 'camera_id=ridge-04&camera_id=ridge-04', ['camera_id', TWICE]],
-    ['', `${START}&${START}&${END}`, ['ts_utc_start', TWICE]],
     ['', START, ['ts_utc_end', BOTH]],
     ['', `${END}&camera_id=a`, ['ts_utc_start', BOTH]],
     ['', 'ts_utc_start=x&ts_utc_end=y', ['ts_utc_start', A_TIME], ['ts_utc_end', A_TIME]],
     ['', `ts_utc_start=2026-11-21T01:00:00.000001Z&${END}`, ['ts_utc_start', 'is after ts_utc_end']],
-    ['', `ts_utc_start=2026-11-21T00:30:00-01:00&${END}`, ['ts_utc_start', 'is after ts_utc_end']],
     ['', `camera_id=${'x'.repeat(129)}`, ['camera_id', 'is longer than 128 characters']],
-    ['/day', 'day=2026-11-21', ['day', OF_DAY]],
     ['/day', `${START}&tz=PST`, ['ts_utc_start', OF_DAY], ['tz', OF_DAY]],
-    ['/day', 'date=2026-11-21&date=2026-11-22', ['date', TWICE]],
     ['/day', 'date&camera_id=', ['date', 'is empty'], ['camera_id', 'is empty']],
     ['/day', 'date=x&camera_id=%00', ['date', A_DAY], ['camera_id', 'has a control character']],
     ['/series', `${START}&${END}&step=Hour`, ['step', 'must be minute, hour or day']],
-    ['/series', `${START}&${END}&step=hour&step=hour`, ['step', TWICE]],
     ['/series', 'date=2026-11-21', ['date', OF_SERIES]],
-    ['/series', `ts_utc_start=2026-11-19T23:59:59Z&${END}&step=minute`, ['step', tooMany(1_502)]],
     ['/series', 'ts_utc_start=2026-01-01T00:00:00Z&ts_utc_end=2026-03-04T12:00:00Z', ['step', tooMany(1_501)]],
     ['/cameras', 'camera_id=ridge-04&offset=1', ['camera_id', OF_CAMERAS], ['offset', OF_CAMERAS]],
-    ['/cameras', 'order_by=smoke&order_by=fire', ['order_by', TWICE]],
+    // What a time and a day are is the model's; here, that a URL adds nothing to it.
+    ['/series', `${START}&ts_utc_end=2026-11-21%2008:00:00Z`, ['ts_utc_end', A_TIME]],
+    ['', `ts_utc_start=2026-11-21T08:00:00+Z&${END}`, ['ts_utc_start', A_TIME]],
+    ['/day', 'date=2026-11-21%0A', ['date', A_DAY]],
+    ['/cameras', 'date=+2026-11-21', ['date', A_DAY]],
     ['/cameras', 'date=x&order_by=%00&limit=0', ['date', A_DAY], ['order_by', ORDER], ['limit', LIMIT]],
   ])('GET /api/analytics%s?%s', async (endpoint, query, ...faults) => {
     expect(await asked(endpoint, query)).toEqual(naming(...faults));
-  });
-
-  // What a time and a day are is the model's; here, that a URL adds nothing to it.
-  it.each(['2026-11-21', '2026-11-21T08:00Z', '1795248000', '2026-11-21%2008:00:00Z', '2026-11-21T08:00:00+Z', '%FF'])(
-    'an end that is no time: %s',
-    async (text) => {
-      for (const endpoint of ['', '/series'] as const) {
-        expect(await asked(endpoint, `ts_utc_start=${text}&${END}`)).toEqual(naming(['ts_utc_start', A_TIME]));
-        expect(await asked(endpoint, `${START}&ts_utc_end=${text}`)).toEqual(naming(['ts_utc_end', A_TIME]));
-      }
-    },
-  );
-
-  it.each(['2026-02-29', '2026-11-21%20', '+2026-11-21', '2026-11-21%0A', '%FF'])('no day: %s', async (text) => {
-    expect(await asked('/day', `date=${text}`)).toEqual(naming(['date', A_DAY]));
-    expect(await asked('/cameras', `date=${text}`)).toEqual(naming(['date', A_DAY]));
   });
 
   it.each<[field: string, said: string, values: string[]]>([

@@ -78,10 +78,10 @@ export class MemoryTable implements TableConnection {
     this.#demandTable();
     const size = Math.min(most, MOST_ROWS);
     const rows = this.#partitions.get(partitionKey);
-    const keys = this.#keys(partitionKey);
+    const from = continuation ?? range.from;
     const found: StoredRow[] = [];
-    for (let index = firstFrom(keys, continuation ?? range.from); index < keys.length; index += 1) {
-      const rowKey = keys[index] ?? '';
+    for (const rowKey of this.#keys(partitionKey)) {
+      if (rowKey < from) continue;
       if (rowKey >= range.before) break;
       const row = rows?.get(rowKey);
       if (row === undefined || !isWanted(row, where)) continue;
@@ -156,17 +156,6 @@ const isWanted = (row: MemoryRow, where: PageQuery['where']): boolean => {
   if (where === undefined) return true;
   const text = row.properties[where.property];
   return typeof text === 'string' && where.from <= text && text <= where.to;
-};
-
-/** Where in sorted keys the first one is that is not before this one. */
-const firstFrom = (keys: readonly string[], from: string): number => {
-  let [low, high] = [0, keys.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? '') < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 };
 
 const selected = (properties: MemoryRow['properties'], { select, exact }: Selection): MemoryRow['properties'] => {

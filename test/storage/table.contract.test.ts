@@ -22,11 +22,8 @@ const onAzurite = (): TableConnection => {
 };
 
 const EVERY_KEY = { from: '', before: '\uFFFF' };
-const insert = (rowKey: string, properties: NewProperties = {}): RowWrite => ({
-  kind: 'insert',
-  rowKey,
-  properties,
-});
+const insert = (rowKey: string, properties: NewProperties = {}): RowWrite => ({ kind: 'insert', rowKey, properties });
+const inserts = (count: number) => Array.from({ length: count }, (_, index) => insert(`r${index}`));
 
 describe.each([
   ['in memory', () => new MemoryTable()],
@@ -57,16 +54,13 @@ describe.each([
       yes: true,
       bytes: Uint8Array.of(0, 255, 10),
       when: new Date('2026-11-21T08:00:00.123Z'),
-      none: undefined,
     };
-    const etag = await table.insert('p', 'r', properties);
+    const etag = await table.insert('p', 'r', { ...properties, none: undefined });
     const row = await table.get('p', 'r');
-    const { none, ...stored } = properties;
-    expect(none).toBeUndefined();
     const { timestamp, bytes, ...others } = row?.properties ?? {};
     expect(new Date(String(timestamp)).getTime()).toBeGreaterThan(Date.now() - 60_000);
-    expect(Uint8Array.from(bytes instanceof Uint8Array ? bytes : [])).toEqual(stored.bytes);
-    expect(others).toEqual({ ...stored, bytes: undefined, format: 2 });
+    expect(Uint8Array.from(bytes instanceof Uint8Array ? bytes : [])).toEqual(properties.bytes);
+    expect({ ...others, bytes: properties.bytes }).toEqual({ ...properties, format: 2 });
     expect(row).toMatchObject({ partitionKey: 'p', rowKey: 'r', etag });
   });
 
@@ -96,16 +90,8 @@ describe.each([
 
   test('inserts and deletes a row once, whatever its version and its key', async () => {
     const table = make();
-    for (const key of [
-      'r',
-      '\u2028x\u2029',
-      'it\'s "quoted" & <tagged>',
-      '／＃｜',
-      ' ',
-      '🔥🌲',
-      '\u00a0\ufeff',
-      '--batch_x',
-    ]) {
+    const odd = ['\u2028x\u2029', 'it\'s "quoted" & <tagged>', '／＃｜', ' ', '🔥🌲', '\u00a0\ufeff', '--batch_x'];
+    for (const key of ['r', ...odd]) {
       expect(await table.insert('p', key, { n: 1, key })).toBeTypeOf('string');
       expect(await table.insert('p', key, { n: 2 })).toBeUndefined();
       expect((await table.get('p', key))?.properties).toMatchObject({ n: 1, key });
@@ -140,7 +126,7 @@ describe.each([
   });
 
   test.each([
-    ['more than 100 writes', Array.from({ length: 101 }, (__, index) => insert(`r${index}`))],
+    ['more than 100 writes', inserts(101)],
     ['a row written twice', [insert('r'), insert('r')]],
     ['a text of more than 64 KiB', [insert('r', { text: 'x'.repeat(32 * 1024 + 1) })]],
     ['bytes of more than 64 KiB', [insert('r', { bytes: new Uint8Array(64 * 1024 + 1) })]],
@@ -148,10 +134,7 @@ describe.each([
     const table = make();
     await expect(table.transact('p', writes)).rejects.toThrow(RequestRefused);
     expect(await table.all('p', EVERY_KEY)).toEqual([]);
-    await table.transact(
-      'p',
-      Array.from({ length: 100 }, (___, index) => insert(`r${index}`)),
-    );
+    await table.transact('p', inserts(100));
     expect(await table.all('p', EVERY_KEY)).toHaveLength(100);
   });
 
@@ -168,12 +151,8 @@ describe.each([
     expect(second.rows.map(({ rowKey }) => rowKey)).toEqual(['event|\uFF0Fz']);
     expect(second.continuation).toBeUndefined();
     const rows = await table.all('p', range, { most: 1, select: ['own'] });
-    expect(rows.map(({ properties }) => properties['own'])).toEqual([
-      'event|a',
-      'event|a 01',
-      'event|b',
-      'event|\uFF0Fz',
-    ]);
+    const own = [...first.rows, ...second.rows].map(({ rowKey }) => rowKey);
+    expect(rows.map(({ properties }) => properties['own'])).toEqual(own);
   });
 
   test('answers only the rows of which a text is in a range', async () => {
@@ -194,14 +173,8 @@ describe.each([
 
   test('a copy of an exact read is the same row', async () => {
     const table = make();
-    const properties = {
-      text: 't',
-      number: 3,
-      double: { type: 'Double', value: 3 },
-      bytes: Uint8Array.of(1),
-      yes: false,
-    };
-    await table.insert('p', 'r', properties);
+    const double = { type: 'Double', value: 3 };
+    await table.insert('p', 'r', { text: 't', number: 3, double, bytes: Uint8Array.of(1), yes: false });
     const row = await table.get('p', 'r', { exact: true });
     expect(row?.properties).not.toHaveProperty('timestamp');
     if (row === undefined) throw new Error('the row is not there');

@@ -23,21 +23,6 @@ const facets = (microseconds: number, { detections, reviewed, annotations }: Sai
 const fold = (messages: readonly Facets[]): Facets => messages.reduce(applyFacets, {});
 
 describe('the facets of an event', () => {
-  it('are the newest of each kind, in whatever order messages come; repeats change nothing', () => {
-    const said = [
-      { detections: { smoke: 1 }, reviewed: true },
-      { detections: { smoke: 2 } },
-      { annotations: { fire: 1 } },
-    ];
-    const messages = said.map((one, at) => facets(at, one));
-    const known = { ...messages[0], ...messages[1], ...messages[2] };
-    for (const order of [messages, messages.toReversed(), [...messages.slice(1), ...messages]]) {
-      expect(fold(order)).toEqual(known);
-    }
-    const folded = fold(messages);
-    for (const message of messages) expect(applyFacets(folded, message)).toBe(folded);
-  });
-
   it('keep the first of two values with the same time', () => {
     const [first, second] = [facets(1, { reviewed: true, detections: { fire: 1 } }), facets(1, { reviewed: false })];
     expect(fold([first, second, facets(1, { detections: { fire: 2 } })])).toEqual(first);

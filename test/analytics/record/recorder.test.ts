@@ -5,116 +5,77 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
-import { Recorder } from '../../../src/analytics/record/recorder.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { StorageTrouble } from '../../../src/storage/errors.ts';
-import { Table } from '../../../src/storage/table.ts';
-import { MemoryTable } from '../../storage/memory-table.ts';
-import { toEventMessage } from '../event-message.ts';
+import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
+import type { NewProperties } from '../../../src/storage/row.ts';
+import { InterposedTable, type TableRequest, type Turn } from '../../storage/interposed-table.ts';
+import { all, CountingProcess, damagedRowOf, DATE, frame, MemoryStorage, SHARD, START } from '../counting.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 
-const START = 20_778n * DAY;
 const SECOND = 1_000_000n;
-const DATE = dayOf(instantFrom(START));
 
-const frame = (eventId: string, ts = START, cameraId = 'a'): PlainMessage => ({
-  cameraId,
-  eventId,
-  ts,
-  time: ts,
-  detections: { smoke: 1 },
-});
-
-/** What a storage does before it carries out a request, and perhaps after that. */
-type Turn = (request: 'read' | 'transaction', partitionKey: string) => Promise<(() => void) | undefined | void>;
-
-/** A recorder on a table in memory, and the lines that it logs. Between tries it does not wait. */
-const recorderOn = (turn: Turn) => {
-  class TurnTable extends MemoryTable {
-    override async get(...args: Parameters<MemoryTable['get']>): ReturnType<MemoryTable['get']> {
-      await turn('read', args[0]);
-      return super.get(...args);
-    }
-    override async page(...args: Parameters<MemoryTable['page']>): ReturnType<MemoryTable['page']> {
-      await turn('read', args[0]);
-      return super.page(...args);
-    }
-    override async transact(...args: Parameters<MemoryTable['transact']>): ReturnType<MemoryTable['transact']> {
-      const then = await turn('transaction', args[0]);
-      const etags = await super.transact(...args);
-      then?.();
-      return etags;
-    }
-  }
-  const storage = new TurnTable();
+/** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
+const processOn = (turn: Turn) => {
+  const storage = new InterposedTable(turn);
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
-  const table = new Table(storage, { format: FORMAT, deadlineMs: 60_000 });
   const log = { info: note, warn: note, error: note };
-  const recorder = new Recorder(table, new DayShards(table, 1), log, { pause: async () => undefined });
-  const record = async (messages: readonly PlainMessage[]) => recorder.record(messages.map(toEventMessage));
-  return { storage, recorder, record, lines };
+  return { storage, lines, process: new CountingProcess(storage, 1, { log, pause: async () => undefined }) };
 };
 
-describe('a steady stream of new frames', () => {
-  it('takes no reads over minutes and hours, and as few transactions as it fits in', async () => {
-    const requests = { read: 0, transaction: 0 };
-    const { record } = recorderOn(async (request) => void (requests[request] += 1));
-    const at = START + 3_540n * SECOND;
-    const cameras = ['a', 'b', 'c'];
-    await record(cameras.map((cameraId) => frame('first', at, cameraId)));
-    Object.assign(requests, { read: 0, transaction: 0 });
-    const frames = Array.from({ length: 540 }, (_, index) =>
-      frame(`f-${index}`, at + (BigInt(index + 1) * SECOND) / 2n, cameras[index % cameras.length]),
-    );
-    for (const one of frames.slice(0, 240)) await record([one]);
-    expect(requests).toEqual({ read: 0, transaction: 240 });
-    // Many at once: each transaction but the last is prepared while the one before is written.
-    await record(frames.slice(240));
-    expect(requests).toEqual({ read: 0, transaction: 244 });
-  });
+/** Whether a request writes to a shard. */
+const isCommit = ({ kind, partition }: TableRequest): boolean => kind === 'transact' && partition.includes('_');
+
+it('a steady stream of new frames takes no reads over minutes and hours, and as few transactions as it fits in', async () => {
+  const requests = { get: 0, page: 0, transact: 0, create: 0 };
+  const { process } = processOn(async ({ kind }) => void (requests[kind] += 1));
+  const at = START + 3_540n * SECOND;
+  const cameras = ['a', 'b', 'c'];
+  await process.record(cameras.map((cameraId) => frame(cameraId, 'first', at)));
+  Object.assign(requests, { get: 0, transact: 0, create: 0 });
+  const frames = all(540).map((index) =>
+    frame(cameras[index % cameras.length] ?? '', `f-${index}`, at + (BigInt(index + 1) * SECOND) / 2n),
+  );
+  for (const one of frames.slice(0, 240)) await process.record([one]);
+  expect(requests).toEqual({ get: 0, page: 0, transact: 240, create: 0 });
+  // Many at once: each transaction but the last is prepared while the one before is written.
+  await process.record(frames.slice(240));
+  expect(requests).toEqual({ get: 0, page: 0, transact: 244, create: 0 });
 });
 
 describe('what waits to be recorded', () => {
   it("is bounded from the moment it is taken, also while the day's first event claims it", async () => {
     const opened = Promise.withResolvers<void>();
-    const { recorder, record, lines } = recorderOn(async () => opened.promise);
-    const first = record(Array.from({ length: 15_000 }, (_, index) => frame(`f-${index}`)));
-    const message = toEventMessage(frame('same'));
-    const more = Array.from({ length: 40_000 }, () => message);
-    await expect(recorder.record(more)).rejects.toThrow(RecorderUnavailable);
+    const { process, lines } = processOn(async () => opened.promise);
+    const first = process.record(all(15_000).map((index) => frame('a', `f-${index}`)));
+    const more = Array.from({ length: 40_000 }, () => frame('a', 'same'));
+    await expect(process.record(more)).rejects.toThrow(RecorderUnavailable);
     expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 15_000 }]]);
     opened.resolve();
     expect(await first).toHaveLength(15_000);
-    expect(await record([frame('f-0')])).toEqual(['unchanged']);
-  }, 30_000);
+    expect(await process.record([frame('a', 'f-0')])).toEqual(['unchanged']);
+  }, 60_000);
 
   it('is settled when all of it is stored, also the latest', async () => {
-    const { recorder, record } = recorderOn(async () => undefined);
+    const { process } = processOn(async () => undefined);
     let answered = 0;
-    for (const eventId of ['1', '2']) void record([frame(eventId)]).then(() => (answered += 1));
+    for (const eventId of ['1', '2']) void process.record([frame('a', eventId)]).then(() => (answered += 1));
     expect(answered).toBe(0);
-    await recorder.settled();
+    await process.recorder.settled();
     expect(answered).toBe(2);
   });
 });
 
-describe('an outage', () => {
-  it('is answered after bounded tries, and for those who wait behind after one', async () => {
-    let transactions = 0;
-    const { record, lines } = recorderOn(async (request, partition) => {
-      if (request !== 'transaction' || !partition.includes('_')) return;
-      transactions += 1;
-      throw new StorageTrouble(0);
-    });
-    const settled = await Promise.allSettled(
-      Array.from({ length: 1_000 }, async (_, index) => record([frame(`f-${index}`)])),
-    );
-    expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 'rejected'));
-    expect(transactions, '7 tries of a batch, each half of it, and one of the next').toBe(10);
-    expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
+it('an outage is answered after bounded tries, and for those who wait behind after one', async () => {
+  let transactions = 0;
+  const { process, lines } = processOn(async (request) => {
+    if (!isCommit(request)) return;
+    transactions += 1;
+    throw new StorageTrouble(0);
   });
+  const settled = await Promise.allSettled(all(1_000).map(async (index) => process.record([frame('a', `f-${index}`)])));
+  expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  expect(transactions, '7 tries of a batch, each half of it, and one of the next').toBe(10);
+  expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
 });
 
 /** The answer to a request does not arrive. */
@@ -125,13 +86,13 @@ const lost = (): never => {
 describe('a message whose transaction was never answered', () => {
   it('was recorded, and is said to be', async () => {
     let lose: (() => never) | undefined = lost;
-    const { record } = recorderOn(async (request, partition) => {
-      if (request !== 'transaction' || !partition.includes('_')) return undefined;
+    const { process } = processOn(async (request) => {
+      if (!isCommit(request)) return undefined;
       const loses = lose;
       lose = undefined;
       return loses;
     });
-    expect(await record([frame('f')])).toEqual(['recorded']);
+    expect(await process.record([frame('a', 'f')])).toEqual(['recorded']);
     expect(lose).toBeUndefined();
   });
 
@@ -141,53 +102,147 @@ describe('a message whose transaction was never answered', () => {
   ])('is looked up if its day has closed meanwhile: one that was %s', async (_, isApplied, outcome) => {
     const closes = Date.parse('2026-11-24T00:00:00Z');
     const clock = vi.spyOn(Date, 'now').mockReturnValue(closes - 1_000);
-    try {
-      let losing = false;
-      const { storage, record } = recorderOn(async (request, partition) => {
-        if (request !== 'transaction' || !partition.includes('_') || !losing) return undefined;
-        clock.mockReturnValue(closes);
-        return isApplied ? lost : lost();
-      });
-      await new DayShards(new Table(storage, { format: FORMAT }), 1).claim(DATE);
-      const properties = { closes: new Date(closes).toISOString() };
-      await storage.transact(DATE, [{ kind: 'merge', rowKey: 'shards', etag: '*', properties }]);
-      await record([frame('early')]);
-      losing = true;
-      const answered = record([frame('late')]).catch((error: unknown) => error instanceof RecorderUnavailable);
-      expect(await answered).toEqual(outcome);
-      expect(await record([frame('later')])).toEqual([{ refused: CLOSED_DAY }]);
-    } finally {
-      clock.mockRestore();
-    }
-  });
-});
-
-describe('a partition in trouble', () => {
-  it('holds up no other day, also where as many as can be written at once are in trouble', async () => {
-    const days = 20;
-    const healthy = START + BigInt(days) * DAY;
-    const name = dayOf(instantFrom(healthy));
-    const stuck = Promise.withResolvers<void>();
-    const { record } = recorderOn(async (request, partition) => {
-      if (request === 'transaction' && partition.includes('_') && !partition.startsWith(name)) await stuck.promise;
+    let losing = false;
+    const { storage, process } = processOn(async (request) => {
+      if (!isCommit(request) || !losing) return undefined;
+      clock.mockReturnValue(closes);
+      return isApplied ? lost : lost();
     });
-    const waiting = Array.from({ length: days }, async (_, day) => record([frame('f', START + BigInt(day) * DAY)]));
-    expect(await record([frame('f', healthy)])).toEqual(['recorded']);
-    stuck.resolve();
-    expect((await Promise.all(waiting)).flat()).toEqual(Array.from({ length: days }, () => 'recorded'));
+    await process.shards.claim(DATE);
+    const properties = { closes: new Date(closes).toISOString() };
+    await storage.transact(DATE, [{ kind: 'merge', rowKey: 'shards', etag: '*', properties }]);
+    // With no memory of the day as it was.
+    const other = new CountingProcess(storage, 1, { pause: async () => undefined });
+    await other.record([frame('a', 'early')]);
+    losing = true;
+    const answered = other.record([frame('a', 'late')]).catch((error: unknown) => error instanceof RecorderUnavailable);
+    expect(await answered).toEqual(outcome);
+    expect(await other.record([frame('a', 'later')])).toEqual([{ refused: CLOSED_DAY }]);
   });
 });
 
-describe('the rows that a process remembers', () => {
-  it('take bounded memory, those of all shards together: the least recently used ones go', () => {
-    const rows = new KnownRows();
-    const [early, late] = ['2026-11-21_00', '2026-11-22_00'].map((partition) => rows.ofShard(partition));
-    const value = new Map([[0, new Uint8Array(1_048_576)]]);
-    const keys = Array.from({ length: 100 }, (_, index) => `minute|${index}`);
-    const known = () => [early, late].map((shard) => keys.filter((key) => shard?.get(key) !== undefined).length);
-    for (const key of keys) early?.keep(key, { kind: 'samples', value, etag: '' });
-    expect(known()).toEqual([100, 0]);
-    for (const key of keys) late?.keep(key, { kind: 'samples', value, etag: '' });
-    expect(known()).toEqual([75, 100]);
+it('a partition in trouble holds up no other day, also where as many as can be written at once are in trouble', async () => {
+  const healthy = START + 20n * DAY;
+  const name = dayOf(instantFrom(healthy));
+  const stuck = Promise.withResolvers<void>();
+  const { process } = processOn(async (request) => {
+    if (isCommit(request) && !request.partition.startsWith(name)) await stuck.promise;
   });
+  const waiting = all(20).map(async (day) => process.record([frame('a', 'f', START + BigInt(day) * DAY)]));
+  expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
+  stuck.resolve();
+  expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
+});
+
+it('the rows that a process remembers, of all shards together, take bounded memory: the least recently used ones go', () => {
+  const rows = new KnownRows();
+  const [early, late] = ['2026-11-21_00', '2026-11-22_00'].map((partition) => rows.ofShard(partition));
+  const value = new Map([[0, new Uint8Array(1_048_576)]]);
+  const keys = all(100).map((index) => `minute|${index}`);
+  const known = () => [early, late].map((shard) => keys.filter((key) => shard?.get(key) !== undefined).length);
+  for (const key of keys) early?.keep(key, { kind: 'samples', value, etag: '' });
+  expect(known()).toEqual([100, 0]);
+  for (const key of keys) late?.keep(key, { kind: 'samples', value, etag: '' });
+  expect(known()).toEqual([75, 100]);
+});
+
+/** Storage fails each commit that has one of these events. */
+const failing = (poison: readonly string[], error: Error) =>
+  processOn(async (request) => {
+    if (isCommit(request) && request.rowKeys.some((key) => poison.some((eventId) => key.endsWith(`|${eventId}`))))
+      throw error;
+  });
+
+/** 300 frames with bad ones in their middle, which arrive together. */
+const withPoison = (poison: readonly string[]): readonly PlainMessage[] =>
+  all(300)
+    .map((index) => `f-${index}`)
+    .toSpliced(150, 0, ...poison)
+    .map((eventId, at) => frame(`ridge-${at % 12}`, eventId));
+
+it('a message that storage always refuses is told so, and all others are recorded; it can be sent again', async () => {
+  const poison = ['poison-1', 'poison-2'];
+  const { storage, process } = failing(poison, new RequestRefused(400));
+  const messages = withPoison(poison);
+  const outcomes = await process.record(messages);
+  expect(messages.filter((_, at) => typeof outcomes[at] === 'object').map(({ eventId }) => eventId)).toEqual(poison);
+  storage.turn = async () => undefined;
+  await process.record(messages);
+  const { is, should } = await process.answered(messages);
+  expect(is).toEqual(should);
+});
+
+it('a message that storage fails each time fails alone, and those beside it and behind it are recorded', async () => {
+  const { process } = failing(['poison'], new StorageTrouble(0));
+  const messages = withPoison(['poison']);
+  const settled = await Promise.allSettled(messages.map(async (message) => process.record([message])));
+  const [poison, ...none] = messages.filter((_, at) => settled[at]?.status === 'rejected');
+  expect([poison?.eventId, none]).toEqual(['poison', []]);
+
+  const behind = all(4).map((camera) => frame(`ridge-${camera}`, 'second'));
+  const alone = process.record([frame('ridge-6', 'poison')]);
+  const recorded = process.record(behind);
+  await expect(alone).rejects.toThrow(RecorderUnavailable);
+  expect(new Set(await recorded)).toEqual(new Set(['recorded']));
+  const { is, should } = await process.answered([...messages.filter((message) => message !== poison), ...behind]);
+  expect(is).toEqual(should);
+});
+
+const EIGHT = START + 8n * 3_600n * SECOND;
+const ofEach = (eventId: string, more: Partial<PlainMessage> = {}) =>
+  all(4).map((camera) => frame(`ridge-${camera}`, eventId, EIGHT, more));
+const second = ofEach('second');
+
+/** A frame of each camera in an hour, in a storage of its own, and then damage to a row. */
+const damaged = async (partitionKey: string, rowKey: string, properties: NewProperties): Promise<MemoryStorage> => {
+  const storage = new MemoryStorage();
+  await storage.process().record(ofEach('first', { detections: { smoke: 1, fire: 1 } }));
+  await storage.connection.transact(partitionKey, [{ kind: 'merge', rowKey, etag: '*', properties }]);
+  return storage;
+};
+
+// What damage there can be to each kind of row is tested with the rows.
+describe('recording to a damaged row', () => {
+  it.each<readonly [string, NewProperties]>([
+    ['total', { day: '{' }],
+    ['hours', { t08: new Uint8Array([1]) }],
+    ['minute|0800|00', { s00: new Uint8Array([1]) }],
+    ['camera|ridge-1', { m08: new Uint8Array([0, 1]) }],
+    ['event|0800|ridge-1|first', { detections: '{' }],
+    // It lacks a category that other rows have.
+    ['total', { day: '{"events":4,"reviewed":0,"annotated":0,"categories":{"smoke":[4,0,0]}}' }],
+  ])('%s fails with the keys of the row, and does not try for long: %j', async (rowKey, properties) => {
+    const storage = await damaged(SHARD, rowKey, properties);
+    const messages = rowKey.startsWith('event') ? ofEach('first', { time: EIGHT + 1n, reviewed: true }) : second;
+    expect(await damagedRowOf(storage.process().record(messages))).toEqual([SHARD, rowKey]);
+  });
+
+  it('does not stop messages that arrive together and do not change that row', async () => {
+    const storage = await damaged(SHARD, 'camera|ridge-1', { place: 'none' });
+    const process = storage.process();
+    const settled = await Promise.allSettled(second.map(async (message) => process.record([message])));
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    const rest = second.filter(({ cameraId }) => cameraId !== 'ridge-1');
+    expect(await storage.process().record(rest)).toEqual(['unchanged', 'unchanged', 'unchanged']);
+  });
+
+  it('does not stop the messages of other days in the same request', async () => {
+    const storage = await damaged(DATE, 'shards', { shards: 'two' });
+    const later = frame('ridge-1', 'later', EIGHT + DAY);
+    expect(await damagedRowOf(storage.process().record([...second, later]))).toEqual([DATE, 'shards']);
+    expect(await storage.process().record([later])).toEqual(['unchanged']);
+  });
+});
+
+it('a bug is thrown as itself, neither as damage nor as trouble with storage, and other messages are recorded', async () => {
+  const { storage, process } = processOn(async () => undefined);
+  await new CountingProcess(storage).record(ofEach('first'));
+  storage.turn = async ({ rowKeys }) => {
+    if (rowKeys[0] === 'camera|ridge-1') throw new TypeError('a bug');
+  };
+  const [bug, other] = ['ridge-1', 'ridge-2'].map((camera) => process.record([frame(camera, 'second', EIGHT)]));
+  const error: unknown = await bug?.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(TypeError);
+  expect(error).not.toBeInstanceOf(DamagedRow);
+  expect(await other).toEqual(['recorded']);
 });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import {
   indexesIn,
   indexesOf,
@@ -18,26 +17,12 @@ import {
 } from '../../../src/analytics/rows/properties.ts';
 import { ByteReader, encoded, readTally, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
-import { differences, ONE_FRAME, tallies } from '../arbitraries.ts';
+import { differences, tallies } from '../arbitraries.ts';
+import { all } from '../counting.ts';
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
-describe('a count in bytes', () => {
-  it.each([
-    [0, '00', '00'],
-    [127, '7f', 'fe01'],
-    [128, '8001', '8002'],
-    [16_384, '808001', '808002'],
-    [2 ** 32 + 1, '8180808010', '8280808020'],
-  ])('%i has seven bits a byte, the low ones first: %s, and %s if it may be negative', (value, count, signed) => {
-    expect(hex(encoded((writer) => writer.count(value)))).toBe(count);
-    expect(hex(encoded((writer) => writer.signed(value)))).toBe(signed);
-  });
-
-  it.each([-1, 0.5, 2 ** 53, Number.NaN])('that cannot be carried is refused: %d', (value) => {
-    expect(() => encoded((writer) => writer.count(value))).toThrow(RangeError);
-    expect(() => encoded((writer) => writer.signed(value === -1 ? -(2 ** 52) : value))).toThrow(RangeError);
-  });
+it.each([-1, 0.5, 2 ** 53, Number.NaN])('a count that cannot be carried in bytes is refused: %d', (value) => {
+  expect(() => encoded((writer) => writer.count(value))).toThrow(RangeError);
+  expect(() => encoded((writer) => writer.signed(value === -1 ? -(2 ** 52) : value))).toThrow(RangeError);
 });
 
 describe('a tally in bytes', () => {
@@ -63,25 +48,9 @@ describe('a tally in bytes', () => {
       }),
     );
   });
-
-  it('takes one byte for a frame, and two more for a category of it', () => {
-    for (const [tally, length] of [
-      [{ ...EMPTY_TALLY, events: 1 }, 1],
-      [ONE_FRAME, 3],
-    ] as const) {
-      expect(encoded((writer) => writeTally(writer, tally, indexesOf(['fire', 'smoke'])))).toHaveLength(length);
-    }
-  });
 });
 
 describe('a tally as text', () => {
-  it('can be read by a person', () => {
-    const categories = new Map([['smoke', { detections: 20, reviewed: 3, annotations: 2 }]]);
-    expect(tallyProperties('day', { events: 600, reviewed: 12, annotated: 3, categories })).toEqual({
-      day: '{"events":600,"reviewed":12,"annotated":3,"categories":{"smoke":[20,3,2]}}',
-    });
-  });
-
   it('is read back unchanged, its categories in their order, however many there are', () => {
     const counts = fc.oneof(fc.constantFrom(0, 249, 250, 251, 500, MAX_TALLY_CATEGORIES), fc.nat(MAX_TALLY_CATEGORIES));
     fc.assert(
@@ -102,7 +71,6 @@ describe('a tally as text', () => {
   });
 });
 
-const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const setOf = (indexes: Iterable<number>): Uint8Array => withIndexes(new Uint8Array(), indexes);
 const sorted = (...indexes: readonly (readonly number[])[]): readonly number[] =>
   [...new Set(indexes.flat())].sort((left, right) => left - right);

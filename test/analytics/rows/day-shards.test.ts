@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
@@ -9,17 +9,12 @@ import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../sr
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { CountingProcess, MemoryStorage } from '../counting.ts';
+import { all, CountingProcess, DATE, frame, MemoryStorage, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
-const START = 20_778n * DAY;
-const day = dayOf(instantFrom(START));
 const tomorrow = dayOf(instantFrom(START + DAY));
 
-const frames = (from: bigint, cameras: number) =>
-  Array.from({ length: cameras }, (_, index) => ({ cameraId: `ridge-${index}`, eventId: 'f', ts: from, time: from }));
-
-afterEach(() => void vi.restoreAllMocks());
+const frames = (from: bigint, cameras: number) => all(cameras).map((index) => frame(`ridge-${index}`, 'f', from));
 
 /** So many milliseconds passed by each of the clocks of a process. */
 const passed = (byWall: number, bySteady: number): void => {
@@ -31,32 +26,32 @@ describe('the shards of a day', () => {
   it('are as many as COUNTER_SHARDS says when its first event comes, and stay as many when that changes', async () => {
     const storage = new MemoryStorage();
     const process = storage.process(4);
-    expect(await process.shards.find(day)).toBeUndefined();
+    expect(await process.shards.find(DATE)).toBeUndefined();
     await process.record(frames(START, 40));
-    const totals = [0, 1, 2, 3, 4].map(async (shard) => process.table.get(shardPartition(day, shard), TOTAL_KEY));
+    const totals = [0, 1, 2, 3, 4].map(async (shard) => process.table.get(shardPartition(DATE, shard), TOTAL_KEY));
     expect((await Promise.all(totals)).map((total) => total !== undefined)).toEqual([true, true, true, true, false]);
 
     const changed = storage.process(5);
     await changed.record([...frames(START, 50), ...frames(START + DAY, 30)]);
-    expect([await changed.shards.find(day), await changed.shards.find(tomorrow)]).toEqual([4, 5]);
+    expect([await changed.shards.find(DATE), await changed.shards.find(tomorrow)]).toEqual([4, 5]);
     expect(await changed.answer({ start: START, end: START + 2n * DAY })).toMatchObject({ total_events: 80 });
   });
 
   it('are the same for all processes, also if each is set to another number and all start at once', async () => {
     const storage = new MemoryStorage();
     const processes = [1, 2, 3, 64].map((shards) => storage.process(shards));
-    const claimed = await Promise.all(processes.map(async ({ shards }) => shards.claim(day)));
+    const claimed = await Promise.all(processes.map(async ({ shards }) => shards.claim(DATE)));
     expect([1, 2, 3, 64]).toContain(claimed[0]);
-    expect(new Set([...claimed, await storage.process().shards.find(day)]).size).toBe(1);
+    expect(new Set([...claimed, await storage.process().shards.find(DATE)]).size).toBe(1);
   });
 
   it('are told to a recorder that looked for them before others opened the day and announced its closing', async () => {
     const storage = new MemoryStorage();
     const others = storage.process(2);
     await others.record(frames(START, 4));
-    await others.shards.close(day, instantFrom(START + 30_000n * DAY));
+    await others.shards.close(DATE, instantFrom(START + 30_000n * DAY));
     vi.spyOn(storage.connection, 'get').mockResolvedValueOnce(undefined);
-    expect(await storage.process(3).shards.claim(day)).toBe(2);
+    expect(await storage.process(3).shards.claim(DATE)).toBe(2);
   });
 
   it('are looked up again before the first event of a shard, so that none is counted where nobody looks after storage was emptied', async () => {
@@ -70,7 +65,7 @@ describe('the shards of a day', () => {
     await storage.process(2).record(inSecond ?? []);
     await recorder.record([...(inFirst ?? []), ...(inSecond ?? [])]).catch(() => undefined);
     await recorder.record(frames(START, 10));
-    expect(await storage.process().differences(day)).toEqual([]);
+    expect(await storage.process().differences(DATE)).toEqual([]);
     expect(await storage.process().answer({ start: START, end: START + DAY })).toMatchObject({ total_events: 10 });
   });
 
@@ -81,12 +76,12 @@ describe('the shards of a day', () => {
     const table = new Table(new MemoryTable(), { format: FORMAT });
     const shards = new DayShards(table, 3);
     passed(0, 0);
-    await shards.claim(day);
-    const properties = { closes: '2026-01-01T00:00:00.000000Z' };
-    await table.transact(dayPartition(day), [{ kind: 'merge', rowKey: SHARDS_KEY, etag: ANY_VERSION, properties }]);
+    await shards.claim(DATE);
+    const properties = { closes: '2001-01-01T00:00:00.000000Z' };
+    await table.transact(dayPartition(DATE), [{ kind: 'merge', rowKey: SHARDS_KEY, etag: ANY_VERSION, properties }]);
     passed(59_999, 59_999);
-    expect(await shards.claim(day), 'a reading that is fresh').toBe(3);
+    expect(await shards.claim(DATE), 'a reading that is fresh').toBe(3);
     passed(wall, steady);
-    await expect(shards.claim(day)).rejects.toThrow(DayClosed);
+    await expect(shards.claim(DATE)).rejects.toThrow(DayClosed);
   });
 });

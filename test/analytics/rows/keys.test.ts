@@ -62,22 +62,6 @@ describe('a key', () => {
     );
   });
 
-  it('can be read by a person', () => {
-    expect([
-      hourKey(8),
-      minuteKey(495, 42),
-      eventKey(495, 'ridge-04', 'f-1029'),
-      ...[0, 1, 63].map((stripe) => inStripe(cameraKey('north/ridge|4'), stripe)),
-    ]).toEqual([
-      'hour|08',
-      'minute|0815|30',
-      'event|0815|ridge-04|f-1029',
-      'camera|north／ridge｜4',
-      'camera|north／ridge｜4 01',
-      'camera|north／ridge｜4 63',
-    ]);
-  });
-
   it.each<readonly [parse: (key: string) => unknown, keys: string]>([
     [parseCameraKey, 'camera,camera|a|b,event|0815|a|b,hour|08'],
     [parseHourKey, 'hour|8,hour|24,hour|08|x,minute|08'],

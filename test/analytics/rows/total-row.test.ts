@@ -1,10 +1,7 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import {
-  cameraListFrom,
   EMPTY_CAMERA_LIST,
   EMPTY_TOTAL,
   readTotal,
@@ -16,7 +13,7 @@ import {
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { ids, ONE_FRAME } from '../arbitraries.ts';
+import { ONE_FRAME } from '../arbitraries.ts';
 
 const PARTITION = '2026-11-21_00';
 
@@ -29,8 +26,8 @@ const writesOf = (stored: StoredTotal | undefined, total: TotalRow): ReturnType<
   );
 
 /** Writes a total as recorders do, and reads it again. */
-const written = async (table: Table, ids_: readonly string[], commit: number): Promise<StoredTotal | undefined> => {
-  const total = { ...EMPTY_TOTAL, tally: ONE_FRAME, commit, cameras: withCameras(EMPTY_CAMERA_LIST, ids_) };
+const written = async (table: Table, ids: readonly string[], commit: number): Promise<StoredTotal | undefined> => {
+  const total = { ...EMPTY_TOTAL, tally: ONE_FRAME, commit, cameras: withCameras(EMPTY_CAMERA_LIST, ids) };
   const writes = Array.from(writesOf(await readTotal(table, PARTITION), total), (write) => ({
     ...write,
     properties: { ...write.properties, n: commit },
@@ -38,31 +35,9 @@ const written = async (table: Table, ids_: readonly string[], commit: number): P
   await table.transact(PARTITION, writes);
   const stored = await readTotal(table, PARTITION);
   expect(stored).toMatchObject({ commit, stripes: 1, tally: ONE_FRAME });
-  expect([stored?.cameras.ids, [...(stored?.cameras.indexes ?? [])]]).toEqual([ids_, [...total.cameras.indexes]]);
+  expect([stored?.cameras.ids, [...(stored?.cameras.indexes ?? [])]]).toEqual([ids, [...total.cameras.indexes]]);
   return stored;
 };
-
-describe('the list of active cameras', () => {
-  it('has each camera once, in the order of their first events, and is read back from its texts', () => {
-    fc.assert(
-      fc.property(fc.array(fc.array(ids, { maxLength: 10 }), { maxLength: 6 }), (batches) => {
-        const list = batches.reduce(withCameras, EMPTY_CAMERA_LIST);
-        const wanted = [...new Set(batches.flat())];
-        expect([list.ids, [...list.indexes]]).toEqual([wanted, wanted.map((id, index) => [id, index])]);
-        expect(cameraListFrom(list.texts)).toEqual(list);
-        expect(withCameras(list, wanted), 'nothing is new').toBe(list);
-      }),
-    );
-  });
-
-  it('of the most cameras of a shard is read from its rows, with the longest ids', async () => {
-    const table = new Table(new MemoryTable(), { format: FORMAT });
-    // A transaction takes 4 MiB.
-    for (let count = 8_000; count < MAX_CAMERAS_PER_SHARD; count += 8_000) await written(table, named(count, 128), 1);
-    const stored = await written(table, named(MAX_CAMERAS_PER_SHARD, 128), 2);
-    expect(Math.max(...(stored?.cameras.texts ?? []).map((text) => text.length))).toBeLessThanOrEqual(32_000);
-  });
-});
 
 describe("a shard's total", () => {
   it('is read with the rows of its list, of which only the texts that changed are written again', async () => {

@@ -51,12 +51,8 @@ describe('a JSON body', () => {
     ['missing', '', 'The body is empty.'],
     ['blank', '  \n', NOT_JSON],
     ['cut off', '[{"a":1}', NOT_JSON],
-    ['NaN', '[NaN]', NOT_JSON],
     ['JSON and more', '{}{}', NOT_JSON],
-    ['a form', 'a=1&b=2', NOT_JSON],
     ['UTF-8 that is cut off', Uint8Array.of(0x22, 0xc3, 0x22), NOT_UTF8],
-    ['a surrogate in UTF-8', Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), NOT_UTF8],
-    ['UTF-16', Buffer.from('\uFEFF{"a":1}', 'utf16le'), NOT_UTF8],
     ['Latin-1', Buffer.from('"café"', 'latin1'), NOT_UTF8],
     ['compressed, and does not say so', gzipSync('{}'), NOT_UTF8],
   ])('that is %s is refused', async (_what, body, detail) => {

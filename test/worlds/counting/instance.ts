@@ -150,7 +150,8 @@ export const isUnavailable = (error: unknown): boolean =>
 /** Whether an error says that what is stored is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
 
-const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
+/** What a tally of the service counts. */
+export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
   const all: (readonly [string, number])[] = [
     ['events', events],
     ['reviewed', reviewed],

@@ -106,32 +106,13 @@ export class Truth {
     this.onCommit();
   }
 
-  /** Whether an event has everything that a message says, or something newer. */
+  /** Whether an event has everything that a message says, or something newer; either was sent, or it is broken. */
   has(message: PlainMessage): boolean {
     const state = this.#events.get(nameOf(message))?.versions.at(-1)?.state;
     return (
       state !== undefined &&
       FACETS.every((facet) => message[facet] === undefined || (state[facet]?.time ?? -1n) >= message.time)
     );
-  }
-
-  /** The events whose newest facets are not those of all messages that were sent about them. */
-  unlike(messages: readonly PlainMessage[]): readonly string[] {
-    return [...new Set(messages.map(nameOf))].filter((name) => {
-      const state = this.#events.get(name)?.versions.at(-1)?.state;
-      const sent = this.#sent.get(name) ?? [];
-      return FACETS.some((facet) => {
-        const newest = sent
-          .filter((message) => message[facet] !== undefined)
-          .reduce<PlainMessage | undefined>(
-            (best, one) => (best === undefined || one.time > best.time ? one : best),
-            undefined,
-          );
-        const known = state?.[facet];
-        if (newest === undefined) return known !== undefined;
-        return known === undefined || known.time !== newest.time || !sameFacet(known, newest[facet]);
-      });
-    });
   }
 
   /** Every event that is counted, as it is now. */
