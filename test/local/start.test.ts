@@ -70,7 +70,8 @@ describe('a local run', { timeout: 60_000 }, () => {
     const port = await freePort();
     const printed: string[] = [];
     const environment = { ...bareEnvironment(), CALL_ATTEMPTS: '1' };
-    const pace = { ringMs: 50, eventMs: 10, speakMs: 100 };
+    // Long enough for the start of listening, which runs beside the message.
+    const pace = { ringMs: 50, eventMs: 10, speakMs: 1_500 };
     const run = await startLocalRun({ ...options, port }, environment, (line) => printed.push(line), pace);
     onTestFinished(() => run.stop());
 
