@@ -14,7 +14,7 @@ import { CATEGORY_MAPS, countOf, orderedCategories } from '../../../src/dashboar
 import { demoDays, HOSTILE_IDS, hostileFrames, TODAY, YESTERDAY } from './activity.ts';
 import { cellsOf, type Reader, setStage } from './stage.ts';
 
-const stage = setStage((service) => service.record([...demoDays(), ...hostileFrames()]));
+const stage = setStage([...demoDays(), ...hostileFrames()]);
 
 /** As the page writes a number for a reader in the United States. */
 const grouped = (count: number): string => count.toLocaleString('en-US');
@@ -27,7 +27,6 @@ const expectFigures = async (reader: Reader, query: string): Promise<void> => {
   const answer = z.parse(activitySchema, await stage.service.answer(`analytics?${query}`));
   const { page } = reader;
   await reader.shows('total_events', answer.total_events);
-  await reader.settled();
   for (const fact of ['active_cameras', 'reviewed_total_events', 'annotated_total_events'] as const) {
     expect(await reader.figure(fact).innerText()).toBe(grouped(answer[fact]));
   }
@@ -110,7 +109,8 @@ const camerasOf = ({ page }: Reader): Locator => page.getByRole('table', { name:
 
 const showAll = async (reader: Reader, count: number): Promise<void> => {
   await reader.page.getByRole('button', { name: 'Show all' }).click();
-  await expect.poll(() => camerasOf(reader).locator('tbody tr').count()).toBe(count);
+  await reader.settled();
+  expect(await camerasOf(reader).locator('tbody tr').count()).toBe(count);
 };
 
 describe('the cameras', () => {
@@ -126,16 +126,17 @@ describe('the cameras', () => {
       const path = `analytics/cameras?date=${YESTERDAY}&order_by=${order}&limit=15`;
       const { cameras } = z.parse(camerasSchema, await stage.service.answer(path));
       const categories = orderedCategories(cameras);
-      await expect
-        .poll(() => cellsOf(table))
-        .toEqual(cameras.map((camera) => [camera.camera_id].concat(countsOf(camera, categories).map(grouped))));
+      await reader.settled();
+      expect(await cellsOf(table)).toEqual(
+        cameras.map((camera) => [camera.camera_id].concat(countsOf(camera, categories).map(grouped))),
+      );
       expect(await table.locator('th[aria-sort]').innerText()).toMatch(new RegExp(`^${head ?? 'fire'}`));
     }
     const first = table.locator('tbody th a').first();
     const id = await first.innerText();
     await first.click();
     await expectFigures(reader, `${dayOf(YESTERDAY)}&camera_id=${id}`);
-    expect(reader.search()).toBe(`?date=${YESTERDAY}&camera_id=${id}&order_by=smoke&tz=utc`);
+    expect(await reader.search()).toBe(`?date=${YESTERDAY}&camera_id=${id}&order_by=smoke&tz=utc`);
     await table.getByRole('link', { name: id, exact: true }).click();
     await reader.shows('active_cameras', 20);
   });
@@ -180,7 +181,7 @@ describe('the cameras', () => {
       await camerasOf(reader).locator('bdi').getByText(id, { exact: true }).click();
       await reader.shows('total_events', 1);
       expect(await page.locator('#shown bdi').textContent()).toBe(id);
-      expect(new URLSearchParams(reader.search()).get('camera_id')).toBe(id);
+      expect(new URLSearchParams(await reader.search()).get('camera_id')).toBe(id);
       expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe(id);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     }

@@ -4,7 +4,6 @@ import * as z from 'zod/mini';
 import { placeDemoAlerts } from '../../../infra/screenshot/demo-alerts.ts';
 import { markOf, recipientsText, wordingOf } from '../../../src/dashboard/browser/model/alerts.ts';
 import { notificationsSchema } from '../../../src/dashboard/browser/model/answers.ts';
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
 import { setStage } from '../../harness/phone-stage.ts';
 import { cellsOf, openReader } from './stage.ts';
 
@@ -39,7 +38,7 @@ it('notifications of a service that phones people are listed and told as it answ
   );
 
   await page.getByRole('button', { name: 'Confirmed fire' }).click();
-  await page.locator('.recipients').waitFor();
+  await reader.settled();
   const people = notifications[1]?.recipients ?? [];
   const told = people.map(({ status, attempts }) => [status].concat(attempts.map(({ outcome = '' }) => outcome)));
   expect(told).toEqual([
@@ -57,10 +56,11 @@ it('notifications of a service that phones people are listed and told as it answ
   expect(rows.map((row) => calls.has(row.at(-1) ?? ''))).toEqual([true, true, true]);
   expect(await page.locator('main').innerText()).not.toContain('2065550');
   await page.getByRole('button', { name: 'Point of interest' }).click();
-  await page.locator('.attempts').getByText('invalid number').waitFor();
+  await reader.settled();
+  expect(await page.locator('.attempts').getByText('invalid number').count()).toBe(1);
 
   await alert('Anomaly', '+12065550400');
-  await page.clock.fastForward(PACE.live);
-  await expect.poll(() => list.first().innerText()).toMatch(/^Anomaly\s+✓ All heard/);
+  await reader.nextRound();
+  expect(await list.first().innerText()).toMatch(/^Anomaly\s+✓ All heard/);
   await reader.leave();
 });
