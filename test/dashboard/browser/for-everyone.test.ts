@@ -25,27 +25,20 @@ const violationsOf = async ({ page }: Reader, runOnly?: string[]): Promise<reado
   // It waits for timers. Rounds that begin by themselves meanwhile find nothing new.
   await page.clock.resume();
   // What is well made is not described: that takes most of the time.
-  const options: axe.RunOptions = {
-    resultTypes: ['violations'],
-    selectors: false,
-    preload: false,
-    ...(runOnly && { runOnly }),
-  };
+  const options = { resultTypes: ['violations'], selectors: false, preload: false, runOnly };
   const { violations } = found.parse(await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`));
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
 };
 
-type Media = NonNullable<Parameters<Page['emulateMedia']>[0]>;
-
-const THEMES: readonly Media[] = [
+const THEMES: readonly Parameters<Page['emulateMedia']>[0][] = [
   { colorScheme: 'light' },
   { colorScheme: 'dark' },
   { colorScheme: 'dark', forcedColors: 'active' },
 ];
 
 /** What is on the page now is well made, and can be read in every theme: colours are all that differs between them. */
-const expectReadable = async (reader: Reader, themes: readonly Media[] = THEMES): Promise<void> => {
-  for (const [index, theme] of themes.entries()) {
+const expectReadable = async (reader: Reader): Promise<void> => {
+  for (const [index, theme] of THEMES.entries()) {
     await reader.page.emulateMedia({ forcedColors: 'none', ...theme });
     expect(await violationsOf(reader, index === 0 ? undefined : ['color-contrast']), JSON.stringify(theme)).toEqual([]);
   }
@@ -85,28 +78,24 @@ describe('everything can be read', () => {
     await reader.settled();
     expect(await page.getByText('Nothing in this time.').count()).toBe(5);
     expect(await page.getByText(/^No camera sent a frame (in this time|on this day)\.$/).count()).toBe(2);
-    expect(await reader.figure('total_events').innerText()).toBe('0');
+    expect(await reader.count('total_events')).toBe(0);
     stage.service.isAway = true;
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await reader.settled();
+    await reader.press('Refresh');
     expect(await reader.banner.innerText()).toContain('The service does not answer.');
     await expectReadable(reader);
 
     stage.service.isAway = false;
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await reader.settled();
+    await reader.press('Refresh');
     expect(await reader.banner.innerText()).toBe('');
-    await page.getByRole('button', { name: /Confirmed fire/ }).click();
-    await page.getByRole('button', { name: 'Stop…' }).click();
-    await page.getByRole('dialog').waitFor();
+    await reader.press(/Confirmed fire/);
+    await reader.press('Stop…');
+    expect(await page.getByRole('dialog').count()).toBe(1);
     await expectReadable(reader);
   });
 
   it('on paper, without buttons and with whole tables', async () => {
-    const reader = await stage.open('?tz=utc');
-    const { page } = reader;
-    await page.getByRole('button', { name: 'Show all' }).click();
-    await reader.settled();
+    const { page, press } = await stage.open('?tz=utc');
+    await press('Show all');
     expect(await page.locator('.cameras tbody tr').count()).toBeGreaterThan(20);
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('button.button:visible, nav:visible').count()).toBe(0);
@@ -119,8 +108,7 @@ describe('everything can be read', () => {
 
 it('with the keyboard alone, a person gives the key, goes to another day, opens a notification and reads a table', async () => {
   stage.service.key = KEY;
-  const reader = await stage.visit({ search: '?tz=utc' });
-  const { page } = reader;
+  const { page, settled } = await stage.visit({ search: '?tz=utc' });
   const { keyboard } = page;
   const focused = async (): Promise<string> =>
     String(
@@ -139,22 +127,22 @@ it('with the keyboard alone, a person gives the key, goes to another day, opens 
   await page.getByLabel('Function key').waitFor();
   await keyboard.type(KEY);
   await keyboard.press('Enter');
-  await reader.settled();
+  await settled();
   // Whoever gave the key goes on at the figures.
   expect(await focused()).toMatch(/^Today, /);
   await page.reload();
-  await reader.settled();
+  await settled();
   await tabTo(/^Skip to the figures/);
   await keyboard.press('Enter');
   expect(await focused()).toMatch(/^Today, /);
   await tabTo(/^Earlier day/, 'Shift+Tab');
   await keyboard.press('Enter');
-  await reader.settled();
+  await settled();
   expect(await page.locator('#shown').innerText()).toBe('Friday 20 November 2026 UTC');
   expect(await focused()).toBe('Earlier day');
   await tabTo(/^Confirmed fire/);
   await keyboard.press('Enter');
-  await reader.settled();
+  await settled();
   expect(await page.getByRole('button', { name: 'Confirmed fire' }).getAttribute('aria-expanded')).toBe('true');
   await tabTo(/^Table of ai detections/);
   await keyboard.press('Enter');

@@ -72,11 +72,11 @@ it('comes in one answer, and page and service compute little until the first fig
 const ROUNDS = 30;
 
 it('costs at most 10 KB a round over the wire with 1,300 cameras while counts change, and 304s while none does', async () => {
-  const reader = await stage.open('?tz=utc');
-  await reader.shows('silent_cameras', 100);
+  const { count: figure, nextRound } = await stage.open('?tz=utc');
+  expect(await figure('silent_cameras')).toBe(100);
   const bytesOfRound = async (): Promise<number> => {
     const from = stage.service.asked.length;
-    await reader.nextRound();
+    await nextRound();
     return stage.service.asked.slice(from).reduce((sum, { bytes }) => sum + bytes, 0);
   };
   const costs: number[] = [];
@@ -92,24 +92,24 @@ it('costs at most 10 KB a round over the wire with 1,300 cameras while counts ch
 
 it('holds no more after an hour than before, and its rounds compute little', { timeout: 90_000 }, async () => {
   // From here on every camera is silent: the list of them is as long as it will be.
-  const reader = await stage.open('?tz=utc');
-  await reader.nextRound(20 * MINUTE);
-  const { measure, unit } = await measured(reader.page);
+  const { page, nextRound } = await stage.open('?tz=utc');
+  await nextRound(20 * MINUTE);
+  const { measure, unit } = await measured(page);
   const rounds = async (most: number): Promise<number[]> => {
     const costs: number[] = [];
     for (let count = 0; count < most; count += 1) {
       if (count % 4 === 0) await stage.service.record([sends(CAMERAS[count], NOON - MINUTE)]);
       const before = await measure();
-      await reader.nextRound(2 * MINUTE);
+      await nextRound(2 * MINUTE);
       costs.push((await measure()).cost - before.cost);
     }
     return costs;
   };
   await rounds(4);
-  await reader.page.requestGC();
+  await page.requestGC();
   const before = await measure();
   const costs = await rounds(ROUNDS);
-  await reader.page.requestGC();
+  await page.requestGC();
   const after = await measure();
 
   expect(after.nodes - before.nodes).toBeLessThan(100);

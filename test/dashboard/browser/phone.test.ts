@@ -24,12 +24,8 @@ it('notifications of a service that phones people are listed and told as it answ
   const { page } = reader;
   const list = page.locator('.notification');
 
-  expect(await list.locator('.what').allInnerTexts()).toEqual([
-    'Point of interest',
-    'Confirmed fire',
-    'Report of fire',
-    'Burn job',
-  ]);
+  const types = ['Point of interest', 'Confirmed fire', 'Report of fire', 'Burn job'];
+  expect(await list.locator('.what').allInnerTexts()).toEqual(types);
   expect((await list.locator('.status').allInnerTexts()).map((text) => text.slice(2))).toEqual(
     notifications.map((each) => markOf(each).text),
   );
@@ -37,8 +33,7 @@ it('notifications of a service that phones people are listed and told as it answ
     notifications.map(({ recipients }) => recipientsText(recipients)),
   );
 
-  await page.getByRole('button', { name: 'Confirmed fire' }).click();
-  await reader.settled();
+  await reader.press('Confirmed fire');
   const people = notifications[1]?.recipients ?? [];
   const told = people.map(({ status, attempts }) => [status].concat(attempts.map(({ outcome = '' }) => outcome)));
   expect(told).toEqual([
@@ -55,8 +50,7 @@ it('notifications of a service that phones people are listed and told as it answ
   const rows = await cellsOf(page.getByRole('table', { name: 'Attempts' }));
   expect(rows.map((row) => calls.has(row.at(-1) ?? ''))).toEqual([true, true, true]);
   expect(await page.locator('main').innerText()).not.toContain('2065550');
-  await page.getByRole('button', { name: 'Point of interest' }).click();
-  await reader.settled();
+  await reader.press('Point of interest');
   expect(await page.locator('.attempts').getByText('invalid number').count()).toBe(1);
 
   await alert('Anomaly', '+12065550400');

@@ -77,6 +77,10 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     // Not `waitForFunction`: it evaluates text in the page, which the page's policy forbids.
     await expect.poll(() => page.evaluate('questions.open')).toBe(0);
   };
+  const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
+    await page.getByRole(role, { name }).click();
+    await settled();
+  };
   const giveKey = async (given: string): Promise<void> => {
     await page.getByLabel('Function key').fill(given);
     await page.keyboard.press('Enter');
@@ -91,11 +95,8 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     giveKey,
     /** One of the figures: `total_events` and so on. */
     figure,
-    /** What a figure shows when every question is answered. */
-    shows: async (fact: string, count: number) => {
-      await settled();
-      expect(await figure(fact).innerText()).toBe(count.toLocaleString('en-US'));
-    },
+    /** The number that a figure shows. */
+    count: async (fact: string) => Number((await figure(fact).innerText()).replaceAll(',', '')),
     /** What is said of the whole page: that the service does not answer. */
     banner: page.locator('main .banner [role=status]'),
     /** The page's query. */
@@ -103,6 +104,9 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     /** When the service last answered a whole round. */
     answeredAt,
     settled,
+    /** Clicks a button, or follows a link; what that brings is over afterwards. */
+    press: async (name: string | RegExp) => act('button', name),
+    follow: async (name: string | RegExp) => act('link', name),
     /** Time passes by the page's clock, and the round that it brings is over. */
     nextRound: async (milliseconds: number = PACE.live) => {
       await settled();
@@ -121,21 +125,12 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   };
 };
 
-/** What the tests of a file share. */
-export interface Stage {
-  readonly service: PageService;
-  /** Opens the page; it is left after the test. */
-  visit(options?: ReaderOptions): Promise<Reader>;
-  /** The same as a person who has the key does, and waits until it shows everything. */
-  open(search?: string, browser?: BrowserContextOptions): Promise<Reader>;
-}
-
 /**
  * For every test of a file a service of its own, which nothing can reach that an earlier test has left; what is recorded is common.
  *
  * @param activity what is recorded at first
  */
-export const setStage = (activity: readonly unknown[] = []): Stage => {
+export const setStage = (activity: readonly unknown[] = []) => {
   const counting = new MemoryStorage().process();
   let service: PageService;
   const readers: Reader[] = [];
@@ -151,17 +146,19 @@ export const setStage = (activity: readonly unknown[] = []): Stage => {
     for (const reader of readers.splice(0)) await reader.leave();
     await service.stop();
   });
-  const visit: Stage['visit'] = async (options) => {
+  const visit = async (options?: ReaderOptions): Promise<Reader> => {
     const reader = await openReader(service.url, options);
     readers.push(reader);
     return reader;
   };
   return {
-    get service() {
+    get service(): PageService {
       return service;
     },
+    /** Opens the page; it is left after the test. */
     visit,
-    open: async (search = '', browser = {}) => {
+    /** The same as a person who has the key does, and waits until it shows everything. */
+    open: async (search = '', browser: BrowserContextOptions = {}): Promise<Reader> => {
       const reader = await visit({ search, key: service.key, browser });
       await reader.settled();
       expect(await reader.page.locator('[aria-busy=true]').count()).toBe(0);
