@@ -58,12 +58,12 @@ describe('the figures', () => {
     // Shares only of what is a part of the frames.
     expect(await page.getByText(/of frames$/).count()).toBe(1);
 
-    await page.getByRole('link', { name: 'Earlier day' }).click();
+    await reader.follow('Earlier day');
     await expectFigures(reader, dayOf(YESTERDAY));
     await page.getByText('Range…').click();
     await page.getByLabel('From (UTC)').fill(`${YESTERDAY} 10:00`);
     await page.getByLabel('to (UTC)', { exact: true }).fill(`${YESTERDAY} 15:29:59`);
-    await page.getByRole('button', { name: 'Show range' }).click();
+    await reader.press('Show range');
     await expectFigures(reader, rangeOf(`${YESTERDAY}T10:00:00Z`, `${YESTERDAY}T15:29:59.999999Z`));
   });
 

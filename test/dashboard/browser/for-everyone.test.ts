@@ -70,12 +70,10 @@ describe('everything can be read', () => {
     stage.service.key = KEY;
     const reader = await stage.visit({ key: 'wrong', search: '?date=2020-02-20&camera_id=&camera=x', browser: PHONE });
     const { page } = reader;
-    await reader.settled();
     expect(await page.getByText('The service did not accept this key.').count()).toBe(1);
     await expectReadable(reader);
 
     await reader.giveKey(KEY);
-    await reader.settled();
     expect(await page.getByText('Nothing in this time.').count()).toBe(5);
     expect(await page.getByText(/^No camera sent a frame (in this time|on this day)\.$/).count()).toBe(2);
     expect(await reader.count('total_events')).toBe(0);

@@ -21,7 +21,6 @@ describe('the key', () => {
     expect(await figure('total_events').count()).toBe(0);
 
     await giveKey('wrong-key');
-    await settled();
     expect(await page.getByRole('alert').getByText('The service did not accept this key.').count()).toBe(1);
     expect(await page.getByLabel('Function key').getAttribute('aria-invalid')).toBe('true');
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
@@ -31,7 +30,6 @@ describe('the key', () => {
     const addresses: string[] = [page.url()];
     page.on('request', (request) => addresses.push(request.url()));
     await giveKey(`  ${KEY} `);
-    await settled();
     expect(await page.evaluate('document.activeElement.id')).toBe('shown');
     await follow('Earlier day');
     await page.goBack();
@@ -56,14 +54,13 @@ describe('the key', () => {
 
   it('that is not taken any more is asked for again; what is shown stays', async () => {
     stage.service.key = 'first-key';
-    const { page, count, giveKey, press, settled } = await stage.open();
+    const { page, count, giveKey, press } = await stage.open();
     const before = await count('total_events');
     stage.service.key = 'second-key';
     await press('Refresh');
     expect(await page.getByRole('alert').getByText('The service did not accept this key.').count()).toBe(1);
     expect(await count('total_events')).toBe(before);
     await giveKey('second-key');
-    await settled();
     expect(stage.service.asked.at(-1)).toMatchObject({ status: 304, key: 'second-key' });
   });
 });

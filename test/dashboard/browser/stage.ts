@@ -84,6 +84,7 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   const giveKey = async (given: string): Promise<void> => {
     await page.getByLabel('Function key').fill(given);
     await page.keyboard.press('Enter');
+    await settled();
   };
   await page.clock.install({ time: NOON - 3_600_000 });
   await page.clock.pauseAt(NOON);
@@ -92,7 +93,6 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   if (key !== undefined) await giveKey(key);
   return {
     page,
-    giveKey,
     /** One of the figures: `total_events` and so on. */
     figure,
     /** The number that a figure shows. */
@@ -104,10 +104,11 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     /** When the service last answered a whole round. */
     answeredAt,
     settled,
-    /** Clicks a button, or follows a link; what that brings is over afterwards. */
+    // What these bring is over after them.
+    giveKey,
     press: async (name: string | RegExp) => act('button', name),
     follow: async (name: string | RegExp) => act('link', name),
-    /** Time passes by the page's clock, and the round that it brings is over. */
+    /** Time passes by the page's clock, until the next round by default. */
     nextRound: async (milliseconds: number = PACE.live) => {
       await settled();
       const before = await begun();
