@@ -182,7 +182,7 @@ export class Rounds {
 interface Asking {
   /** Ends them. */
   readonly signal: AbortSignal;
-  /** Waits for this answer; where it is a refusal, it asks nothing. */
+  /** They wait for this answer, and are not asked at all if it says that there has to be a key. */
   readonly after?: Promise<Reply<unknown>>;
 }
 
