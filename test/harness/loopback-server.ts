@@ -11,9 +11,9 @@ export class LoopbackServer {
     this.port = port;
   }
 
-  /** @param wanted the port; a free one if it is not given */
-  static async start(listener: RequestListener, wanted = 0): Promise<LoopbackServer> {
-    const server = createServer(listener).listen(wanted, '127.0.0.1');
+  /** Listens on a free port. */
+  static async start(listener: RequestListener): Promise<LoopbackServer> {
+    const server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('the server has no port');

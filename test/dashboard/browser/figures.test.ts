@@ -14,7 +14,7 @@ import { CATEGORY_MAPS, countOf, orderedCategories } from '../../../src/dashboar
 import { demoDays, HOSTILE_IDS, hostileFrames, TODAY, YESTERDAY } from './activity.ts';
 import { cellsOf, type Reader, setStage } from './stage.ts';
 
-const stage = setStage((service) => service.record([...demoDays(), ...hostileFrames()]));
+const stage = setStage([...demoDays(), ...hostileFrames()]);
 
 /** As the page writes a number for a reader in the United States. */
 const grouped = (count: number): string => count.toLocaleString('en-US');
@@ -23,13 +23,11 @@ const rangeOf = (start: string, end: string): string => `ts_utc_start=${start}&t
 const dayOf = (date: string): string => rangeOf(`${date}T00:00:00Z`, `${date}T23:59:59.999999Z`);
 
 /** Every fact on the page is what the endpoint answers. */
-const expectFigures = async (reader: Reader, query: string): Promise<void> => {
+const expectFigures = async ({ page, figure, settled }: Reader, query: string): Promise<void> => {
+  await settled();
   const answer = z.parse(activitySchema, await stage.service.answer(`analytics?${query}`));
-  const { page } = reader;
-  await reader.shows('total_events', answer.total_events);
-  await reader.settled();
-  for (const fact of ['active_cameras', 'reviewed_total_events', 'annotated_total_events'] as const) {
-    expect(await reader.figure(fact).innerText()).toBe(grouped(answer[fact]));
+  for (const fact of ['total_events', 'active_cameras', 'reviewed_total_events', 'annotated_total_events'] as const) {
+    expect(await figure(fact).innerText()).toBe(grouped(answer[fact]));
   }
   expect(await cellsOf(page.getByRole('table', { name: 'By category' }))).toEqual(
     orderedCategories([answer]).map((category) =>
@@ -60,12 +58,12 @@ describe('the figures', () => {
     // Shares only of what is a part of the frames.
     expect(await page.getByText(/of frames$/).count()).toBe(1);
 
-    await page.getByRole('link', { name: 'Earlier day' }).click();
+    await reader.follow('Earlier day');
     await expectFigures(reader, dayOf(YESTERDAY));
     await page.getByText('Range…').click();
     await page.getByLabel('From (UTC)').fill(`${YESTERDAY} 10:00`);
     await page.getByLabel('to (UTC)', { exact: true }).fill(`${YESTERDAY} 15:29:59`);
-    await page.getByRole('button', { name: 'Show range' }).click();
+    await reader.press('Show range');
     await expectFigures(reader, rangeOf(`${YESTERDAY}T10:00:00Z`, `${YESTERDAY}T15:29:59.999999Z`));
   });
 
@@ -108,11 +106,6 @@ const countsOf = (camera: CameraCounts, categories: readonly string[]): readonly
 
 const camerasOf = ({ page }: Reader): Locator => page.getByRole('table', { name: /^Cameras/ });
 
-const showAll = async (reader: Reader, count: number): Promise<void> => {
-  await reader.page.getByRole('button', { name: 'Show all' }).click();
-  await expect.poll(() => camerasOf(reader).locator('tbody tr').count()).toBe(count);
-};
-
 describe('the cameras', () => {
   it('are ordered by fire at first, by a column whose head is clicked; one is shown alone, and all again', async () => {
     const reader = await stage.open(`?date=${YESTERDAY}&tz=utc`);
@@ -123,27 +116,29 @@ describe('the cameras', () => {
       ['smoke', 'smoke'],
     ] as const) {
       if (head !== undefined) await table.getByRole('link', { name: head, exact: true }).click();
+      await reader.settled();
       const path = `analytics/cameras?date=${YESTERDAY}&order_by=${order}&limit=15`;
       const { cameras } = z.parse(camerasSchema, await stage.service.answer(path));
       const categories = orderedCategories(cameras);
-      await expect
-        .poll(() => cellsOf(table))
-        .toEqual(cameras.map((camera) => [camera.camera_id].concat(countsOf(camera, categories).map(grouped))));
+      expect(await cellsOf(table)).toEqual(
+        cameras.map((camera) => [camera.camera_id].concat(countsOf(camera, categories).map(grouped))),
+      );
       expect(await table.locator('th[aria-sort]').innerText()).toMatch(new RegExp(`^${head ?? 'fire'}`));
     }
     const first = table.locator('tbody th a').first();
     const id = await first.innerText();
     await first.click();
     await expectFigures(reader, `${dayOf(YESTERDAY)}&camera_id=${id}`);
-    expect(reader.search()).toBe(`?date=${YESTERDAY}&camera_id=${id}&order_by=smoke&tz=utc`);
+    expect(await reader.search()).toBe(`?date=${YESTERDAY}&camera_id=${id}&order_by=smoke&tz=utc`);
     await table.getByRole('link', { name: id, exact: true }).click();
-    await reader.shows('active_cameras', 20);
+    await reader.settled();
+    expect(await reader.count('active_cameras')).toBe(20);
   });
 
   it('of several UTC days agree with the figures, are found by name, and are a file with raw numbers', async () => {
     const reader = await stage.open(`?${rangeOf(`${YESTERDAY}T00:00:00Z`, `${TODAY}T23:59:59.999999Z`)}&tz=utc`);
     const { page } = reader;
-    await showAll(reader, 20 + HOSTILE_IDS.length);
+    await reader.press('Show all');
     const [heads = '', ...lines] = await downloaded(
       reader,
       page.getByRole('button', { name: /^Download CSV: Cameras/ }),
@@ -151,11 +146,9 @@ describe('the cameras', () => {
     expect(heads).toMatch(/^Camera,Frames,Reviewed,Annotated,Detections of fire,/);
     const counts = lines.map((line) => Number(line.match(/,(\d+)(?:,\d+)+$/)?.[1]));
     const frames = (await cellsOf(camerasOf(reader))).map(([, count = '']) => Number(count.replaceAll(',', '')));
-    expect(counts).toHaveLength(frames.length);
-    await reader.shows(
-      'total_events',
-      frames.reduce((sum, count) => sum + count, 0),
-    );
+    expect(counts).toHaveLength(20 + HOSTILE_IDS.length);
+    expect(frames).toHaveLength(counts.length);
+    expect(await reader.count('total_events')).toBe(frames.reduce((sum, count) => sum + count, 0));
     expect(await page.getByText('Cameras are counted by UTC day').count()).toBe(0);
     expect(await page.locator('#cameras-title').innerText()).toBe('Cameras UTC days 20 Nov – 21 Nov');
 
@@ -169,18 +162,18 @@ describe('the cameras', () => {
   });
 
   it('whose ids are markup, very long, or written from right to left stay text, and fit into 360 pixels', async () => {
-    const reader = await stage.open(`?date=${TODAY}&order_by=lightning&tz=utc`, {
-      viewport: { width: 360, height: 740 },
-    });
+    const viewport = { width: 360, height: 740 };
+    const reader = await stage.open(`?date=${TODAY}&order_by=lightning&tz=utc`, { viewport });
     const { page } = reader;
     expect((await cellsOf(camerasOf(reader))).slice(0, HOSTILE_IDS.length).map(([id]) => id)).toEqual(
       [...HOSTILE_IDS].sort(),
     );
     for (const id of HOSTILE_IDS) {
       await camerasOf(reader).locator('bdi').getByText(id, { exact: true }).click();
-      await reader.shows('total_events', 1);
+      await reader.settled();
+      expect(await reader.count('total_events')).toBe(1);
       expect(await page.locator('#shown bdi').textContent()).toBe(id);
-      expect(new URLSearchParams(reader.search()).get('camera_id')).toBe(id);
+      expect(new URLSearchParams(await reader.search()).get('camera_id')).toBe(id);
       expect(await page.getByLabel('Camera', { exact: true }).inputValue()).toBe(id);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     }

@@ -12,21 +12,19 @@ const MORE = Array.from({ length: 17 }, (_, index) =>
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-const stage = setStage((service) =>
-  service.record([
-    ...demoDays(),
-    ...MORE.map((category, index) =>
-      frame('ridge', Date.parse(YESTERDAY) + index * HOUR, { detections: { [category]: 200 - index } }),
-    ),
-    frame('ridge', Date.parse(YESTERDAY) + 15 * HOUR, { detections: { fire: 3, smoke: 5, structure: 2 } }),
-    // Two that fell silent, one that still sends, one that began a minute ago.
-    frame('silent-2', NOON - 16 * MINUTE),
-    frame('silent-1', NOON - 23 * HOUR),
-    frame('sending', NOON - HOUR),
-    frame('sending', NOON - 5 * MINUTE),
-    frame('new', NOON - MINUTE),
-  ]),
-);
+const stage = setStage([
+  ...demoDays(),
+  ...MORE.map((category, index) =>
+    frame('ridge', Date.parse(YESTERDAY) + index * HOUR, { detections: { [category]: 200 - index } }),
+  ),
+  frame('ridge', Date.parse(YESTERDAY) + 15 * HOUR, { detections: { fire: 3, smoke: 5, structure: 2 } }),
+  // Two that fell silent, one that still sends, one that began a minute ago.
+  frame('silent-2', NOON - 16 * MINUTE),
+  frame('silent-1', NOON - 23 * HOUR),
+  frame('sending', NOON - HOUR),
+  frame('sending', NOON - 5 * MINUTE),
+  frame('new', NOON - MINUTE),
+]);
 
 const SEARCH = `?date=${YESTERDAY}&tz=utc`;
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
@@ -99,8 +97,7 @@ describe('the plots', () => {
   });
 
   it('show the step under the pointer in all of them, and a part alone that is marked', async () => {
-    const reader = await stage.open(SEARCH);
-    const { page } = reader;
+    const { page, follow, search, settled } = await stage.open(SEARCH);
     const legends = () => page.locator('.legend').allInnerTexts();
     const before = await legends();
     const { x, y } = await placeOf(page, 15);
@@ -117,20 +114,17 @@ describe('the plots', () => {
     await page.mouse.down();
     await page.mouse.move(to.x, to.y, { steps: 4 });
     await page.mouse.up();
-    await page.waitForURL(/ts_utc_start/);
-    expect(reader.search()).toBe(
-      `?ts_utc_start=${YESTERDAY}T10:00:00Z&ts_utc_end=${YESTERDAY}T12:59:59.999999Z&tz=utc`,
-    );
-    await page.getByText('per minute').first().waitFor();
-    await page.getByRole('link', { name: 'Whole day' }).click();
-    await page.getByText('per hour').first().waitFor();
-    expect(reader.search()).toBe(SEARCH);
+    expect(await search()).toBe(`?ts_utc_start=${YESTERDAY}T10:00:00Z&ts_utc_end=${YESTERDAY}T12:59:59.999999Z&tz=utc`);
+    await settled();
+    expect(await page.getByRole('img', { name: /per minute, 180 steps/ }).count()).toBe(5);
+    await follow('Whole day');
+    expect(await page.getByRole('img', { name: /per hour, 24 steps/ }).count()).toBe(5);
+    expect(await search()).toBe(SEARCH);
     expect(await page.getByRole('link', { name: 'Whole day' }).count()).toBe(0);
   });
 
   it('keep the value of a tap until the next one, and are marked by a finger', async () => {
-    const reader = await stage.open(SEARCH, PHONE);
-    const { page } = reader;
+    const { page, search } = await stage.open(SEARCH, PHONE);
     const pointed = page.locator('.pointed').first();
     const first = await placeOf(page, 15);
     await page.touchscreen.tap(first.x, first.y);
@@ -150,42 +144,39 @@ describe('the plots', () => {
     }
     await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     await page.waitForURL(/ts_utc_start/);
-    expect(reader.search()).toBe(
-      `?ts_utc_start=${YESTERDAY}T03:00:00Z&ts_utc_end=${YESTERDAY}T06:59:59.999999Z&tz=utc`,
-    );
+    expect(await search()).toBe(`?ts_utc_start=${YESTERDAY}T03:00:00Z&ts_utc_end=${YESTERDAY}T06:59:59.999999Z&tz=utc`);
   });
 });
 
 describe('silent cameras', () => {
   it('sent something in 24 hours, and nothing for 15 minutes: counted, listed, asked for once a minute', async () => {
-    const reader = await stage.open('?tz=utc');
-    const { page } = reader;
+    const { page, count, follow, nextRound, search } = await stage.open('?tz=utc');
     const silent = async () => (await cellsOf(page.getByRole('table', { name: 'Silent cameras' }))).map(([id]) => id);
-    await expect.poll(silent).toEqual(expect.arrayContaining(['silent-1', 'silent-2']));
+    expect(await silent()).toEqual(expect.arrayContaining(['silent-1', 'silent-2']));
     expect((await silent()).filter((id) => id === 'sending' || id === 'new')).toEqual([]);
-    await reader.shows('silent_cameras', (await silent()).length);
+    expect(await count('silent_cameras')).toBe((await silent()).length);
 
-    await reader.standStill(NOON + 61_000);
     const before = stage.service.asked.length;
-    for (let round = 0; round < 6; round += 1) await reader.nextRound();
+    for (let round = 0; round < 6; round += 1) await nextRound();
     const withIds = stage.service.asked
       .slice(before)
       .filter(({ path }) => path.startsWith('/api/analytics?') && !path.includes('active_camera_ids'));
     expect(withIds).toHaveLength(1);
 
-    await stage.service.record([frame('silent-2', NOON + 2 * MINUTE)]);
-    await reader.nextRound(MINUTE);
-    await expect.poll(silent).not.toContain('silent-2');
-    await page.getByRole('link', { name: 'silent-1' }).click();
-    await page.getByRole('heading', { name: /^Last 24 hours/ }).waitFor();
-    expect(reader.search()).toBe('?last=24h&camera_id=silent-1&tz=utc');
+    await stage.service.record([frame('silent-2', NOON + MINUTE)]);
+    await nextRound(MINUTE);
+    expect(await silent()).not.toContain('silent-2');
+    await follow('silent-1');
+    expect(await page.locator('#shown').innerText()).toMatch(/^Last 24 hours/);
+    expect(await search()).toBe('?last=24h&camera_id=silent-1&tz=utc');
   });
 
   it('of which nothing is known are told, and the nearest names are offered', async () => {
-    const { page } = await stage.open('?camera_id=silemt-1&tz=utc');
-    await page.getByText(/^No camera named silemt-1 sent anything/).waitFor();
+    const { page, search, settled } = await stage.open('?camera_id=silemt-1&tz=utc');
+    expect(await page.getByText(/^No camera named silemt-1 sent anything/).count()).toBe(1);
     await page.getByRole('status').getByRole('link', { name: 'silent-1' }).click();
-    await page.waitForURL(/camera_id=silent-1/);
-    await expect.poll(() => page.getByText(/^No camera named/).count()).toBe(0);
+    await settled();
+    expect(await search()).toContain('camera_id=silent-1');
+    expect(await page.getByText(/^No camera named/).count()).toBe(0);
   });
 });

@@ -1,45 +1,41 @@
 import { describe, expect, it } from 'vitest';
+
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
 import { demoDays, frame, NOON, YESTERDAY } from './activity.ts';
-import { type Reader, setStage } from './stage.ts';
+import { setStage } from './stage.ts';
 
-const stage = setStage((service) => service.record(demoDays()));
-
-const frames = async (reader: Reader): Promise<number> =>
-  Number((await reader.figure('total_events').innerText()).replaceAll(',', ''));
+const stage = setStage(demoDays());
 
 const KEY = 'a-function-key';
 
 describe('the key', () => {
   it('is asked for with one question; a wrong one is told; the right one is kept for this tab only, never in an address', async () => {
     stage.service.key = KEY;
-    const from = stage.service.asked.length;
-    const reader = await stage.visit({ search: `?date=${YESTERDAY}&code=${KEY}` });
-    const { page } = reader;
+    const { page, ...reader } = await stage.visit({ search: `?date=${YESTERDAY}&code=${KEY}` });
+    const { figure, follow, giveKey, press, search, settled } = reader;
     await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
-    expect(stage.service.asked.slice(from)).toEqual([expect.objectContaining({ status: 401, key: null })]);
+    expect(stage.service.asked).toEqual([expect.objectContaining({ status: 401, key: null })]);
     expect(await page.evaluate('document.activeElement.id')).toBe('key');
     // For password managers.
     expect(await page.getByLabel('Function key').getAttribute('autocomplete')).toBe('current-password');
-    expect(await reader.figure('total_events').count()).toBe(0);
+    expect(await figure('total_events').count()).toBe(0);
 
-    await reader.giveKey('wrong-key');
-    await page.getByRole('alert').getByText('The service did not accept this key.').waitFor();
+    await giveKey('wrong-key');
+    expect(await page.getByRole('alert').getByText('The service did not accept this key.').count()).toBe(1);
     expect(await page.getByLabel('Function key').getAttribute('aria-invalid')).toBe('true');
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    await reader.giveKey('no key – at all');
-    await page.getByRole('alert').getByText('letters, digits and signs').waitFor();
+    await giveKey('no key – at all');
+    expect(await page.getByRole('alert').getByText('letters, digits and signs').count()).toBe(1);
 
     const addresses: string[] = [page.url()];
     page.on('request', (request) => addresses.push(request.url()));
-    await reader.giveKey(`  ${KEY} `);
-    await reader.settled();
+    await giveKey(`  ${KEY} `);
     expect(await page.evaluate('document.activeElement.id')).toBe('shown');
-    await page.getByRole('link', { name: 'Earlier day' }).click();
+    await follow('Earlier day');
     await page.goBack();
     await page.reload();
-    await reader.settled();
-    expect(reader.search()).toBe(`?date=${YESTERDAY}`);
+    await settled();
+    expect(await search()).toBe(`?date=${YESTERDAY}`);
     expect(addresses.length).toBeGreaterThan(8);
     expect(addresses.filter((address) => address.includes(KEY))).toEqual([]);
     expect(addresses.filter((address) => !address.startsWith(`${stage.service.url}/api/`))).toEqual([]);
@@ -49,50 +45,44 @@ describe('the key', () => {
     await other.goto(`${stage.service.url}/api/dashboard`);
     await other.getByLabel('Function key').waitFor();
 
-    await page.getByRole('button', { name: 'Forget the key' }).click();
-    await page.getByLabel('Function key').waitFor();
-    expect(await reader.figure('total_events').count()).toBe(0);
+    await press('Forget the key');
+    expect(await page.getByLabel('Function key').count()).toBe(1);
+    expect(await figure('total_events').count()).toBe(0);
     await page.reload();
     await page.getByLabel('Function key').waitFor();
   });
 
   it('that is not taken any more is asked for again; what is shown stays', async () => {
     stage.service.key = 'first-key';
-    const reader = await stage.open();
-    const before = await frames(reader);
+    const { page, count, giveKey, press } = await stage.open();
+    const before = await count('total_events');
     stage.service.key = 'second-key';
-    await reader.page.getByRole('button', { name: 'Refresh' }).click();
-    await reader.page.getByRole('alert').getByText('The service did not accept this key.').waitFor();
-    expect(await frames(reader)).toBe(before);
-    await reader.giveKey('second-key');
-    await reader.settled();
-    expect(stage.service.asked.at(-1)?.key).toBe('second-key');
+    await press('Refresh');
+    expect(await page.getByRole('alert').getByText('The service did not accept this key.').count()).toBe(1);
+    expect(await count('total_events')).toBe(before);
+    await giveKey('second-key');
+    expect(stage.service.asked.at(-1)).toMatchObject({ status: 304, key: 'second-key' });
   });
 });
 
 describe('a page that is open', () => {
   it('asks whether anything has changed, and changes nothing where nothing has', async () => {
-    const reader = await stage.open();
-    const { page } = reader;
-    await reader.standStill(NOON + 61_000);
+    const { page, nextRound } = await stage.open();
     await page.evaluate(`
       window.changes = [];
       new MutationObserver((records) => changes.push(...records.map((record) => record.target.nodeName)))
         .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true, attributes: true });
     `);
     const from = stage.service.asked.length;
-    await reader.nextRound();
-    await reader.nextRound();
-    const statuses = stage.service.asked.slice(from).map(({ status }) => status);
-    expect(statuses.length).toBeGreaterThanOrEqual(6);
-    expect(new Set(statuses)).toEqual(new Set([304]));
+    await nextRound();
+    await nextRound();
+    expect(stage.service.asked.slice(from).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 304));
     expect(await page.evaluate('changes')).toEqual([]);
   });
 
   it('shows what was recorded meanwhile, by itself or on demand; the focus and what is open stay', async () => {
-    const reader = await stage.open('?tz=utc');
-    const { page } = reader;
-    const before = await frames(reader);
+    const { page, count, nextRound, press } = await stage.open('?tz=utc');
+    const before = await count('total_events');
     await page.locator('.numbers summary').first().click();
     await page.locator('.ids summary').click();
     const camera = page
@@ -102,15 +92,15 @@ describe('a page that is open', () => {
     const id = await camera.innerText();
     await camera.focus();
     await stage.service.record([frame('new-camera', NOON - 3_600_000, { detections: { fire: 1_000 } })]);
-    await page.clock.fastForward(PACE.live);
-    await reader.shows('total_events', before + 1);
-    await expect.poll(() => page.locator('.plot').first().locator('.legend').innerText()).toMatch(/fire\s+1,0/);
+    await nextRound();
+    expect(await count('total_events')).toBe(before + 1);
+    expect(await page.locator('.plot').first().locator('.legend').innerText()).toMatch(/fire\s+1,0/);
     expect(await page.evaluate('document.activeElement.textContent')).toBe(id);
     expect(await page.locator('details[open]').count()).toBe(2);
 
     await stage.service.record([frame('new-camera', NOON - 3_500_000)]);
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await reader.shows('total_events', before + 2);
+    await press('Refresh');
+    expect(await count('total_events')).toBe(before + 2);
   });
 });
 
@@ -119,95 +109,85 @@ describe('a service in trouble', () => {
     const { service } = stage;
     let held = Promise.withResolvers<void>();
     service.held = held.promise;
-    const reader = await stage.visit({ search: '?tz=utc' });
-    const { page } = reader;
-    await page.getByText('Asking the service…').waitFor();
-    expect(await reader.figure('total_events').innerText()).toBe('–');
+    const { page, count, figure, follow, settled } = await stage.visit({ search: '?tz=utc' });
+    expect(await page.getByText('Asking the service…').count()).toBe(1);
+    expect(await figure('total_events').innerText()).toBe('–');
     held.resolve();
-    await reader.settled();
-    const today = await frames(reader);
+    await settled();
+    const today = await count('total_events');
 
     held = Promise.withResolvers();
     service.held = held.promise;
     await page.getByRole('link', { name: 'Earlier day' }).click();
-    await page.getByRole('heading', { name: 'Friday 20 November 2026' }).waitFor();
-    expect(await reader.figure('total_events').innerText()).toBe('–');
-    await page.getByRole('link', { name: 'Today' }).click();
+    await expect.poll(() => service.waiting).toBe(1);
+    expect(await page.locator('#shown').innerText()).toBe('Friday 20 November 2026 UTC');
+    expect(await figure('total_events').innerText()).toBe('–');
+    expect(await page.locator('.legend li, .cameras tbody tr').count()).toBe(0);
+    service.held = undefined;
+    await follow('Today');
     held.resolve();
-    await reader.settled();
-    await expect
-      .poll(() => service.asked.some(({ path }) => path.includes(`analytics?ts_utc_start=${YESTERDAY}T00%3A00%3A00Z`)))
-      .toBe(true);
-    expect(await frames(reader)).toBe(today);
+    await expect.poll(() => service.waiting).toBe(0);
+    await settled();
+    expect(await count('total_events')).toBe(today);
   });
 
   it('that does not answer leaves what was there, with the time of its answer; what was never shown is not claimed', async () => {
-    const reader = await stage.open('?tz=utc');
-    const { page } = reader;
-    const [before, answeredAt] = [await frames(reader), await reader.answeredAt()];
-    await stage.service.stop();
-    await page.clock.fastForward(PACE.live);
-    await page.getByText('The service does not answer.').waitFor();
-    expect(await reader.banner.innerText()).toBe(
-      `The service does not answer. You see what it answered at ${answeredAt}.`,
-    );
-    await page.getByText(/^Next try at \d\d:\d\d:\d\d UTC/).waitFor();
-    expect(await frames(reader)).toBe(before);
-    await page.getByRole('link', { name: 'Earlier day' }).click();
-    await page.getByText('There is nothing to show yet.').waitFor();
-    await page.getByRole('link', { name: 'Today' }).click();
-    await page.getByText(`You see what it answered at ${answeredAt}.`).waitFor();
+    const { page, answeredAt, banner, count, follow, nextRound } = await stage.open('?tz=utc');
+    const [before, at] = [await count('total_events'), await answeredAt()];
+    stage.service.isAway = true;
+    await nextRound();
+    expect(await banner.innerText()).toBe(`The service does not answer. You see what it answered at ${at}.`);
+    expect(await page.getByText(/^Next try at \d\d:\d\d:\d\d UTC/).count()).toBe(1);
+    expect(await count('total_events')).toBe(before);
+    await follow('Earlier day');
+    expect(await banner.innerText()).toContain('There is nothing to show yet.');
+    await follow('Today');
+    expect(await banner.innerText()).toContain(`You see what it answered at ${at}.`);
     // After three missed rounds, the answer is old.
     expect(await page.locator('.refresh.late').count()).toBe(0);
-    await page.clock.fastForward(2 * PACE.live + 2_000);
-    await page.locator('.refresh.late').waitFor();
+    await nextRound(2 * PACE.live + 2_000);
+    expect(await page.locator('.refresh.late').count()).toBe(1);
 
-    await stage.service.start();
-    await reader.nextRound(PACE.slowestRetry);
-    await expect.poll(() => reader.banner.innerText()).toBe('');
+    stage.service.isAway = false;
+    await nextRound(PACE.slowestRetry);
+    expect(await banner.innerText()).toBe('');
   });
 
   it('that cannot answer now says so in its own words, and is asked again when it wants', async () => {
-    const reader = await stage.open('?tz=utc');
-    const { page } = reader;
-    const before = await frames(reader);
-    await page.clock.pauseAt(NOON + 61_000);
+    const { page, banner, count, figure, nextRound, press, settled } = await stage.open('?tz=utc');
+    const before = await count('total_events');
     stage.service.broken = {
       status: 503,
       headers: { 'retry-after': '5', 'content-type': 'application/problem+json' },
       jsonBody: { detail: 'Storage does not answer now.' },
     };
-    await page.getByRole('button', { name: 'Refresh' }).click();
-    await reader.banner.getByText('Storage does not answer now.').waitFor();
-    expect(await frames(reader)).toBe(before);
+    await press('Refresh');
+    expect(await banner.innerText()).toContain('Storage does not answer now.');
+    expect(await count('total_events')).toBe(before);
     stage.service.broken = undefined;
     // When it wants.
-    await page.clock.runFor(5_000);
-    await expect.poll(() => reader.banner.innerText()).toBe('');
+    await nextRound(5_000);
+    expect(await banner.innerText()).toBe('');
 
     stage.service.broken = { status: 200, jsonBody: { total_events: 'many' } };
     await page.reload();
-    await reader.banner.getByText(/does not understand/).waitFor();
-    expect(await reader.figure('total_events').innerText()).toBe('–');
+    await settled();
+    expect(await banner.innerText()).toContain('does not understand');
+    expect(await figure('total_events').innerText()).toBe('–');
   });
 });
 
 it('a service with PHONE=off is shown as one, and is not asked for notifications again until somebody wants it to', async () => {
   const { service } = stage;
   service.hasPhone = false;
-  const from = service.asked.length;
-  const questions = (): number =>
-    service.asked.slice(from).filter(({ path }) => path.startsWith('/api/notifications')).length;
-  const reader = await stage.open(`?date=${YESTERDAY}&tz=utc`);
-  const said = reader.page.getByText('(PHONE=off)');
-  await said.waitFor();
-  await reader.standStill(NOON + 61_000);
-  await reader.nextRound(PACE.past);
+  const questions = (): number => service.asked.filter(({ path }) => path.startsWith('/api/notifications')).length;
+  const { page, banner, count, nextRound, press } = await stage.open(`?date=${YESTERDAY}&tz=utc`);
+  const said = page.getByText('(PHONE=off)');
+  await nextRound(PACE.past);
   expect([questions(), await said.count()]).toEqual([1, 1]);
-  await reader.page.getByRole('button', { name: 'Refresh' }).click();
-  await expect.poll(questions).toBe(2);
-  await reader.settled();
+  await press('Refresh');
+  expect(questions()).toBe(2);
   // Nothing is wrong with the rest.
-  expect(await reader.banner.innerText()).toBe('');
-  expect(await frames(reader)).toBeGreaterThan(100);
+  expect(await banner.innerText()).toBe('');
+  expect(await count('total_events')).toBeGreaterThan(100);
 });

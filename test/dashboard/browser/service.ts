@@ -16,7 +16,7 @@ import { recordEvents } from '../../../src/http/record-events.ts';
 import { conditionalAnswer } from '../../../src/http/route/conditional.ts';
 import type { Route } from '../../../src/http/route/route.ts';
 import { notifications } from '../../../src/http/send-notification.ts';
-import { MemoryStorage } from '../../analytics/counting.ts';
+import type { CountingProcess } from '../../analytics/counting.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { ask } from '../../http/asking.ts';
 import { NOON } from './activity.ts';
@@ -34,7 +34,7 @@ const context = (): InvocationContext => new InvocationContext({ functionName: '
 
 /**
  * The page and the endpoints that it asks, in this process and over real HTTP. What is counted is answered by the service's own
- * endpoints, on a table in memory; notifications are those that a test gives it. And it does what the service does not do on demand.
+ * endpoints; notifications are those that a test gives it. And it does what the service does not do on demand.
  */
 export class PageService {
   /** Where it is given, every endpoint but the page asks for it. */
@@ -45,18 +45,26 @@ export class PageService {
   hasPhone = true;
   /** Answered to every question about what is counted. */
   broken: HttpResponseInit | undefined;
-  /** Until it is fulfilled, nothing but the page is answered. */
+  /** True: it breaks every connection without an answer. It goes on listening, because another process may take a port that is free. */
+  isAway = false;
+  /** Until it is fulfilled, nothing is answered that is asked now, but the page. */
   held: Promise<void> | undefined;
-  /** What was asked of the endpoints: path with query, and what was answered. */
-  readonly asked: { readonly path: string; readonly status: number; readonly key: string | null }[] = [];
+  /** How many questions wait for that. */
+  waiting = 0;
+  /** What was asked of the endpoints: path with query, what was answered, and with how many bytes, head included. */
+  readonly asked: {
+    readonly path: string;
+    readonly status: number;
+    readonly key: string | null;
+    readonly bytes: number;
+  }[] = [];
 
-  readonly #counting = new MemoryStorage().process();
-  readonly #record = recordEvents({ recorder: this.#counting.recorder, now });
+  readonly #record: Route;
   readonly #routes: ReadonlyMap<string, Route>;
   #server: LoopbackServer | undefined;
 
-  private constructor() {
-    const { reader, cameras } = this.#counting;
+  constructor({ recorder, reader, cameras }: CountingProcess) {
+    this.#record = recordEvents({ recorder, now });
     const analytics = { reader, cameras, now, categories: ['fire', 'smoke', 'structure'] };
     const routes = [
       analyticsRange(analytics, DAY_SECONDS),
@@ -67,21 +75,14 @@ export class PageService {
     this.#routes = new Map(routes.map((each) => [`/api/${each.path}`, each]));
   }
 
-  static async start(): Promise<PageService> {
-    const service = new PageService();
-    await service.start();
-    return service;
-  }
-
   /** Without a slash at its end. */
   get url(): string {
     return `http://127.0.0.1:${this.#server?.port}`;
   }
 
-  /** Serves, and after {@link stop} on the same address. */
+  /** Serves, on a free port. */
   async start(): Promise<void> {
-    const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
-    this.#server = await LoopbackServer.start(serve, this.#server?.port);
+    this.#server = await LoopbackServer.start((request, response) => void this.#serve(request, response));
   }
 
   /** Breaks every connection, and listens no more. */
@@ -109,6 +110,11 @@ export class PageService {
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { socket } = incoming;
+    if (this.isAway) {
+      socket.destroy();
+      return;
+    }
     const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)] as const);
     const request = new HttpRequest({
       method: incoming.method ?? 'GET',
@@ -116,18 +122,26 @@ export class PageService {
       headers: Object.fromEntries(headers),
     });
     const answer = new HttpResponse(await this.#answer(request));
-    if (!request.url.startsWith(`${this.url}/api/dashboard`)) {
-      const key = request.headers.get('x-functions-key');
-      this.asked.push({ path: incoming.url ?? '', status: answer.status, key });
-    }
+    const body = Buffer.from(await answer.arrayBuffer());
+    const before = socket.bytesWritten;
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    outgoing.end(body);
+    if (request.url.startsWith(`${this.url}/api/dashboard`)) return;
+    // Before the page can have the answer: this is the same turn of the event loop.
+    this.asked.push({
+      path: incoming.url ?? '',
+      status: answer.status,
+      key: request.headers.get('x-functions-key'),
+      bytes: socket.bytesWritten - before,
+    });
   }
 
   async #answer(request: HttpRequest): Promise<HttpResponseInit> {
     const { pathname } = new URL(request.url);
     if (pathname !== '/api/dashboard') {
+      this.waiting += 1;
       await this.held;
+      this.waiting -= 1;
       if (this.key !== undefined && request.headers.get('x-functions-key') !== this.key) return { status: 401 };
       if (pathname.startsWith('/api/notifications')) return this.#answerNotifications(request);
       if (this.broken !== undefined) return this.broken;

@@ -1,9 +1,10 @@
 import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
 import { launchBrowser } from '../../../infra/browser.ts';
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { MemoryStorage } from '../../analytics/counting.ts';
 import { NOON } from './activity.ts';
 import { PageService } from './service.ts';
 
@@ -12,10 +13,27 @@ let launched: Promise<Browser> | undefined;
 /** One browser for all files that a process runs; it ends with the process. */
 export const sharedBrowser = async (): Promise<Browser> => (launched ??= launchBrowser());
 
-/** In the page: what its policy forbade. An id that becomes code sets `harmed`. */
+/**
+ * In the page: what its policy forbade (an id that becomes code sets `harmed`), and its questions: how many were begun, how many are
+ * open. Between fetching, reading and what the page makes of an answer there are only microtasks: where a test finds no question open,
+ * the page has drawn every answer, and the timer of its next round is set.
+ */
 const WATCH = `
   window.violations = [];
   addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
+  window.questions = { begun: 0, open: 0 };
+  for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'json']]) {
+    const original = owner[name];
+    owner[name] = async function (...given) {
+      questions.begun += 1;
+      questions.open += 1;
+      try {
+        return await original.apply(this, given);
+      } finally {
+        questions.open -= 1;
+      }
+    };
+  }
 `;
 
 /** How a person looks at the page. */
@@ -30,7 +48,10 @@ interface ReaderOptions {
 /** A person in front of the page. */
 export type Reader = Awaited<ReturnType<typeof openReader>>;
 
-/** Opens the page as a person in Los Angeles does, at noon UTC by the page's clock, which goes on from there and can be moved on. */
+/**
+ * Opens the page as a person in Los Angeles does. By the page's clock it is noon UTC, and stays so until {@link Reader.nextRound}: no
+ * round begins by itself while a test does something else, however long that takes.
+ */
 export const openReader = async (url: string, { search = '', key, browser = {} }: ReaderOptions = {}) => {
   const context = await (
     await sharedBrowser()
@@ -50,45 +71,50 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   });
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
   const answeredAt = async (): Promise<string | null> => page.locator('.refresh .words').getAttribute('title');
+  const begun = async (): Promise<unknown> => page.evaluate('questions.begun');
+  /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. */
+  const settled = async (): Promise<void> => {
+    // Not `waitForFunction`: it evaluates text in the page, which the page's policy forbids.
+    await expect.poll(() => page.evaluate('questions.open')).toBe(0);
+  };
+  const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
+    await page.getByRole(role, { name }).click();
+    await settled();
+  };
   const giveKey = async (given: string): Promise<void> => {
     await page.getByLabel('Function key').fill(given);
     await page.keyboard.press('Enter');
+    await settled();
   };
-  await page.clock.install({ time: NOON });
+  await page.clock.install({ time: NOON - 3_600_000 });
+  await page.clock.pauseAt(NOON);
   await page.addInitScript(WATCH);
   await page.goto(`${url}/api/dashboard${search}`);
   if (key !== undefined) await giveKey(key);
   return {
     page,
-    giveKey,
     /** One of the figures: `total_events` and so on. */
     figure,
-    /** Waits until a figure is shown. */
-    shows: async (fact: string, count: number) => {
-      await expect.poll(() => figure(fact).innerText()).toBe(count.toLocaleString('en-US'));
-    },
+    /** The number that a figure shows. */
+    count: async (fact: string) => Number((await figure(fact).innerText()).replaceAll(',', '')),
     /** What is said of the whole page: that the service does not answer. */
     banner: page.locator('main .banner [role=status]'),
     /** The page's query. */
-    search: () => new URL(page.url()).search,
+    search: async () => z.string().parse(await page.evaluate('location.search')),
     /** When the service last answered a whole round. */
     answeredAt,
-    /** Waits until every part of the page shows an answer. */
-    settled: async () => {
-      await page.getByText(/^Updated \d+ /).waitFor();
-      // Not `waitForFunction`: it evaluates text in the page, which the page's policy forbids.
-      await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
-    },
-    /** The page's clock stands still from a time on, after the round that is then due. */
-    standStill: async (at: number) => {
-      await page.clock.pauseAt(at);
-      await page.getByText('Updated 0 s ago').waitFor();
-    },
-    /** Time passes, and the round that it brings is over. */
+    settled,
+    // What these bring is over after them.
+    giveKey,
+    press: async (name: string | RegExp) => act('button', name),
+    follow: async (name: string | RegExp) => act('link', name),
+    /** Time passes by the page's clock, until the next round by default. */
     nextRound: async (milliseconds: number = PACE.live) => {
-      const before = await answeredAt();
+      await settled();
+      const before = await begun();
       await page.clock.fastForward(milliseconds);
-      await expect.poll(answeredAt).not.toBe(before);
+      expect(await begun(), 'questions asked').not.toBe(before);
+      await settled();
     },
     /** Closes the page, and fails where it wrote to the console, threw an error, or broke its policy. */
     leave: async () => {
@@ -100,41 +126,43 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   };
 };
 
-/** What the tests of a file share. */
-export interface Stage {
-  readonly service: PageService;
-  /** Opens the page; it is left after the test. */
-  visit(options?: ReaderOptions): Promise<Reader>;
-  /** The same as a person who has the key does, and waits until it shows everything. */
-  open(search?: string, browser?: BrowserContextOptions): Promise<Reader>;
-}
-
-/** A service for the tests of a file. After each, everything is as it was, but for what was recorded. */
-export const setStage = (fill: (service: PageService) => unknown = () => undefined): Stage => {
+/**
+ * For every test of a file a service of its own, which nothing can reach that an earlier test has left; what is recorded is common.
+ *
+ * @param activity what is recorded at first
+ */
+export const setStage = (activity: readonly unknown[] = []) => {
+  const counting = new MemoryStorage().process();
   let service: PageService;
   const readers: Reader[] = [];
   beforeAll(async () => {
-    service = await PageService.start();
-    await fill(service);
+    await sharedBrowser();
+    await new PageService(counting).record(activity);
+  });
+  beforeEach(async () => {
+    service = new PageService(counting);
+    await service.start();
   });
   afterEach(async () => {
     for (const reader of readers.splice(0)) await reader.leave();
-    Object.assign(service, { key: undefined, hasPhone: true, broken: undefined, held: undefined });
+    await service.stop();
   });
-  afterAll(() => service.stop());
-  const visit: Stage['visit'] = async (options) => {
+  const visit = async (options?: ReaderOptions): Promise<Reader> => {
     const reader = await openReader(service.url, options);
     readers.push(reader);
     return reader;
   };
   return {
-    get service() {
+    get service(): PageService {
       return service;
     },
+    /** Opens the page; it is left after the test. */
     visit,
-    open: async (search = '', browser = {}) => {
+    /** The same as a person who has the key does, and waits until it shows everything. */
+    open: async (search = '', browser: BrowserContextOptions = {}): Promise<Reader> => {
       const reader = await visit({ search, key: service.key, browser });
       await reader.settled();
+      expect(await reader.page.locator('[aria-busy=true]').count()).toBe(0);
       return reader;
     },
   };

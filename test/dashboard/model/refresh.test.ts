@@ -77,11 +77,6 @@ describe('refreshing', () => {
     expect(asked).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
     expect(afterRound(asked, UNREACHABLE, { ...when, now: NOW + 16_000 })).toMatchObject({ failures: 5 });
   });
-
-  it.each([false, true])('asks nothing while it has no key, and knows whether one was refused: %s', (keySent) => {
-    const outcome = { kind: 'unauthorized', keySent } as const;
-    expect(afterRound(AT_FIRST, outcome, when)).toEqual({ phase: 'locked', refused: keySent, last: undefined });
-  });
 });
 
 it.each<[boolean, Trouble]>([

@@ -85,7 +85,7 @@ export class Rounds {
   }
 
   async #ask(signal: AbortSignal, byHand: boolean): Promise<void> {
-    const outcome = await this.#round(signal);
+    const outcome = await this.#round({ signal });
     if (signal.aborted) return;
     const now = Date.now();
     this.#page.happened({ kind: 'round ended', outcome, now, chance: Math.random(), byHand });
@@ -95,7 +95,7 @@ export class Rounds {
     }
   }
 
-  async #round(signal: AbortSignal): Promise<RoundOutcome> {
+  async #round(asking: Asking): Promise<RoundOutcome> {
     const state = this.#page.state();
     const { view, times, wants } = state;
     const now = Date.now();
@@ -105,23 +105,20 @@ export class Rounds {
     const figures = this.#askFor(
       'activity',
       activityQuestion(period, view.cameraId, { withIds: wants.ids }),
-      signal,
+      asking,
       moving ?? activityQuestion(period, view.cameraId, { withIds: false }),
     );
     // Without a key, one question finds out whether there has to be one: many refusals tell no more than one.
-    if (this.#connection.key() === undefined) {
-      const first = await figures;
-      if (first.kind === 'unauthorized') return first;
-    }
+    const others: Asking = this.#connection.key() === undefined ? { ...asking, after: figures } : asking;
     const silence = silencePeriods(now);
     const idsOf = async (of: keyof typeof silence): Promise<Reply<unknown>> =>
-      this.#askOnce(of, activityQuestion(silence[of], undefined, { withIds: true }), signal);
+      this.#askOnce(of, activityQuestion(silence[of], undefined, { withIds: true }), others);
     const replies = await Promise.all([
       figures,
-      this.#askFor('series', seriesQuestion(period, view.cameraId), signal, moving),
-      this.#askFor('cameras', camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), signal),
-      this.#askPhone(notificationsQuestion(wants.notifications), signal),
-      view.notification === undefined ? NOTHING_ASKED : this.#askFor('story', storyQuestion(view.notification), signal),
+      this.#askFor('series', seriesQuestion(period, view.cameraId), others, moving),
+      this.#askFor('cameras', camerasQuestion(utcDaysOf(period, now), orderOf(state), wants.cameras), others),
+      this.#askPhone(notificationsQuestion(wants.notifications), others),
+      view.notification === undefined ? NOTHING_ASKED : this.#askFor('story', storyQuestion(view.notification), others),
       idsOf('recent'),
       idsOf('before'),
     ]);
@@ -129,9 +126,9 @@ export class Rounds {
   }
 
   /** Asks about the newest notifications, unless the service has no phone: that is no failure, and does not pass by itself. */
-  async #askPhone(question: Question, signal: AbortSignal): Promise<Reply<unknown>> {
+  async #askPhone(question: Question, asking: Asking): Promise<Reply<unknown>> {
     if (this.#isPhoneOff) return NOTHING_ASKED;
-    const reply = await this.#askFor('notifications', question, signal, 'newest');
+    const reply = await this.#askFor('notifications', question, asking, 'newest');
     if (reply.kind !== 'trouble' || !isPhoneOff(reply.trouble)) return reply;
     this.#isPhoneOff = true;
     return NOTHING_ASKED;
@@ -142,20 +139,23 @@ export class Rounds {
   }
 
   /**
-   * Asks and shows what comes; an answer to a question that was ended meanwhile is not shown.
+   * Turns the panel to its subject at once, then asks and shows what comes; an answer to a question that was ended meanwhile is not
+   * shown.
    *
    * @param subject what the panel is about, where that is not the question itself
    */
   async #askFor<Name extends keyof Answers>(
     name: Name,
     question: Question,
-    signal: AbortSignal,
+    { signal, after }: Asking,
     subject: string = question,
   ): Promise<Reply<Answers[Name]>> {
     const endpoint = this.#endpoints[name];
     const panel = (): Panel<Answers[Name]> => this.#page.state().panels[name];
     const shown = panelAbout(panel(), subject, endpoint.known(question));
     if (shown !== panel()) this.#show(name, shown);
+    const first = await after;
+    if (first?.kind === 'unauthorized') return first;
     const reply = await endpoint.ask(question, signal);
     if (signal.aborted) return reply;
     const before = panel();
@@ -168,14 +168,22 @@ export class Rounds {
   }
 
   /** The same, unless the question has been answered before: its period is over. */
-  async #askOnce(name: 'recent' | 'before', question: Question, signal: AbortSignal): Promise<Reply<unknown>> {
+  async #askOnce(name: 'recent' | 'before', question: Question, asking: Asking): Promise<Reply<unknown>> {
     const known = this.#endpoints[name].known(question);
-    if (known === undefined) return this.#askFor(name, question, signal, name);
+    if (known === undefined) return this.#askFor(name, question, asking, name);
     if (this.#page.state().panels[name].answer !== known.answer) {
       this.#show(name, { subject: name, ...known, trouble: undefined });
     }
     return NOTHING_ASKED;
   }
+}
+
+/** How the questions of a round are asked. */
+interface Asking {
+  /** Ends them. */
+  readonly signal: AbortSignal;
+  /** They wait for this answer, and are not asked at all if it says that there has to be a key. */
+  readonly after?: Promise<Reply<unknown>>;
 }
 
 /** What was not asked cannot have failed. */
