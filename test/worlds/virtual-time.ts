@@ -144,19 +144,24 @@ export class VirtualTime {
   }
 
   #add(timer: VirtualTimer): VirtualTimer {
-    // Most are set for soon.
-    const later = this.#queue.findLastIndex(({ dueAt }) => dueAt > timer.dueAt);
-    this.#queue.splice(later + 1, 0, timer);
+    let [at, end] = [0, this.#queue.length];
+    while (at < end) {
+      const middle = (at + end) >> 1;
+      if ((this.#queue[middle]?.dueAt ?? 0) > timer.dueAt) at = middle + 1;
+      else end = middle;
+    }
+    this.#queue.splice(at, 0, timer);
     return timer;
   }
 
   #replace(object: object, name: string, value: unknown): void {
     const own = Object.getOwnPropertyDescriptor(object, name);
     this.#restore.push(() => {
-      Reflect.deleteProperty(object, name);
-      if (own !== undefined) Object.defineProperty(object, name, own);
+      // Deleting makes the object slow: only what is inherited is deleted.
+      if (own === undefined) Reflect.deleteProperty(object, name);
+      else Object.defineProperty(object, name, own);
     });
-    Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: true });
+    Reflect.set(object, name, value);
   }
 
   #install(random: () => number): void {
