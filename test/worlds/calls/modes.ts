@@ -1,10 +1,11 @@
+import type { PhoneRules } from '../../../src/calls/phone.ts';
 import type { Fate, WhenLinesAreTaken } from './network.ts';
 
 /** What callees do, by probability; the rest listens. */
 export type Fates = readonly (readonly [probability: number, fate: Fate])[];
 
 /** Which faults there are, and by which rules people are called. Faults are probabilities if nothing else is said. */
-export interface Mode {
+export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'> {
   readonly name: string;
   /** That a request to storage, or its answer, is lost, or is answered 503. */
   readonly tableFaults: number;
@@ -35,11 +36,6 @@ export interface Mode {
   readonly fates: Fates;
   readonly lines: number;
   readonly instances: number;
-  readonly attempts: number;
-  readonly retryMs: number;
-  readonly deadlineMs: number;
-  readonly ringMs: number;
-  readonly callsPerDay: number;
   readonly mostRecipients: number;
 }
 

@@ -1,38 +1,30 @@
+import { randomUUID } from 'node:crypto';
+
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
-import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
-import { createPhone, type Phone } from '../../../src/calls/phone.ts';
-import type { NotificationView } from '../../../src/calls/view.ts';
-import type { PhoneLine } from '../../../src/calls/phone-line.ts';
+import type { OutcomeEvent } from '../../../src/calls/outcome-events.ts';
+import type { NotificationView, PhoneRules } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
+import { viewOf } from '../../../src/calls/view.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { Chance } from '../chance.ts';
-import type { Life, Travel } from '../life.ts';
+import type { Travel } from '../life.ts';
 import { Story } from '../story.ts';
-import { UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Conditions } from './conditions.ts';
-import { deliverTo } from './deliveries.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
-import { type Fate, TelephoneNetwork } from './network.ts';
+import { type FateOf, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
-import { type Published, unreliableTopic } from './topic.ts';
-import { UnreliableLine } from './unreliable-line.ts';
 import { type Commit, WatchedTable } from './watched-table.ts';
 
 /** Spoken in every message. */
 export const SERVICE_NAME = 'Test Watch';
 /** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
 export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
-
-/** A log that nobody reads. */
-export const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
-
-const nobody = async (): Promise<never> => Promise.reject(new Error('the observer phones nobody'));
-const NO_LINE: PhoneLine = { call: nobody, speak: nobody, listen: nobody, hangUp: nobody };
 
 /** A request of an instance to storage or to the line. */
 export interface OutgoingRequest {
@@ -54,7 +46,7 @@ export interface DialRequest {
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   /** What the callee does this time; by the mode's probabilities if it is not given. */
-  readonly fateOf?: (number: PhoneNumber | undefined, earlier: number) => Fate;
+  readonly fateOf?: FateOf;
   /** The instance that makes this request of all dies of it. */
   readonly death?: { readonly at: number; readonly when: NonNullable<Travel['death']> };
   /** Whether anybody wants to read the story. */
@@ -72,77 +64,38 @@ export interface WorldOptions {
  */
 export class World {
   readonly mode: Mode;
+  readonly rules: PhoneRules;
   readonly story: Story;
+  readonly chance: Chance;
   readonly conditions: Conditions;
-  readonly network: TelephoneNetwork;
-  readonly instances: Instances;
-  readonly senders: Senders;
   readonly table: WatchedTable;
-  readonly published: Published = [];
+  readonly network: TelephoneNetwork;
+  readonly instances = new Instances(this);
+  readonly senders = new Senders(this);
+  /** The events that the topic has taken, repeats included. */
+  readonly published: OutcomeEvent[] = [];
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
   /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
   readonly closings = new Map<NotificationId, Commit>();
-  readonly chance: Chance;
   readonly #time: VirtualTime;
-  readonly #observer: Phone;
+  readonly #store: NotificationStore;
   readonly #death: WorldOptions['death'];
 
   constructor(seed: string, mode: Mode, { fateOf, death, isTold = false }: WorldOptions, time: VirtualTime) {
     const now = () => time.now;
     const chance = new Chance(`the world, ${seed}`);
     this.mode = mode;
+    this.rules = { ...mode, allowedPrefixes: ['+1'], retentionMs: 90 * 86_400_000 };
     this.chance = chance;
     this.#time = time;
     this.#death = death;
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, chance, now);
     this.table = new WatchedTable(now);
-    const rules = {
-      attempts: mode.attempts,
-      retryMs: mode.retryMs,
-      deadlineMs: mode.deadlineMs,
-      ringMs: mode.ringMs,
-      allowedPrefixes: ['+1'],
-      callsPerDay: mode.callsPerDay,
-      retentionMs: 90 * 86_400_000,
-    };
-    this.network = new TelephoneNetwork({
-      lines: mode.lines,
-      whenLinesAreTaken: mode.whenLinesAreTaken,
-      fateOf: fateOf ?? (() => chance.byProbability(mode.fates) ?? 'listens'),
-      chance,
-      story: this.story,
-      post: deliverTo(() => this.instances, this.conditions, chance, this.story, now),
-      now,
-    });
-    this.instances = new Instances({
-      chance,
-      story: this.story,
-      now,
-      rules,
-      serviceName: SERVICE_NAME,
-      connect: (life) => ({
-        table: this.#tableOf(life),
-        line: this.#lineOf(life),
-        ...(mode.isPublishing ? { topic: this.#topicOf(life), bodyOf: (view) => ({ ...view }) } : {}),
-      }),
-    });
-    this.senders = new Senders({
-      mode,
-      instances: this.instances,
-      table: this.table,
-      chance,
-      story: this.story,
-      now,
-    });
-    this.#observer = createPhone({
-      line: NO_LINE,
-      table: this.faultlessTable,
-      serviceName: SERVICE_NAME,
-      rules,
-      log: SILENT,
-    });
+    this.network = new TelephoneNetwork(this, fateOf ?? (() => chance.byProbability(mode.fates) ?? 'listens'));
+    const parts = { ...this.rules, table: this.faultlessTable, isPublishing: false, newId: randomUUID };
+    this.#store = new NotificationStore(parts);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
   }
 
@@ -167,8 +120,9 @@ export class World {
   }
 
   /** A notification as the table has it, whatever instances could read now. */
-  view(id: NotificationId): Promise<NotificationView | undefined> {
-    return this.#observer.read(id);
+  async view(id: NotificationId): Promise<NotificationView | undefined> {
+    const known = await this.#store.load(id);
+    return known && viewOf(known, this.now);
   }
 
   /** What became of a request, as the table has it. */
@@ -177,49 +131,8 @@ export class World {
     return id === undefined ? undefined : this.view(id);
   }
 
-  #tableOf(life: Life): Table {
-    const { chance, conditions, table } = this;
-    const unreliable = new UnreliableTable({
-      table,
-      life,
-      chance,
-      conditions: () => conditions.table,
-      latencyMs: 20,
-      onRequest: () => this.#onRequest('table'),
-    });
-    return new Table(unreliable, { format: CALLS_FORMAT });
-  }
-
-  #lineOf(life: Life): UnreliableLine {
-    const { chance, conditions, network } = this;
-    return new UnreliableLine({
-      network,
-      life,
-      chance,
-      conditions: () => ({ faults: conditions.faults.lineFaults, isSetUpWrong: conditions.isSetUpWrong }),
-      onRequest: (kind, about) => {
-        if (kind === 'call' && typeof about === 'object') {
-          const { number, attempt } = about;
-          this.dialled.push({ ...attempt, number, at: this.now });
-        }
-        this.story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
-        return this.#onRequest('line');
-      },
-    });
-  }
-
-  #topicOf(life: Life): OutcomeTopic {
-    const { published, chance, conditions } = this;
-    return unreliableTopic({
-      published,
-      life,
-      chance,
-      faults: () => conditions.faults.topicFaults,
-      now: () => this.now,
-    });
-  }
-
-  #onRequest(to: OutgoingRequest['to']): Travel['death'] {
+  /** An instance makes a request. @returns whether it dies of it */
+  onRequest(to: OutgoingRequest['to']): Travel['death'] {
     const number = this.requests.length + 1;
     this.requests.push({ number, to, at: this.now });
     if (this.#death?.at === number) return this.#death.when;
