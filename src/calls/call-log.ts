@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '../log.ts';
 import type { AttemptRef } from './call-context.ts';
 import { type Attempt, isLive } from './attempt.ts';
-import type { Notification, NotificationCase } from './notification.ts';
+import { attemptIn, type Notification, type NotificationCase } from './notification.ts';
 import { PhoneLineError } from './phone-line.ts';
 import { maskPhoneNumber } from './phone-number.ts';
 import { attemptOf, isFinal, type Recipient } from './recipient.ts';
@@ -11,7 +11,7 @@ import { isStranger } from './stranger.ts';
 export const attemptFields = (
   { notification, recipients }: NotificationCase,
   ref: AttemptRef,
-  callId = attempt(recipients[ref.index], ref)?.callId,
+  callId = attemptIn({ notification, recipients }, ref)?.callId,
 ): LogFields => ({
   call_id: callId,
   ...recipientFields(notification, recipients[ref.index], ref.index),
@@ -24,9 +24,6 @@ const attemptNumber = (recipient: Recipient | undefined, { attemptId }: AttemptR
   const index = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
   return index < 0 ? undefined : index + 1;
 };
-
-const attempt = (recipient: Recipient | undefined, { attemptId }: AttemptRef): Attempt | undefined =>
-  recipient && attemptOf(recipient, attemptId);
 
 const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields =>
   isStranger(notification.id)

@@ -4,6 +4,7 @@ import {
   type AttemptEvent,
   type CallTerms,
   isLive,
+  isPast,
   lookAtOf,
   moveAttempt,
   type NotMade,
@@ -70,6 +71,8 @@ export interface RecipientStep {
   readonly next: Recipient;
   /** What must be done now, and for which attempt. */
   readonly asks: readonly { readonly ask: Ask; readonly attemptId: string }[];
+  /** No later state of the recipient needs the step: the table need not be asked. */
+  readonly isPast?: boolean;
 }
 
 /** Lines that are mended are tried again after so long, in milliseconds. */
@@ -86,7 +89,8 @@ export const isFinal = ({ state }: Recipient): boolean => FINAL.has(state);
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
-const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
+/** The step that is none. */
+export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
 const callTerms = (terms: ReachTerms, { isStopped = false }: Recipient): CallTerms => ({ ...terms, isStopped });
 
@@ -106,9 +110,11 @@ export const afterEvent = (
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
   const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
-  if (next === attempt) return unchanged(recipient);
+  const known = { isPast: isPast(attempt, event) };
+  if (next === attempt) return { ...known, ...unchanged(recipient) };
   const attempts = recipient.attempts.map((one) => (one === attempt ? next : one));
   return {
+    ...known,
     next: settled({ ...recipient, attempts }, terms, now, beside),
     asks: ask === undefined ? [] : [{ ask, attemptId }],
   };
