@@ -2,17 +2,14 @@ import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../log.ts';
 import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
-import type { Alarm } from './alarm.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from './alert-types.ts';
 import type { Attempt, AttemptEvent, NotMade } from './attempt.ts';
 import type { AttemptRef } from './call-context.ts';
 import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import { attemptFields, errorKind, failureFields } from './call-log.ts';
-import { Cases, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
-import type { Clock } from './clock.ts';
+import { Cases, type CasesParts, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
-import type { LinePause } from './lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
 import {
   attemptIn,
@@ -38,21 +35,16 @@ import {
   SET_UP_RETRY_MS,
   unchanged,
 } from './recipient.ts';
-import { type NotificationStore, openCallsOf, type StoredCase } from './store/notification-store.ts';
+import { openCallsOf, type StoredCase } from './store/notification-store.ts';
 import type { PhoneRules } from './rules.ts';
 import { newStranger, strangerRef } from './stranger.ts';
 
 /** What the driver needs. */
-export interface DriverParts {
+export interface DriverParts extends CasesParts {
   readonly line: PhoneLine;
-  readonly store: NotificationStore;
   /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
-  readonly pause: LinePause;
-  readonly alarm: Alarm;
-  readonly clock: Clock;
-  readonly random: () => number;
   readonly newId: () => string;
 }
 

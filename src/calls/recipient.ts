@@ -10,7 +10,7 @@ import {
   type NotMade,
 } from './attempt.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from './phone-number.ts';
-import { afterAttempts, type RedialRules } from './redial.ts';
+import { afterAttempts, type RedialTerms } from './redial.ts';
 
 // Somebody to be told, and what follows each attempt: pure functions from a recipient to the next one and what must be done.
 
@@ -41,7 +41,7 @@ export type RecipientState = (typeof RECIPIENT_STATES)[number];
 export interface Recipient {
   readonly state: RecipientState;
   /** Whole until the notification is completed; undefined: another system has placed the call. */
-  readonly number: PhoneNumber | MaskedNumber | undefined;
+  readonly number?: PhoneNumber | MaskedNumber | undefined;
   /** From 1. */
   readonly wave: number;
   /** In the order of their claims. Calls that had no line are not kept. */
@@ -64,7 +64,7 @@ export interface Recipient {
 }
 
 /** What a recipient's steps need to know beside the recipient. */
-export interface ReachTerms extends RedialRules, Omit<CallTerms, 'isStopped'> {}
+export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
 export interface RecipientStep {
@@ -208,7 +208,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
   const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
   if (attempts.some(isLive)) return { ...next, state: 'calling', dueAt: Math.min(...lookAt), reason: undefined };
-  const follows = afterAttempts(attempts, terms, terms);
+  const follows = afterAttempts(attempts, terms);
   if (follows.kind === 'reached') return final(next, follows.outcome);
   if (recipient.isStopped === true) return final(next, 'stopped');
   if (notMade !== undefined) return waitingForLine(next, notMade, now, beside);

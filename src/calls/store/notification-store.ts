@@ -21,17 +21,13 @@ import {
   recipientKey,
 } from './keys.ts';
 import {
-  dueProperties,
+  dayRows,
   type DueProperties,
+  dueRows,
   type IdempotencyRow,
-  idempotencyProperties,
-  notificationProperties,
-  parseDayRow,
-  parseDueRow,
-  parseIdempotencyRow,
-  parseNotificationRow,
-  parseRecipientRow,
-  recipientProperties,
+  idempotencyRows,
+  notificationRows,
+  recipientRows,
 } from './rows.ts';
 
 /** What the store is made of. */
@@ -136,7 +132,11 @@ export class NotificationStore {
       ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
     ];
     if (key !== undefined) {
-      const properties = idempotencyProperties({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
+      const properties = idempotencyRows.propertiesOf({
+        notificationId: id,
+        fingerprint: key.fingerprint,
+        createdAt: now,
+      });
       writes.push(writeOf(idempotencyRowKey(key.keyHash), keyRow?.etag, properties, 'replace'));
     }
     const [etag = '', ...rest] = await this.#table.transact(CALLS, writes);
@@ -189,7 +189,7 @@ export class NotificationStore {
     const rows: RowWrite[] = [];
     const isChanged = !isSameNotification(known.notification, next.notification);
     if (isChanged) {
-      const properties = notificationProperties(next.notification);
+      const properties = notificationRows.propertiesOf(next.notification);
       rows.push({ kind: 'replace', rowKey: notificationKey(id), etag: known.etag, properties });
     }
     const changed = next.recipients.flatMap((recipient, index) =>
@@ -197,7 +197,12 @@ export class NotificationStore {
     );
     for (const { recipient, index } of changed) {
       const etag = known.recipientEtags[index] ?? '';
-      rows.push({ kind: 'replace', rowKey: recipientKey(id, index), etag, properties: recipientProperties(recipient) });
+      rows.push({
+        kind: 'replace',
+        rowKey: recipientKey(id, index),
+        etag,
+        properties: recipientRows.propertiesOf(recipient),
+      });
     }
     if (rows.length === 0) return 'unchanged';
     const counted = changed.filter(
@@ -224,7 +229,7 @@ export class NotificationStore {
     const rows = await this.#table.all(CALLS, dueUntil(until), { tries: 2 });
     return rows.flatMap((row) => {
       const key = parseDueKey(row.rowKey);
-      return key === undefined ? [] : [{ ...key, ...parseDueRow(row) }];
+      return key === undefined ? [] : [{ ...key, ...dueRows.parse(row) }];
     });
   }
 
@@ -280,7 +285,7 @@ export class NotificationStore {
       const keyHash = notification.keyHash;
       const keyRow = keyHash === undefined ? undefined : await this.#table.get(CALLS, idempotencyRowKey(keyHash));
       // The key may belong to a later notification by now.
-      if (keyRow !== undefined && parseIdempotencyRow(keyRow).notificationId === due.notificationId) {
+      if (keyRow !== undefined && idempotencyRows.parse(keyRow).notificationId === due.notificationId) {
         await this.#unlessGone([keyRow.rowKey]);
       }
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
@@ -307,11 +312,11 @@ export class NotificationStore {
     const { id } = notification;
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
     return [
-      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
+      { kind: 'insert', rowKey: notificationKey(id), properties: notificationRows.propertiesOf(notification) },
       ...recipients.map((recipient, index): RowWrite => ({
         kind: 'insert',
         rowKey: recipientKey(id, index),
-        properties: recipientProperties(recipient),
+        properties: recipientRows.propertiesOf(recipient),
       })),
       ...this.#dueWrites(undefined, known),
       insertDue(expiry),
@@ -349,7 +354,7 @@ export class NotificationStore {
 
   async #readDay(now: number): Promise<{ readonly used: number; readonly row: StoredRow | undefined }> {
     const row = await this.#table.get(CALLS, dayRowKey(dayOf(now)), IN_A_CALL);
-    return { row, used: row === undefined ? 0 : parseDayRow(row) };
+    return { row, used: row === undefined ? 0 : dayRows.parse(row).calls };
   }
 
   #countWrites(
@@ -359,21 +364,21 @@ export class NotificationStore {
   ): readonly RowWrite[] {
     if (calls === 0) return [];
     const day = dayOf(now);
-    const write = writeOf(dayRowKey(day), row?.etag, { calls: used + calls }, 'replace');
+    const write = writeOf(dayRowKey(day), row?.etag, dayRows.propertiesOf({ calls: used + calls }), 'replace');
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
     return row === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
 
 const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
-  const earlier = parseIdempotencyRow(keyRow);
+  const earlier = idempotencyRows.parse(keyRow);
   return now - earlier.createdAt < KEY_HOLDS_MS ? { kind: 'key used', earlier } : undefined;
 };
 
 const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
   kind: 'insert',
   rowKey,
-  properties: dueProperties(properties),
+  properties: dueRows.propertiesOf(properties),
 });
 
 const notificationEntry = (notification: Notification): string | undefined => {
@@ -411,9 +416,9 @@ const casesOf = (rows: readonly StoredRow[]): readonly StoredCase[] => {
   const cases: { notification: Notification; etag: string; recipients: Recipient[]; recipientEtags: string[] }[] = [];
   for (const row of rows) {
     if (row.rowKey.split('|').length === 2) {
-      cases.push({ notification: parseNotificationRow(row), etag: row.etag, recipients: [], recipientEtags: [] });
+      cases.push({ notification: notificationRows.parse(row), etag: row.etag, recipients: [], recipientEtags: [] });
     } else {
-      cases.at(-1)?.recipients.push(parseRecipientRow(row));
+      cases.at(-1)?.recipients.push(recipientRows.parse(row));
       cases.at(-1)?.recipientEtags.push(row.etag);
     }
   }
@@ -423,10 +428,12 @@ const casesOf = (rows: readonly StoredRow[]): readonly StoredCase[] => {
 /** Whether two are the same when they are stored: what is undefined is not. */
 const isSameRecipient = (one: Recipient | undefined, other: Recipient): boolean =>
   one === other ||
-  (one !== undefined && JSON.stringify(recipientProperties(one)) === JSON.stringify(recipientProperties(other)));
+  (one !== undefined &&
+    JSON.stringify(recipientRows.propertiesOf(one)) === JSON.stringify(recipientRows.propertiesOf(other)));
 
 const isSameNotification = (one: Notification, other: Notification): boolean =>
-  one === other || JSON.stringify(notificationProperties(one)) === JSON.stringify(notificationProperties(other));
+  one === other ||
+  JSON.stringify(notificationRows.propertiesOf(one)) === JSON.stringify(notificationRows.propertiesOf(other));
 
 /** Whether the rows that a commit was to change are stored as it would have left them: its answer was lost. */
 export const isCommitted = (stored: NotificationCase, before: NotificationCase, next: NotificationCase): boolean =>

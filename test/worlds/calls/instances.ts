@@ -5,9 +5,10 @@ import { Table } from '../../../src/storage/table.ts';
 import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
+import { type Ground, SERVICE_NAME } from './ground.ts';
+import type { TelephoneNetwork } from './network.ts';
 import { unreliableTopic } from './topic.ts';
 import { UnreliableLine } from './unreliable-line.ts';
-import { SERVICE_NAME, type World } from './world.ts';
 
 /** A log line of any instance. */
 export interface LogLine {
@@ -32,15 +33,17 @@ const SWEEP_MS = 30_000;
 
 /** The instances of the service. Some die, and others take their place. */
 export class Instances {
-  readonly #world: World;
+  readonly #ground: Ground;
+  readonly #network: TelephoneNetwork;
   readonly #all: Instance[] = [];
   #isEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(ground: Ground, network: TelephoneNetwork) {
+    this.#ground = ground;
+    this.#network = network;
   }
 
   get living(): readonly Instance[] {
@@ -49,7 +52,7 @@ export class Instances {
 
   /** Any living instance; undefined if all are dead. */
   any(): Instance | undefined {
-    return this.#world.chance.anyOf(this.living);
+    return this.#ground.chance.anyOf(this.living);
   }
 
   /** Starts so many instances, and their timer function. */
@@ -68,13 +71,13 @@ export class Instances {
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.#isEnded) return;
-    const { chance, story, rules, mode } = this.#world;
+    const { chance, story, rules, mode } = this.#ground;
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const log = this.#logOf(life);
     const parts = {
-      line: new UnreliableLine(this.#world, life),
+      line: new UnreliableLine(this.#ground, this.#network, life),
       table: this.#tableOf(life),
-      topic: mode.isPublishing ? unreliableTopic(this.#world, life) : undefined,
+      topic: mode.isPublishing ? unreliableTopic(this.#ground, life) : undefined,
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
     this.#all.push({ life, phone, log });
@@ -86,14 +89,14 @@ export class Instances {
   }
 
   #tableOf(life: Life): Table {
-    const { table, chance, conditions } = this.#world;
+    const { table, chance, conditions } = this.#ground;
     const unreliable = new UnreliableTable({
       table,
       life,
       chance,
       conditions: () => conditions.table,
       latencyMs: 20,
-      onRequest: () => this.#world.onRequest('table'),
+      onRequest: () => this.#ground.onRequest('table'),
     });
     return new Table(unreliable, { format: CALLS_FORMAT });
   }
@@ -105,7 +108,7 @@ export class Instances {
 
   // One instance gets the timer; that several get it at the same time must do no harm.
   #sweepSome(): void {
-    const { chance } = this.#world;
+    const { chance } = this.#ground;
     this.sweep(chance.happens(0.3) ? this.living : [this.any() ?? []].flat());
   }
 
@@ -114,8 +117,8 @@ export class Instances {
       (level: LogLine['level']): Log['info'] =>
       (event, fields = {}) => {
         if (life.isOver) return;
-        this.logs.push({ level, event, fields, at: this.#world.now });
-        this.#world.story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
+        this.logs.push({ level, event, fields, at: this.#ground.now });
+        this.#ground.story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
     return { info: at('info'), warn: at('warn'), error: at('error') };
   }

@@ -1,5 +1,27 @@
 import type { PhoneRules } from '../../../src/calls/phone.ts';
-import type { Fate, WhenLinesAreTaken } from './network.ts';
+
+/** What a callee does. */
+export type Fate =
+  | 'listens'
+  | 'presses at the start'
+  | 'presses in the middle'
+  | 'presses at the end'
+  | 'presses twice'
+  | 'hangs up early'
+  | 'hangs up in the middle'
+  | 'hangs up in the silence'
+  | 'speech fails'
+  | 'busy'
+  | 'no answer'
+  | 'rings out'
+  | 'declines'
+  | 'declines by 603'
+  | 'wrong number'
+  | 'no line'
+  | 'set-up';
+
+/** What a request for a call comes to while all lines are taken. */
+export type WhenLinesAreTaken = '429' | '8530' | '603';
 
 /** What callees do, by probability; the rest listens. */
 export type Fates = readonly (readonly [probability: number, fate: Fate])[];

@@ -1,36 +1,16 @@
 import { meaningOfResult } from '../../../src/calls/acs/result-meaning.ts';
 import type { AttemptRef } from '../../../src/calls/call-context.ts';
-import type { CallEventKind, ResultCodes } from '../../../src/calls/call-event.ts';
+import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/call-event.ts';
 import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
 import { type CallRequest, PhoneLineError } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import { deliver, post } from './deliveries.ts';
-import type { World } from './world.ts';
+import type { Ground } from './ground.ts';
+import type { Fate } from './modes.ts';
 
 /** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
 export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
-
-/** What a callee does. */
-export type Fate =
-  | 'listens'
-  | 'presses at the start'
-  | 'presses in the middle'
-  | 'presses at the end'
-  | 'presses twice'
-  | 'hangs up early'
-  | 'hangs up in the middle'
-  | 'hangs up in the silence'
-  | 'speech fails'
-  | 'busy'
-  | 'no answer'
-  | 'rings out'
-  | 'declines'
-  | 'declines by 603'
-  | 'wrong number'
-  | 'no line'
-  | 'set-up';
 
 const UNREACHED: Readonly<
   Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
@@ -48,8 +28,8 @@ const UNREACHED: Readonly<
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
 
-/** What a request for a call comes to while all lines are taken. */
-export type WhenLinesAreTaken = '429' | '8530' | '603';
+/** Brings an event about a call to the service; `at once`: once, without delay. */
+export type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
 
 /** A message as it is spoken into a call. Times are in milliseconds since 1970. */
 export interface Speech {
@@ -98,14 +78,16 @@ const gone = (): PhoneLineError => new PhoneLineError('gone', 'call not found', 
 
 /** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
 export class TelephoneNetwork {
-  readonly #world: World;
+  readonly #ground: Ground;
   readonly #fateOf: FateOf;
+  readonly #tell: Post;
   readonly #calls = new Map<string, NetworkCall>();
   readonly #byAttempt = new Map<string, NetworkCall>();
 
-  constructor(world: World, fateOf: FateOf) {
-    this.#world = world;
+  constructor(ground: Ground, fateOf: FateOf, tell: Post) {
+    this.#ground = ground;
     this.#fateOf = fateOf;
+    this.#tell = tell;
   }
 
   /** All calls that were ever placed, in that order. */
@@ -128,7 +110,7 @@ export class TelephoneNetwork {
 
   /** Places a call; the same attempt again places no second one. @throws {PhoneLineError} if no line is free */
   call(request: CallRequest): CallId {
-    const { mode, chance, now } = this.#world;
+    const { mode, chance, now } = this.#ground;
     const { lines, whenLinesAreTaken } = mode;
     const known = this.#byAttempt.get(request.attempt.attemptId);
     if (known !== undefined) return known.id;
@@ -161,7 +143,7 @@ export class TelephoneNetwork {
 
   /** Speaks a text, after what is being spoken. @throws {PhoneLineError} if nobody is there to hear it */
   speak(callId: CallId, text: string, ref: AttemptRef | undefined): void {
-    const { chance, now, story } = this.#world;
+    const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
     const before = call.speeches.at(-1);
     const speech: Speech = { text, ref, requestedAt: now };
@@ -179,7 +161,7 @@ export class TelephoneNetwork {
     const lastsMs = text.length * MS_PER_CHARACTER;
     if (call.fate === 'presses at the start') this.#whileUp(call, silentMs / 2, () => this.#press(call));
     this.#whileUp(call, beginsAt, () => {
-      speech.startedAt = this.#world.now;
+      speech.startedAt = this.#ground.now;
       story.tell(() => `${callId} hears the message from now on`);
       this.#post(call, 'play started', DONE, ref);
       const keys = call.fate === 'presses twice' ? 2 : call.fate === 'presses in the middle' ? 1 : 0;
@@ -188,7 +170,7 @@ export class TelephoneNetwork {
       }
       this.#whileUp(call, lastsMs, () => {
         speech.isWhole = true;
-        speech.endedAt = this.#world.now;
+        speech.endedAt = this.#ground.now;
         story.tell(() => `${callId} has heard the whole message`);
         this.#post(call, 'play completed', DONE, ref);
         if (call.fate === 'presses at the end') this.#press(call);
@@ -213,13 +195,13 @@ export class TelephoneNetwork {
   /** A stranger, or a fault of ACS, reports something about a call that is not true. */
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
-    deliver(this.#world, call, { kind, callId: call.id, result: DONE, attempt: ref });
+    this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
     const id = parseCallId(`call-${this.#calls.size + 1}`);
     if (id === undefined) throw new Error('not a call id');
-    const { now, story } = this.#world;
+    const { now, story } = this.#ground;
     const call: NetworkCall = {
       id,
       request,
@@ -243,7 +225,7 @@ export class TelephoneNetwork {
   }
 
   #ring(call: NetworkCall, fate: Fate): void {
-    const { chance } = this.#world;
+    const { chance } = this.#ground;
     const unreached = UNREACHED[fate];
     if (unreached !== undefined) {
       setTimeout(() => this.#notEstablished(call, 'network', unreached.codes), chance.between(...unreached.ringsMs));
@@ -257,7 +239,7 @@ export class TelephoneNetwork {
   }
 
   #answer(call: NetworkCall): void {
-    const { chance, now, story } = this.#world;
+    const { chance, now, story } = this.#ground;
     call.state = 'up';
     call.answeredAt = now;
     story.tell(() => `${call.id} is answered`);
@@ -272,7 +254,7 @@ export class TelephoneNetwork {
   }
 
   #press(call: NetworkCall): void {
-    const { now, story } = this.#world;
+    const { now, story } = this.#ground;
     story.tell(() => `${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
     if (call.listening === undefined) return;
     call.keysAt.push(now);
@@ -288,16 +270,16 @@ export class TelephoneNetwork {
   #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: ResultCodes): void {
     if (call.state === 'ended') return;
     call.state = 'ended';
-    call.endedAt = this.#world.now;
+    call.endedAt = this.#ground.now;
     call.endedBy = by;
-    this.#world.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
+    this.#ground.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
     this.#tellNotEstablished(call, codes);
   }
 
   /** In two events at about the same time, in any order; only one says why. */
   #tellNotEstablished(call: NetworkCall, codes: ResultCodes): void {
     const tell = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
-    if (this.#world.chance.happens(0.5)) tell.reverse();
+    if (this.#ground.chance.happens(0.5)) tell.reverse();
     for (const one of tell) one();
   }
 
@@ -307,7 +289,7 @@ export class TelephoneNetwork {
       this.#notEstablished(call, by === 'service' ? 'service' : 'network', { code: 487, subCode: 540_487 });
       return;
     }
-    const { now, story } = this.#world;
+    const { now, story } = this.#ground;
     story.tell(() => `${call.id} is ended by the ${by}`);
     call.state = 'ended';
     call.endedAt = now;
@@ -323,6 +305,6 @@ export class TelephoneNetwork {
   }
 
   #post(call: NetworkCall, kind: CallEventKind, codes: ResultCodes, ref = call.request?.attempt): void {
-    post(this.#world, call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
+    this.#tell(call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
   }
 }

@@ -2,9 +2,10 @@ import { isUrgent } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
+import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';
-import { BEGINNING, SERVICE_NAME, type World } from './world.ts';
+import type { World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;

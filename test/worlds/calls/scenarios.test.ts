@@ -4,10 +4,11 @@ import { type AlertTypeName, findAlertType } from '../../../src/calls/alert-type
 import { phoneOff } from '../../../src/calls/phone-off.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import { type Mode, QUIET } from './modes.ts';
-import { type Fate, MS_PER_CHARACTER } from './network.ts';
+import { BEGINNING } from './ground.ts';
+import { type Fate, type Mode, QUIET } from './modes.ts';
+import { MS_PER_CHARACTER } from './network.ts';
 import { someNumber, type SentRequest } from './senders.ts';
-import { BEGINNING, inWorld, type World, type WorldOptions } from './world.ts';
+import { inWorld, type World, type WorldOptions } from './world.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -72,7 +73,7 @@ describe('lines', () => {
     async (whenLinesAreTaken) => {
       const scene = { mode: { whenLinesAreTaken, instances: 2 }, request: to([people(10)]), passMs: 600_000 };
       await play('lines', scene, async (world, sent) => {
-        expect(await outcomes(world, sent)).toEqual(Array(10).fill(['heard']));
+        expect(await outcomes(world, sent)).toEqual(people(10).map(() => ['heard']));
       });
     },
   );
@@ -225,8 +226,8 @@ describe('waves', () => {
   });
 
   it('the first key stops the rest: who rings is hung up, who waits is not called, who is spoken to hears it to the end', async () => {
-    const people = { 0: 'presses in the middle', 1: 'rings out' } as const;
-    await play('confirmed', { mode, fates: people, request, passMs: 1_800_000 }, async (world, sent) => {
+    const callees = { 0: 'presses in the middle', 1: 'rings out' } as const;
+    await play('confirmed', { mode, fates: callees, request, passMs: 1_800_000 }, async (world, sent) => {
       expect(await statuses(world, sent)).toEqual(['confirmed', 'stopped', 'stopped', 'stopped', 'stopped', 'stopped']);
       expect(callsTo(world, someNumber(0, 0))[0]?.speeches[0]?.isWhole).toBe(true);
       expect(callsTo(world, someNumber(0, 1))[0]).toMatchObject({ state: 'ended', endedBy: 'service' });
@@ -235,8 +236,8 @@ describe('waves', () => {
   });
 
   it('the next one begins at once when nobody of those before can be reached any more', async () => {
-    const people = { 0: 'wrong number', 1: 'wrong number' } as const;
-    await play('hopeless', { mode, fates: people, request, passMs: 30_000 }, async (world) => {
+    const callees = { 0: 'wrong number', 1: 'wrong number' } as const;
+    await play('hopeless', { mode, fates: callees, request, passMs: 30_000 }, async (world) => {
       expect(firstCallOf(world, 2) - firstCallOf(world, 0)).toBeLessThan(20_000);
     });
   });

@@ -2,9 +2,9 @@ import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { Instance } from './instances.ts';
+import type { Ground } from './ground.ts';
+import type { Instance, Instances } from './instances.ts';
 import type { Commit } from './watched-table.ts';
-import type { World } from './world.ts';
 
 const MOST_REQUESTS = 3;
 const SENT_WITHIN_MS = 60_000;
@@ -36,10 +36,12 @@ export const idOf = ({ answers }: Pick<SentRequest, 'answers'>): NotificationId 
 /** People and systems who send notification requests, repeat them, and stop some. */
 export class Senders {
   readonly sent: SentRequest[] = [];
-  readonly #world: World;
+  readonly #ground: Ground;
+  readonly #instances: Instances;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(ground: Ground, instances: Instances) {
+    this.#ground = ground;
+    this.#instances = instances;
   }
 
   /** Sends a request until it is answered. */
@@ -56,19 +58,19 @@ export class Senders {
     if (id === undefined) return;
     const stop: SentRequest['stop'] = {};
     sent.stop ??= stop;
-    this.#world.story.tell(() => `${sent.key} is to be stopped`);
+    this.#ground.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
-      stop.answered ??= this.#world.table.last;
+      stop.answered ??= this.#ground.table.last;
     });
   }
 
   /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
   sendSome(): void {
-    const { chance, mode } = this.#world;
+    const { chance, mode } = this.#ground;
     const requests = chance.wholeBetween(1, MOST_REQUESTS);
     for (let index = 0; index < requests; index += 1) {
-      const request = someRequest(index, this.#world);
+      const request = someRequest(index, this.#ground);
       setTimeout(
         () => {
           const sent = this.send(request, `key ${index}`);
@@ -90,24 +92,24 @@ export class Senders {
   }
 
   #later(withinMs: number, run: () => void): void {
-    setTimeout(run, this.#world.chance.between(500, withinMs));
+    setTimeout(run, this.#ground.chance.between(500, withinMs));
   }
 
   #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
     this.#withAny(`send ${sent.key}`, async ({ life, phone, log }) => {
       const answer = await phone.send(request, sent.key, log);
-      this.#world.story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
+      this.#ground.story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
       answers.push(answer);
     });
   }
 
   /** Asks any instance, and another one while there is no answer. */
   #withAny(what: string, ask: (instance: Instance) => Promise<void>, tries = 1): void {
-    const { instances, story } = this.#world;
+    const { story } = this.#ground;
     const again = () => {
       if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
     };
-    const instance = instances.any();
+    const instance = this.#instances.any();
     if (instance === undefined) {
       again();
       return;
@@ -137,7 +139,7 @@ const phoneNumber = (text: string): PhoneNumber => {
   return number;
 };
 
-const someRequest = (index: number, { mode, chance }: World): NotificationRequest => {
+const someRequest = (index: number, { mode, chance }: Ground): NotificationRequest => {
   const count = chance.wholeBetween(1, mode.mostRecipients);
   const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));

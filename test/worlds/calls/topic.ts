@@ -1,9 +1,9 @@
 import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
 import type { Life } from '../life.ts';
-import type { World } from './world.ts';
+import type { Ground } from './ground.ts';
 
 /** The topic as one instance reaches it: a batch, or the answer to it, gets lost. */
-export const unreliableTopic = ({ published, chance, conditions }: World, life: Life): OutcomeTopic => ({
+export const unreliableTopic = ({ published, chance, conditions }: Ground, life: Life): OutcomeTopic => ({
   publish: (events) => {
     const { topicFaults } = conditions.faults;
     const lost = chance.byProbability([

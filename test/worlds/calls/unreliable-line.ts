@@ -3,38 +3,42 @@ import type { CallId } from '../../../src/calls/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
 import type { Life, Travel } from '../life.ts';
-import type { World } from './world.ts';
+import type { Ground } from './ground.ts';
+import type { TelephoneNetwork } from './network.ts';
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
 export class UnreliableLine implements PhoneLine {
-  readonly #world: World;
+  readonly #ground: Ground;
+  readonly #network: TelephoneNetwork;
   readonly #life: Life;
 
-  constructor(world: World, life: Life) {
-    this.#world = world;
+  constructor(ground: Ground, network: TelephoneNetwork, life: Life) {
+    this.#ground = ground;
+    this.#network = network;
     this.#life = life;
   }
 
   async call(request: CallRequest): Promise<CallId> {
-    const { network, conditions } = this.#world;
     const callId = await this.#ask('call', request, () => {
-      if (conditions.isSetUpWrong) throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
-      return network.call(request);
+      if (this.#ground.conditions.isSetUpWrong) {
+        throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
+      }
+      return this.#network.call(request);
     });
-    network.find(callId).isKnown = true;
+    this.#network.find(callId).isKnown = true;
     return callId;
   }
 
   speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
-    return this.#ask('speak', callId, () => this.#world.network.speak(callId, text, ref));
+    return this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
   }
 
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
-    return this.#ask('listen', callId, () => this.#world.network.listen(callId, number, ref));
+    return this.#ask('listen', callId, () => this.#network.listen(callId, number, ref));
   }
 
   hangUp(callId: CallId): Promise<void> {
-    return this.#ask('hang up', callId, () => this.#world.network.hangUp(callId));
+    return this.#ask('hang up', callId, () => this.#network.hangUp(callId));
   }
 
   #ask<Answer>(
@@ -42,7 +46,7 @@ export class UnreliableLine implements PhoneLine {
     about: CallRequest | CallId,
     carryOut: () => Answer,
   ): Promise<Answer> {
-    const { network, chance, conditions, story, dialled, now } = this.#world;
+    const { chance, conditions, story, dialled, now } = this.#ground;
     const { lineFaults } = conditions.faults;
     const fault = chance.byProbability([
       [lineFaults * 0.3, 'request'],
@@ -52,9 +56,9 @@ export class UnreliableLine implements PhoneLine {
     ]);
     if (typeof about === 'object') dialled.push({ ...about.attempt, number: about.number, at: now });
     story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
-    const death = this.#world.onRequest('line');
+    const death = this.#ground.onRequest('line');
     if (kind === 'speak' && typeof about === 'string') {
-      const call = network.find(about);
+      const call = this.#network.find(about);
       call.speakRequests += 1;
       call.isSpeechAnswerLost ||= fault === 'answer' || fault === 'request' || death !== undefined;
     }

@@ -2,53 +2,26 @@ import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
-import type { OutcomeEvent } from '../../../src/calls/outcome-events.ts';
-import type { NotificationView, PhoneRules } from '../../../src/calls/phone.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { NotificationView } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { viewOf } from '../../../src/calls/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { Chance } from '../chance.ts';
-import type { Travel } from '../life.ts';
-import { Story } from '../story.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { Conditions } from './conditions.ts';
+import { deliverTo } from './deliveries.ts';
+import { BEGINNING, type Death, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
-import { type Commit, WatchedTable } from './watched-table.ts';
-
-/** Spoken in every message. */
-export const SERVICE_NAME = 'Test Watch';
-/** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
-export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
-
-/** A request of an instance to storage or to the line. */
-export interface OutgoingRequest {
-  /** From 1, in the order of all requests of all instances. */
-  readonly number: number;
-  readonly to: 'table' | 'line';
-  /** In milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A call request as it left the service. */
-export interface DialRequest {
-  readonly attemptId: string;
-  readonly notificationId: NotificationId;
-  readonly number: PhoneNumber;
-  readonly at: number;
-}
+import type { Commit } from './watched-table.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   /** What the callee does this time; by the mode's probabilities if it is not given. */
   readonly fateOf?: FateOf;
-  /** The instance that makes this request of all dies of it. */
-  readonly death?: { readonly at: number; readonly when: NonNullable<Travel['death']> };
+  readonly death?: Death;
   /** Whether anybody wants to read the story. */
   readonly isTold?: boolean;
 }
@@ -62,46 +35,24 @@ export interface WorldOptions {
  *   await world.pass(60_000);
  * });
  */
-export class World {
-  readonly mode: Mode;
-  readonly rules: PhoneRules;
-  readonly story: Story;
-  readonly chance: Chance;
-  readonly conditions: Conditions;
-  readonly table: WatchedTable;
+export class World extends Ground {
   readonly network: TelephoneNetwork;
-  readonly instances = new Instances(this);
-  readonly senders = new Senders(this);
-  /** The events that the topic has taken, repeats included. */
-  readonly published: OutcomeEvent[] = [];
-  readonly requests: OutgoingRequest[] = [];
-  readonly dialled: DialRequest[] = [];
+  readonly instances: Instances;
+  readonly senders: Senders;
   /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
   readonly closings = new Map<NotificationId, Commit>();
-  readonly #time: VirtualTime;
   readonly #store: NotificationStore;
-  readonly #death: WorldOptions['death'];
 
   constructor(seed: string, mode: Mode, { fateOf, death, isTold = false }: WorldOptions, time: VirtualTime) {
-    const now = () => time.now;
-    const chance = new Chance(`the world, ${seed}`);
-    this.mode = mode;
-    this.rules = { ...mode, allowedPrefixes: ['+1'], retentionMs: 90 * 86_400_000 };
-    this.chance = chance;
-    this.#time = time;
-    this.#death = death;
-    this.story = new Story(now, isTold);
-    this.conditions = new Conditions(mode, chance, now);
-    this.table = new WatchedTable(now);
-    this.network = new TelephoneNetwork(this, fateOf ?? (() => chance.byProbability(mode.fates) ?? 'listens'));
+    super(seed, mode, time, isTold, death);
+    const byChance = () => this.chance.byProbability(mode.fates) ?? 'listens';
+    const post = deliverTo(() => this.instances, this);
+    this.network = new TelephoneNetwork(this, fateOf ?? byChance, post);
+    this.instances = new Instances(this, this.network);
+    this.senders = new Senders(this, this.instances);
     const parts = { ...this.rules, table: this.faultlessTable, isPublishing: false, newId: randomUUID };
     this.#store = new NotificationStore(parts);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
-  }
-
-  /** In milliseconds since 1970, by a clock that is right. */
-  get now(): number {
-    return this.#time.now;
   }
 
   /** All rows about calls. */
@@ -114,11 +65,6 @@ export class World {
     return new Table(this.table, { format: CALLS_FORMAT });
   }
 
-  /** Lets time pass. */
-  pass(ms: number): Promise<void> {
-    return this.#time.pass(ms);
-  }
-
   /** A notification as the table has it, whatever instances could read now. */
   async view(id: NotificationId): Promise<NotificationView | undefined> {
     const known = await this.#store.load(id);
@@ -129,19 +75,6 @@ export class World {
   async viewOf(sent: SentRequest): Promise<NotificationView | undefined> {
     const id = idOf(sent);
     return id === undefined ? undefined : this.view(id);
-  }
-
-  /** An instance makes a request. @returns whether it dies of it */
-  onRequest(to: OutgoingRequest['to']): Travel['death'] {
-    const number = this.requests.length + 1;
-    this.requests.push({ number, to, at: this.now });
-    if (this.#death?.at === number) return this.#death.when;
-    const { deathsAtRequests } = this.conditions.faults;
-    return this.chance.happens(deathsAtRequests)
-      ? this.chance.happens(0.5)
-        ? 'carried out'
-        : 'not carried out'
-      : undefined;
   }
 
   /** Only those that may be closed are looked at: it takes time. */
