@@ -18,7 +18,7 @@ export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
     };
     const instance = instances().any();
     if (instance === undefined) {
-      again();
+      if (!instances().isEnded) again();
       return;
     }
     const { life, phone, log } = instance;

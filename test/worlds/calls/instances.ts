@@ -36,7 +36,8 @@ export class Instances {
   readonly #ground: Ground;
   readonly #network: TelephoneNetwork;
   readonly #all: Instance[] = [];
-  #isEnded = false;
+  /** None starts any more. */
+  isEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
@@ -63,14 +64,14 @@ export class Instances {
 
   /** Ends all instances, and starts none any more. */
   end(): void {
-    this.#isEnded = true;
+    this.isEnded = true;
     clearInterval(this.#timer);
     for (const { life } of this.living) life.end();
   }
 
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
-    if (this.#isEnded) return;
+    if (this.isEnded) return;
     const { chance, story, rules, mode } = this.#ground;
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const log = this.#logOf(life);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { type AlertTypeName, findAlertType } from '../../../src/calls/alert-types.ts';
 import { phoneOff } from '../../../src/calls/phone-off.ts';
@@ -9,6 +9,9 @@ import { type Fate, type Mode, QUIET } from './modes.ts';
 import { MS_PER_CHARACTER } from './network.ts';
 import { someNumber, type SentRequest } from './senders.ts';
 import { inWorld, type World, type WorldOptions } from './world.ts';
+
+// Time is virtual: how long it takes tells of the machine alone.
+vi.setConfig({ testTimeout: 600_000 });
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
