@@ -14,14 +14,8 @@ import { afterAttempts, type RedialTerms } from './redial.ts';
 
 // Somebody to be told, and what follows each attempt: pure functions from a recipient to the next one and what must be done.
 
-/** How far reaching a recipient has come. The last five are final. */
-export const RECIPIENT_STATES = [
-  /** In a wave whose time has not come. */
-  'later',
-  /** To be dialled, at `dueAt` or as soon as a line is free. */
-  'waiting',
-  /** An attempt is under way. */
-  'calling',
+/** How reaching a recipient can end. */
+export const FINAL_STATES = [
   /** Heard the message, or its first unit. */
   'heard',
   /** Pressed a key. */
@@ -32,6 +26,20 @@ export const RECIPIENT_STATES = [
   'failed',
   /** The notification was stopped, or somebody else has confirmed. */
   'stopped',
+] as const;
+
+/** How reaching a recipient has ended. */
+export type FinalState = (typeof FINAL_STATES)[number];
+
+/** How far reaching a recipient has come. */
+export const RECIPIENT_STATES = [
+  /** In a wave whose time has not come. */
+  'later',
+  /** To be dialled, at `dueAt` or as soon as a line is free. */
+  'waiting',
+  /** An attempt is under way. */
+  'calling',
+  ...FINAL_STATES,
 ] as const;
 
 /** How far reaching a recipient has come. */
@@ -56,6 +64,8 @@ export interface Recipient {
   readonly isCounted?: boolean | undefined;
   /** Nobody is to dial it any more; what is being spoken goes on. */
   readonly isStopped?: boolean | undefined;
+  /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until a better one is known. */
+  readonly toldFinal?: FinalState | undefined;
   /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
   readonly noLine?: number | undefined;
   readonly refusedBeside?: number | undefined;
@@ -80,10 +90,11 @@ export const SET_UP_RETRY_MS = 30_000;
 /** How often a call of one recipient may end because no line is free before it counts as declined. */
 export const MOST_WITHOUT_LINE = 5;
 
-const FINAL: ReadonlySet<RecipientState> = new Set(['heard', 'confirmed', 'not_reached', 'failed', 'stopped']);
+const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
 
 /** Whether nothing more will be done about a recipient. */
-export const isFinal = ({ state }: Recipient): boolean => FINAL.has(state);
+export const isFinal = (recipient: Recipient): recipient is Recipient & { readonly state: FinalState } =>
+  FINAL.has(recipient.state);
 
 /** The attempt of that id; undefined if there is none (any more). */
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
@@ -195,6 +206,7 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
   dueAt: undefined,
   isCovered: undefined,
   isCounted: undefined,
+  toldFinal: undefined,
   reason: undefined,
 });
 
@@ -207,7 +219,10 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   );
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
   const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
-  if (attempts.some(isLive)) return { ...next, state: 'calling', dueAt: Math.min(...lookAt), reason: undefined };
+  if (attempts.some(isLive)) {
+    const toldFinal = isFinal(recipient) ? recipient.state : recipient.toldFinal;
+    return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
+  }
   const follows = afterAttempts(attempts, terms);
   if (follows.kind === 'reached') return final(next, follows.outcome);
   if (recipient.isStopped === true) return final(next, 'stopped');
@@ -220,7 +235,8 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   }
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
-  return { ...next, state: 'waiting', dueAt, queuedAt: dueAt, isCounted: undefined, reason: undefined };
+  const again = { isCounted: undefined, toldFinal: undefined, reason: undefined };
+  return { ...next, ...again, state: 'waiting', dueAt, queuedAt: dueAt };
 };
 
 const isNotMade = ({ outcome }: Attempt): boolean => outcome === 'no_line' || outcome === 'set_up';
@@ -235,6 +251,7 @@ const waitingForLine = (
   ...recipient,
   state: 'waiting',
   reason,
+  toldFinal: undefined,
   isCounted: true,
   ...(outcome === 'set_up'
     ? { dueAt: now + SET_UP_RETRY_MS }

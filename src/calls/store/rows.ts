@@ -7,7 +7,7 @@ import { ATTEMPT_STATES, OUTCOMES } from '../attempt.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
 import { notificationIdSchema } from '../notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../phone-number.ts';
-import { type Recipient, RECIPIENT_STATES } from '../recipient.ts';
+import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../recipient.ts';
 
 /** The format of the rows that this version writes. */
 export const CALLS_FORMAT = 2;
@@ -97,6 +97,7 @@ const recipientSchema = z.object({
   queuedAt: time,
   isCounted: z.boolean().optional(),
   isStopped: z.boolean().optional(),
+  toldFinal: z.enum(FINAL_STATES).optional(),
   noLine: z.int().optional(),
   refusedBeside: z.int().optional(),
   reason: z.string().optional(),
