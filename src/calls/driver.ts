@@ -94,17 +94,14 @@ export class Driver {
       log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
       return;
     }
-    let done: { readonly ref: AttemptRef; readonly committed: Committed } | undefined;
     try {
-      done = await this.#take(event, alertType.name, log);
+      await this.#take(event, alertType.name, log);
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
-      return;
     }
-    if (done !== undefined) await this.#carryOut(done.ref, done.committed, log);
   }
 
   /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
@@ -213,11 +210,7 @@ export class Driver {
   }
 
   /** The step that an event asks for: of its attempt or, if nobody knows that, of the call itself. */
-  async #take(
-    event: AttemptReport,
-    alertType: AlertTypeName,
-    log: Log,
-  ): Promise<{ readonly ref: AttemptRef; readonly committed: Committed } | undefined> {
+  async #take(event: AttemptReport, alertType: AlertTypeName, log: Log): Promise<void> {
     const { attempt: ref, callId } = event;
     if (ref !== undefined) {
       const { result, beside } = await this.#judged(event, ref);
@@ -234,13 +227,15 @@ export class Driver {
       );
       if (isKnown) {
         this.#note(event, committed, ref, log);
-        return committed && { ref, committed };
+        if (committed !== undefined) await this.#carryOut(ref, committed, log);
+        return;
       }
     }
     const stranger = strangerRef(callId);
     const committed = await this.#takeStranger(event, stranger, alertType, log);
-    if (committed !== undefined) this.#note(event, committed, stranger, log);
-    return committed && { ref: stranger, committed };
+    if (committed === undefined) return;
+    this.#note(event, committed, stranger, log);
+    await this.#carryOut(stranger, committed, log);
   }
 
   async #takeStranger(
@@ -279,18 +274,18 @@ export class Driver {
     const { store, clock } = this.#parts;
     const known = await store.load(ref.notificationId);
     const attempt = known && attemptIn(known, ref);
-    if (attempt === undefined) return { result };
+    if (known === undefined || attempt === undefined) return { result };
     const endedAt = attempt.disconnectedAt ?? attempt.endedAt ?? clock.now();
     const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
-    if (hasRung || (known?.recipients[ref.index]?.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
+    if (hasRung || (known.recipients[ref.index]?.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
     // In this notification: also calls that have ended since. What counts is the moment of the request, which is that of its claim.
     const inIt = (tolerance: number): number =>
-      known?.recipients.filter(
+      known.recipients.filter(
         ({ attempts }, index) =>
           index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt, tolerance)),
-      ).length ?? 0;
+      ).length;
     // One whose instance has another clock may seem not to have been open. How many lines there are, calls that were refused as well do not tell.
     if (others + inIt(CLOCKS_DIFFER_MS) === 0) return { result };
     return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
@@ -303,12 +298,9 @@ export class Driver {
       this.#noteSpokenTo(callId);
       const known = attempt && this.#cases.recall(attempt.notificationId)?.notification;
       const alertType = (known && findAlertType(known.alertType)) ?? pathType;
+      const { line, serviceName } = this.#parts;
       try {
-        await this.#parts.line.speak(
-          callId,
-          spokenMessage(this.#parts.serviceName, alertType, known?.confirm),
-          attempt,
-        );
+        await line.speak(callId, spokenMessage(serviceName, alertType, known?.confirm), attempt);
         log.info('message playing', fields);
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
