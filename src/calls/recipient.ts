@@ -96,6 +96,10 @@ const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
 export const isFinal = (recipient: Recipient): recipient is Recipient & { readonly state: FinalState } =>
   FINAL.has(recipient.state);
 
+/** The final state that whoever asks is told; undefined while reaching a recipient goes on. */
+export const finalWord = (recipient: Recipient): FinalState | undefined =>
+  isFinal(recipient) ? recipient.state : recipient.toldFinal;
+
 /** The attempt of that id; undefined if there is none (any more). */
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);

@@ -6,7 +6,7 @@ import type { ResultCodes } from './call-event.ts';
 import type { NotificationCase } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
 import { type MaskedNumber, maskPhoneNumber } from './phone-number.ts';
-import { FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
+import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
 
 /** What a recipient's state is to those who ask. */
 export const RECIPIENT_STATUSES = ['waiting', 'ringing', 'speaking', ...FINAL_STATES] as const;
@@ -49,7 +49,7 @@ export interface AttemptView extends ResultCodes {
 /** A notification for those who ask. */
 export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
   const { id, alertType, reference, createdAt, stoppedAt } = notification;
-  const isOver = recipients.every((recipient) => isFinal(recipient) || recipient.toldFinal !== undefined);
+  const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
   return {
     id,
     alertType,

@@ -2,6 +2,7 @@ import { isUrgent } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
+import { FINAL_STATES } from '../../../src/calls/recipient.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';
@@ -368,12 +369,15 @@ const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly
       : [];
   });
 
+const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
+
 /** What is final is published, at least once, and a repeat has the same id. */
 const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {
   const ids = new Map<string, string>();
   const broken: string[] = [];
   for (const { id, type, subject, data } of published) {
     if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
+    if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
     const what = JSON.stringify({ type, subject });
     if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
     ids.set(id, what);
