@@ -86,7 +86,7 @@ describe('lines', () => {
     await play('urgent', { mode, request: to([people(50)], 'Anomaly'), passMs: 60_000 }, async (world, anomaly) => {
       const before = world.network.calls.length;
       const openNow = world.network.calls.filter(({ state }) => state !== 'ended');
-      const fire = world.senders.send(to([people(50, 1)]), 'fire');
+      const fire = world.senders.send(to([people(12, 1)]), 'fire');
       await world.pass(60_000);
       const freedAt = Math.min(...openNow.map(({ endedAt = Infinity }) => endedAt));
       const next = world.network.calls
@@ -96,7 +96,7 @@ describe('lines', () => {
       expect((next[0]?.placedAt ?? Infinity) - freedAt).toBeLessThan(3_000);
       expect(new Set(next.map(({ request }) => request?.alertType.name))).toEqual(new Set(['ConfirmedFire']));
       await world.pass(3_600_000);
-      expect(await statuses(world, fire)).toEqual(Array(50).fill('heard'));
+      expect(await statuses(world, fire)).toEqual(Array(12).fill('heard'));
       expect((await world.viewOf(anomaly))?.status).toBe('completed');
     });
   });
@@ -322,8 +322,8 @@ describe('without the table', () => {
 });
 
 it('the phone is switched off: what was under way ends as stopped, its numbers are masked, nobody is called, and all is deleted when it expires', async () => {
-  const people5 = { fates: { 0: 'busy', 1: 'rings out' }, request: to([people(5)]), passMs: 20_000 } as const;
-  await play('off', { ...people5, mode: { retryMs: 60_000 } }, async (world, sent) => {
+  const scene = { fates: { 0: 'busy', 1: 'rings out' }, request: to([people(5)]), passMs: 20_000 } as const;
+  await play('off', { ...scene, mode: { retryMs: 60_000 } }, async (world, sent) => {
     world.instances.end();
     const before = world.dialled.length;
     const cleanUp = phoneOff({ table: world.faultlessTable, retentionMs: world.rules.retentionMs });
