@@ -66,7 +66,7 @@ export interface NetworkCall {
   startKnownAt?: number;
   /** When the service was told why nobody was reached. */
   reasonKnownAt?: number;
-  /** Any event of it, or the answer to its request, has reached the service. */
+  /** An event of it has reached the service. */
   isKnown?: boolean;
   /** A stranger has posted an event about it that was not true. */
   isForged?: boolean;

@@ -18,15 +18,11 @@ export class UnreliableLine implements PhoneLine {
     this.#life = life;
   }
 
-  async call(request: CallRequest): Promise<CallId> {
-    const callId = await this.#ask('call', request, () => {
-      if (this.#ground.conditions.isSetUpWrong) {
-        throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
-      }
-      return this.#network.call(request);
+  call(request: CallRequest): Promise<CallId> {
+    return this.#ask('call', request, () => {
+      if (!this.#ground.conditions.isSetUpWrong) return this.#network.call(request);
+      throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
     });
-    this.#network.find(callId).isKnown = true;
-    return callId;
   }
 
   speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
