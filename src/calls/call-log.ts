@@ -1,6 +1,8 @@
 import type { Log, LogFields } from '../log.ts';
+import { StorageTrouble } from '../storage/errors.ts';
 import type { AttemptRef } from './call-context.ts';
 import { type Attempt, isLive } from './attempt.ts';
+import type { CallId } from './call-id.ts';
 import type { Notification, NotificationCase } from './notification.ts';
 import { PhoneLineError } from './phone-line.ts';
 import { maskPhoneNumber } from './phone-number.ts';
@@ -10,23 +12,19 @@ import { isStranger } from './stranger.ts';
 /** The fields of every log line about an attempt. */
 export const attemptFields = (
   { notification, recipients }: NotificationCase,
-  ref: AttemptRef,
-  callId = attempt(recipients[ref.index], ref)?.callId,
-): LogFields => ({
-  call_id: callId,
-  ...recipientFields(notification, recipients[ref.index], ref.index),
-  alert_type: notification.alertType,
-  attempt: attemptNumber(recipients[ref.index], ref),
-});
-
-/** From 1; undefined if it is not kept, because there was no line for it. */
-const attemptNumber = (recipient: Recipient | undefined, { attemptId }: AttemptRef): number | undefined => {
-  const index = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
-  return index < 0 ? undefined : index + 1;
+  { index, attemptId }: AttemptRef,
+  callId?: CallId,
+): LogFields => {
+  const recipient = recipients[index];
+  const at = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
+  return {
+    call_id: callId ?? recipient?.attempts[at]?.callId,
+    ...recipientFields(notification, recipient, index),
+    alert_type: notification.alertType,
+    // From 1; undefined if it is not kept, because there was no line for it.
+    attempt: at < 0 ? undefined : at + 1,
+  };
 };
-
-const attempt = (recipient: Recipient | undefined, { attemptId }: AttemptRef): Attempt | undefined =>
-  recipient && attemptOf(recipient, attemptId);
 
 const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields =>
   isStranger(notification.id)
@@ -103,6 +101,12 @@ export const failureFields = (error: unknown): LogFields =>
   error instanceof PhoneLineError
     ? { code: error.code, sub_code: error.subCode, reason: error.reason }
     : { reason: 'unexpected error', kind: errorKind(error) };
+
+/** Logs why due work was not done: it is found again. */
+export const logNotDone = (error: unknown, fields: LogFields, log: Log): void => {
+  if (error instanceof StorageTrouble) log.warn('due work unreachable', { ...fields, kind: error.reason });
+  else log.error('unexpected error', { ...fields, kind: errorKind(error) });
+};
 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
 export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -36,8 +36,7 @@ export const keyOf = ({ notificationId, index }: RecipientRef): string => `${not
 export interface Step {
   readonly next: NotificationCase;
   readonly asks?: RecipientStep['asks'];
-  /** No later state of the notification needs the step: the table need not be asked. */
-  readonly isPast?: boolean;
+  readonly isPast?: RecipientStep['isPast'];
 }
 
 /** What a step has come to. */
@@ -45,6 +44,8 @@ export interface Committed {
   readonly stored: StoredCase;
   readonly isChanged: boolean;
   readonly asks: RecipientStep['asks'];
+  /** Nothing was done: the calls of the day are used up. */
+  readonly isOutOfCalls?: boolean;
 }
 
 const MOST_REMEMBERED = 500;
@@ -77,11 +78,11 @@ export class Cases {
     key: string,
     move: (known: NotificationCase) => Step,
     log: Log,
-  ): Promise<Committed | 'no calls left' | undefined> {
+  ): Promise<Committed | undefined> {
     const { store, clock, random } = this.#parts;
     return this.#after(key, async () => {
       let unclear: { readonly before: StoredCase; readonly step: Step } | undefined;
-      const round = async (): Promise<Committed | 'no calls left' | undefined> => {
+      const round = async (): Promise<Committed | undefined> => {
         const remembered = unclear === undefined ? this.#remembered.get(id) : undefined;
         let known = remembered ?? (await store.load(id));
         if (known === undefined) return undefined;
@@ -96,13 +97,14 @@ export class Cases {
           if (this.#remembered.get(id) === remembered) this.remember(id, undefined, known);
           step = move(known);
         }
-        if (step.next === known) return { stored: known, isChanged: false, asks: [] };
+        const unchanged = { stored: known, isChanged: false, asks: [] };
+        if (step.next === known) return unchanged;
         unclear = { before: known, step };
         try {
           const stored = await store.commit(known, step.next, clock.now());
           unclear = undefined;
-          if (stored === 'no calls left') return stored;
-          if (stored === 'unchanged') return { stored: known, isChanged: false, asks: step.asks ?? [] };
+          if (stored === 'no calls left') return { ...unchanged, isOutOfCalls: true };
+          if (stored === 'unchanged') return { ...unchanged, asks: step.asks ?? [] };
           return this.#committed(known, stored, step, log);
         } catch (error) {
           this.#remembered.delete(id);

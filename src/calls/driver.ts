@@ -2,19 +2,17 @@ import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../log.ts';
 import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
-import type { Alarm } from './alarm.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from './alert-types.ts';
-import { type Attempt, type AttemptEvent, isPast, type NotMade } from './attempt.ts';
+import type { Attempt, AttemptEvent, NotMade } from './attempt.ts';
 import type { AttemptRef } from './call-context.ts';
 import type { CallEvent, CallResult } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import { attemptFields, errorKind, failureFields } from './call-log.ts';
-import { Cases, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
-import type { Clock } from './clock.ts';
+import { Cases, type CasesParts, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
-import type { LinePause } from './lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from './message.ts';
 import {
+  attemptIn,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
@@ -22,7 +20,7 @@ import {
   withRecipient,
 } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
-import { type PhoneLine, PhoneLineError } from './phone-line.ts';
+import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from './phone-line.ts';
 import { isMaskedNumber } from './phone-number.ts';
 import {
   afterEvent,
@@ -32,24 +30,21 @@ import {
   MOST_WITHOUT_LINE,
   postponed,
   type ReachTerms,
+  type Recipient,
   type RecipientStep,
   SET_UP_RETRY_MS,
+  unchanged,
 } from './recipient.ts';
-import { type NotificationStore, openCallsOf, type StoredCase } from './store/notification-store.ts';
+import { openCallsOf, type StoredCase } from './store/notification-store.ts';
 import type { PhoneRules } from './rules.ts';
 import { newStranger, strangerRef } from './stranger.ts';
 
 /** What the driver needs. */
-export interface DriverParts {
+export interface DriverParts extends CasesParts {
   readonly line: PhoneLine;
-  readonly store: NotificationStore;
   /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
-  readonly pause: LinePause;
-  readonly alarm: Alarm;
-  readonly clock: Clock;
-  readonly random: () => number;
   readonly newId: () => string;
 }
 
@@ -57,6 +52,9 @@ export interface DriverParts {
 type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'tone failed'> };
 
 const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind !== 'tone failed';
+
+/** What follows for a recipient now. */
+type Decide = (recipient: Recipient, terms: ReachTerms, now: number) => RecipientStep;
 
 /** What attending to something due has come to: the notification if nothing was to be done, or `left` for later. */
 export type Attended = StoredCase | 'moved' | 'left' | 'unknown';
@@ -96,17 +94,14 @@ export class Driver {
       log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
       return;
     }
-    let done: { readonly ref: AttemptRef; readonly committed: Committed } | undefined;
     try {
-      done = await this.#take(event, alertType.name, log);
+      await this.#take(event, alertType.name, log);
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
-      return;
     }
-    if (done !== undefined) await this.#carryOut(done.ref, done.committed, log);
   }
 
   /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
@@ -121,11 +116,9 @@ export class Driver {
     const ref = { notificationId, index };
     const attemptId = newId();
     const done = await this.#change(ref, (recipient, terms, now) => dialled(recipient, attemptId, terms, now), log);
-    if (done === 'no calls left') {
-      await this.#postpone(ref, log);
-      return 'moved';
-    }
-    return this.#attended(ref, done, log);
+    if (done?.isOutOfCalls !== true) return this.#attended(ref, done, log);
+    await this.#postpone(ref, log);
+    return 'moved';
   }
 
   /**
@@ -169,11 +162,11 @@ export class Driver {
           ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
         );
         const isLeftAlone = isUnsure && clock.now() < this.#troubleAt + terms.messageMs;
-        return isLeftAlone ? { next: recipient, asks: [] } : looked(recipient, terms, now);
+        return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
       },
       log,
     );
-    if (done !== undefined && done !== 'no calls left') logLook(done.stored, ref, done.asks, log);
+    if (done !== undefined) logLook(done.stored, ref, done.asks, log);
     return this.#attended(ref, done, log);
   }
 
@@ -187,23 +180,16 @@ export class Driver {
     );
     if (covered.length > 0) log.warn('notification taken over', { notification_id: id });
     await Promise.all(covered.map(async (index) => this.look({ notificationId: id, index }, log)));
-    const move = (known: NotificationCase): Step => ({
-      next: lookedAt(known, this.#parts.newId, this.#parts.clock.now()),
-    });
-    const done = await this.#cases.commit(id, id, move, log);
-    if (done === undefined || done === 'no calls left') return 'unknown';
-    return done.isChanged ? 'moved' : done.stored;
+    const { newId, clock } = this.#parts;
+    return attended(await this.#cases.commit(id, id, (known) => ({ next: lookedAt(known, newId, clock.now()) }), log));
   }
 
   /** Stops a notification, and hangs up who rings. Answers it as it stands then; undefined if there is none. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
-    const done = await this.#cases.commit(
-      id,
-      id,
-      (known) => ({ next: stoppedNotification(known, this.#parts.clock.now()) }),
-      log,
-    );
-    if (done === undefined || done === 'no calls left') return undefined;
+    const { clock } = this.#parts;
+    const stop = (known: NotificationCase): Step => ({ next: stoppedNotification(known, clock.now()) });
+    const done = await this.#cases.commit(id, id, stop, log);
+    if (done === undefined) return undefined;
     await this.#hangUpWhoRings(done.stored, log);
     return this.#cases.recall(id) ?? done.stored;
   }
@@ -218,45 +204,38 @@ export class Driver {
     return this.#cases.recall(id);
   }
 
-  async #attended(ref: RecipientRef, done: Committed | 'no calls left' | undefined, log: Log): Promise<Attended> {
-    if (done === undefined || done === 'no calls left') return 'unknown';
-    await this.#carryOut(ref, done, log);
-    return done.isChanged ? 'moved' : done.stored;
+  async #attended(ref: RecipientRef, done: Committed | undefined, log: Log): Promise<Attended> {
+    if (done !== undefined) await this.#carryOut(ref, done, log);
+    return attended(done);
   }
 
   /** The step that an event asks for: of its attempt or, if nobody knows that, of the call itself. */
-  async #take(
-    event: AttemptReport,
-    alertType: AlertTypeName,
-    log: Log,
-  ): Promise<{ readonly ref: AttemptRef; readonly committed: Committed } | undefined> {
+  async #take(event: AttemptReport, alertType: AlertTypeName, log: Log): Promise<void> {
     const { attempt: ref, callId } = event;
     if (ref !== undefined) {
       const { result, beside } = await this.#judged(event, ref);
-      const attemptEvent = attemptEventOf({ ...event, result });
+      const told: AttemptEvent = { ...event, result };
       let isKnown = false;
       const committed = await this.#change(
         ref,
         (recipient, terms, now) => {
           const attempt = attemptOf(recipient, ref.attemptId);
           isKnown = attempt !== undefined && (attempt.callId === undefined || attempt.callId === callId);
-          if (!isKnown || attempt === undefined) return { next: recipient, asks: [] };
-          return {
-            ...afterEvent(recipient, ref.attemptId, attemptEvent, terms, now, beside),
-            isPast: isPast(attempt, attemptEvent),
-          };
+          return isKnown ? afterEvent(recipient, ref.attemptId, told, terms, now, beside) : unchanged(recipient);
         },
         log,
       );
       if (isKnown) {
         this.#note(event, committed, ref, log);
-        return committed === undefined || committed === 'no calls left' ? undefined : { ref, committed };
+        if (committed !== undefined) await this.#carryOut(ref, committed, log);
+        return;
       }
     }
     const stranger = strangerRef(callId);
     const committed = await this.#takeStranger(event, stranger, alertType, log);
-    if (committed !== undefined) this.#note(event, committed, stranger, log);
-    return committed === undefined ? undefined : { ref: stranger, committed };
+    if (committed === undefined) return;
+    this.#note(event, committed, stranger, log);
+    await this.#carryOut(stranger, committed, log);
   }
 
   async #takeStranger(
@@ -266,21 +245,12 @@ export class Driver {
     log: Log,
   ): Promise<Committed | undefined> {
     const { store, clock } = this.#parts;
-    const attemptEvent = attemptEventOf(event);
-    const move = (known: NotificationCase): Step => {
-      const now = clock.now();
-      const [recipient] = known.recipients;
-      const [attempt] = recipient?.attempts ?? [];
-      if (recipient === undefined || attempt === undefined) return { next: known };
-      const step = afterEvent(recipient, ref.attemptId, attemptEvent, this.#terms(known), now);
-      const next = step.next === recipient ? known : withRecipient(known, 0, step.next, now);
-      return { next, asks: step.asks, isPast: isPast(attempt, attemptEvent) };
-    };
-    const found = await this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
-    if (found !== undefined) return found === 'no calls left' ? undefined : found;
+    const move = this.#moveOf(ref, (recipient, terms, now) => afterEvent(recipient, ref.attemptId, event, terms, now));
+    const commit = async () => this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
+    const found = await commit();
+    if (found !== undefined) return found;
     // Of a call that nobody knows, only what asks for something is written down.
-    const fresh = newStranger(event.callId, alertType, clock.now());
-    const { next, asks = [] } = move(fresh);
+    const { next, asks = [] } = move(newStranger(event.callId, alertType, clock.now()));
     if (asks.length === 0) return undefined;
     try {
       const stored = await store.insertStranger(next, clock.now());
@@ -288,8 +258,7 @@ export class Driver {
       return { stored, isChanged: true, asks };
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
-      const done = await this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
-      return done === 'no calls left' ? undefined : done;
+      return commit();
     }
   }
 
@@ -304,20 +273,19 @@ export class Driver {
     if (result.meaning !== 'declined' || (kind !== 'create failed' && kind !== 'disconnected')) return { result };
     const { store, clock } = this.#parts;
     const known = await store.load(ref.notificationId);
-    const recipient = known?.recipients[ref.index];
-    const attempt = recipient && attemptOf(recipient, ref.attemptId);
-    if (recipient === undefined || attempt === undefined) return { result };
+    const attempt = known && attemptIn(known, ref);
+    if (known === undefined || attempt === undefined) return { result };
     const endedAt = attempt.disconnectedAt ?? attempt.endedAt ?? clock.now();
     const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
-    if (hasRung || (recipient.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
+    if (hasRung || (known.recipients[ref.index]?.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
     const due = await store.due(clock.now() + OPEN_WITHIN_MS);
     const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
     // In this notification: also calls that have ended since. What counts is the moment of the request, which is that of its claim.
     const inIt = (tolerance: number): number =>
-      known?.recipients.filter(
+      known.recipients.filter(
         ({ attempts }, index) =>
           index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt, tolerance)),
-      ).length ?? 0;
+      ).length;
     // One whose instance has another clock may seem not to have been open. How many lines there are, calls that were refused as well do not tell.
     if (others + inIt(CLOCKS_DIFFER_MS) === 0) return { result };
     return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
@@ -330,12 +298,9 @@ export class Driver {
       this.#noteSpokenTo(callId);
       const known = attempt && this.#cases.recall(attempt.notificationId)?.notification;
       const alertType = (known && findAlertType(known.alertType)) ?? pathType;
+      const { line, serviceName } = this.#parts;
       try {
-        await this.#parts.line.speak(
-          callId,
-          spokenMessage(this.#parts.serviceName, alertType, known?.confirm),
-          attempt,
-        );
+        await line.speak(callId, spokenMessage(serviceName, alertType, known?.confirm), attempt);
         log.info('message playing', fields);
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
@@ -380,11 +345,10 @@ export class Driver {
 
   async #dial(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const { line, pause, clock } = this.#parts;
-    const { notification, recipients } = stored;
-    const recipient = recipients[ref.index];
-    const attempt = recipient && attemptOf(recipient, ref.attemptId);
-    const alertType = findAlertType(notification.alertType);
-    const number = recipient?.number;
+    const { alertType: type, callbackBaseUrl } = stored.notification;
+    const attempt = attemptIn(stored, ref);
+    const alertType = findAlertType(type);
+    const number = stored.recipients[ref.index]?.number;
     if (attempt === undefined || alertType === undefined || number === undefined || isMaskedNumber(number)) return;
     const fields = attemptFields(stored, ref);
     const sentAt = clock.now();
@@ -396,21 +360,16 @@ export class Driver {
     log.info('call requested', fields);
     let event: AttemptEvent;
     try {
-      const { callbackBaseUrl } = notification;
-      const callId = await line.call({
-        number,
-        alertType,
-        attempt: ref,
-        firstSentAt: attempt.claimedAt,
-        callbackBaseUrl,
-      });
+      const firstSentAt = attempt.claimedAt;
+      const callId = await line.call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl });
       pause.accepted(sentAt);
       log.info('call placed', { ...fields, call_id: callId });
       event = { kind: 'placed', callId };
     } catch (error) {
-      event = { kind: 'not placed', why: whyNotPlaced(error), result: resultOf(error) };
-      this.#pauseFor(event.why, error instanceof PhoneLineError ? error : {});
-      if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
+      const why = error instanceof PhoneLineError ? NOT_PLACED[error.failure] : 'unclear';
+      event = { kind: 'not placed', why, result: resultOf(error) };
+      this.#pauseFor(why, error instanceof PhoneLineError ? error : {});
+      if (why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -419,13 +378,12 @@ export class Driver {
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const { line, serviceName } = this.#parts;
     const { notification, recipients } = stored;
-    const recipient = recipients[ref.index];
-    const callId = recipient && attemptOf(recipient, ref.attemptId)?.callId;
+    const callId = attemptIn(stored, ref)?.callId;
     const alertType = findAlertType(notification.alertType);
-    if (recipient === undefined || callId === undefined || alertType === undefined) return;
+    if (callId === undefined || alertType === undefined) return;
     this.#noteSpokenTo(callId);
     const fields = attemptFields(stored, ref);
-    const context = recipient.number === undefined ? undefined : ref;
+    const context = recipients[ref.index]?.number === undefined ? undefined : ref;
     const speaking = line.speak(callId, spokenMessage(serviceName, alertType, notification.confirm), context);
     // Beside the message, which it never delays.
     const listening = this.#listen(ref, stored, callId, log);
@@ -458,8 +416,7 @@ export class Driver {
   }
 
   async #hangUp(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const recipient = stored.recipients[ref.index];
-    const callId = recipient && attemptOf(recipient, ref.attemptId)?.callId;
+    const callId = attemptIn(stored, ref)?.callId;
     if (callId === undefined) return;
     // If that fails, whoever looks when the claim has run out tries again.
     if (await this.#endLine(callId, attemptFields(stored, ref), log)) await this.#answer(ref, { kind: 'hung up' }, log);
@@ -479,14 +436,10 @@ export class Driver {
   async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
     const done = await this.#change(
       ref,
-      (recipient, terms, now) => {
-        const attempt = attemptOf(recipient, ref.attemptId);
-        const step = afterEvent(recipient, ref.attemptId, event, terms, now);
-        return { ...step, isPast: attempt !== undefined && isPast(attempt, event) };
-      },
+      (recipient, terms, now) => afterEvent(recipient, ref.attemptId, event, terms, now),
       log,
     );
-    if (done !== undefined && done !== 'no calls left') await this.#carryOut(ref, done, log);
+    if (done !== undefined) await this.#carryOut(ref, done, log);
   }
 
   async #postpone(ref: RecipientRef, log: Log): Promise<void> {
@@ -497,19 +450,14 @@ export class Driver {
       recipient_index: ref.index,
       until: new Date(until).toISOString(),
     });
-    const move = (recipient: StoredCase['recipients'][number], terms: ReachTerms) => ({
-      next: postponed(recipient, until, CALLS_USED_UP, terms),
-      asks: [],
-    });
-    await this.#change(ref, move, log);
+    await this.#change(ref, (known, terms) => unchanged(postponed(known, until, CALLS_USED_UP, terms)), log);
   }
 
   /** What an event says about the line, and what a recipient's waiting means for the others. */
-  #note(event: CallEvent, committed: Committed | 'no calls left' | undefined, ref: AttemptRef, log: Log): void {
+  #note(event: CallEvent, committed: Committed | undefined, ref: AttemptRef, log: Log): void {
     const { kind, callId, result } = event;
     const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
-    const stored = committed === undefined || committed === 'no calls left' ? undefined : committed.stored;
-    const fields = { ...(stored && attemptFields(stored, ref, callId)), call_id: callId };
+    const fields = { ...(committed && attemptFields(committed.stored, ref, callId)), call_id: callId };
     if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
     if (kind !== 'disconnected' && kind !== 'create failed') return;
     log.info('call disconnected', { ...fields, ...codes });
@@ -552,32 +500,29 @@ export class Driver {
   }
 
   /** A step of one recipient. */
-  async #change(
-    ref: RecipientRef,
-    decide: (
-      recipient: StoredCase['recipients'][number],
-      terms: ReachTerms,
-      now: number,
-    ) => RecipientStep & { readonly isPast?: boolean },
-    log: Log,
-  ): Promise<Committed | 'no calls left' | undefined> {
-    const move = (known: NotificationCase): Step => {
+  async #change(ref: RecipientRef, decide: Decide, log: Log): Promise<Committed | undefined> {
+    return this.#cases.commit(ref.notificationId, keyOf(ref), this.#moveOf(ref, decide), log);
+  }
+
+  #moveOf({ index }: RecipientRef, decide: Decide): (known: NotificationCase) => Step {
+    return (known) => {
       const now = this.#parts.clock.now();
-      const recipient = known.recipients[ref.index];
+      const recipient = known.recipients[index];
       if (recipient === undefined) return { next: known };
-      const { next, asks, isPast: isOver } = decide(recipient, this.#terms(known), now);
-      const isSame = next === recipient;
-      return { next: isSame ? known : withRecipient(known, ref.index, next, now), asks, isPast: isOver === true };
+      const step = decide(recipient, this.#terms(known), now);
+      return { ...step, next: step.next === recipient ? known : withRecipient(known, index, step.next, now) };
     };
-    return this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
   }
 }
 
+const attended = (done: Committed | undefined): Attended =>
+  done === undefined ? 'unknown' : done.isChanged ? 'moved' : done.stored;
+
 const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['asks'], log: Log): void => {
-  const recipient = stored.recipients[ref.index];
   for (const { ask, attemptId } of asks) {
-    const attempt = recipient && attemptOf(recipient, attemptId);
-    const fields = attemptFields(stored, { ...ref, attemptId });
+    const own = { ...ref, attemptId };
+    const attempt = attemptIn(stored, own);
+    const fields = attemptFields(stored, own);
     if (ask === 'dial') log.warn('call request unclear', fields);
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
@@ -587,25 +532,16 @@ const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['ask
 const wasOpen = ({ claimedAt, endedAt = Infinity }: Attempt, at: number, tolerance: number): boolean =>
   claimedAt <= at + tolerance && endedAt > at - tolerance;
 
-const attemptEventOf = ({ kind, callId, result }: AttemptReport): AttemptEvent => ({ kind, callId, result });
-
 const resultOf = (error: unknown): CallResult =>
   error instanceof PhoneLineError
     ? { code: error.code, subCode: error.subCode, reason: error.reason }
     : { reason: 'unexpected error' };
 
-const whyNotPlaced = (error: unknown): NotMade | 'refused' | 'unclear' => {
-  if (!(error instanceof PhoneLineError)) return 'unclear';
-  switch (error.failure) {
-    case 'throttled':
-    case 'not sent':
-      return 'no_line';
-    case 'set-up':
-      return 'set_up';
-    case 'refused':
-    case 'gone':
-      return 'refused';
-    case 'unanswered':
-      return 'unclear';
-  }
+const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotMade | 'refused' | 'unclear'>> = {
+  throttled: 'no_line',
+  'not sent': 'no_line',
+  'set-up': 'set_up',
+  refused: 'refused',
+  gone: 'refused',
+  unanswered: 'unclear',
 };

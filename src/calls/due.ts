@@ -2,21 +2,16 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
 import { StorageTrouble } from '../storage/errors.ts';
-import type { Alarm } from './alarm.ts';
-import { errorKind } from './call-log.ts';
-import type { Clock } from './clock.ts';
+import { logNotDone } from './call-log.ts';
+import type { CasesParts } from './cases.ts';
 import { type Attended, type Driver, OPEN_WITHIN_MS } from './driver.ts';
-import { type LinePause, nextToDial } from './lines.ts';
+import { nextToDial } from './lines.ts';
 import type { Publisher } from './publisher.ts';
-import { type Due, type NotificationStore, openCallsOf } from './store/notification-store.ts';
+import { type Due, openCallsOf } from './store/notification-store.ts';
 
 /** What looking for due work needs. */
-export interface DueWorkParts {
-  readonly store: NotificationStore;
+export interface DueWorkParts extends Omit<CasesParts, 'random'> {
   readonly driver: Driver;
-  readonly pause: LinePause;
-  readonly alarm: Alarm;
-  readonly clock: Clock;
   /** Undefined: outcomes are not published. */
   readonly publisher: Publisher | undefined;
 }
@@ -73,7 +68,7 @@ export class DueWork {
       found = await store.due(now + OPEN_WITHIN_MS);
     } catch (error) {
       if (error instanceof StorageTrouble) this.#parts.driver.noteTrouble();
-      this.#failed(error, undefined, log);
+      logNotDone(error, { due: undefined }, log);
       return;
     }
     const due = found.filter(({ at }) => at <= now);
@@ -83,7 +78,8 @@ export class DueWork {
       try {
         await this.#attend(entry, log);
       } catch (error) {
-        this.#failed(error, entry, log);
+        const about = 'notificationId' in entry ? { notification_id: entry.notificationId } : {};
+        logNotDone(error, { due: entry.kind, ...about }, log);
       }
     };
     // First what ends calls and so frees lines; then who waits for one.
@@ -99,21 +95,19 @@ export class DueWork {
     switch (due.kind) {
       case 'dial':
       case 'dial_urgent':
-        await this.#dropIfLeftOver(due, await driver.dial(due, log));
-        return;
+        return this.#dropIfLeftOver(due, await driver.dial(due, log));
       case 'look':
-        await this.#dropIfLeftOver(due, await driver.look(due, log));
-        return;
+        return this.#dropIfLeftOver(due, await driver.look(due, log));
       case 'notification':
         await this.#dropIfLeftOver(due, await driver.lookAtNotification(due.notificationId, log));
         // Whom it covered, and who is in its wave, may have to be dialled now.
         this.#again = true;
-        return;
+        return undefined;
       case 'publish':
-        return;
+        return undefined;
       case 'expired_notification':
       case 'expired_day':
-        await store.deleteExpired(due);
+        return store.deleteExpired(due);
     }
   }
 
@@ -123,15 +117,6 @@ export class DueWork {
     const { store } = this.#parts;
     if (attended === 'unknown') await store.drop(due);
     else if (!store.isCurrent(due, attended)) await store.dropLeftOver(due, attended);
-  }
-
-  #failed(error: unknown, due: Due | undefined, log: Log): void {
-    const fields = {
-      due: due?.kind,
-      ...(due !== undefined && 'notificationId' in due ? { notification_id: due.notificationId } : {}),
-    };
-    if (error instanceof StorageTrouble) log.warn('due work unreachable', { ...fields, kind: error.reason });
-    else log.error('unexpected error', { ...fields, kind: errorKind(error) });
   }
 }
 

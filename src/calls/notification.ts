@@ -2,9 +2,20 @@ import { type AlertTypeName, isUrgent } from './alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from './allowed-prefixes.ts';
 import { type Attempt, DIAL_LEASE_MS, isLive } from './attempt.ts';
 import { CALLS_USED_UP } from './day-limit.ts';
+import type { AttemptRef } from './call-context.ts';
 import type { NotificationId } from './notification-id.ts';
 import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
-import { final, isFinal, neverOpened, newAttempt, opened, type Recipient, refusal, stopped } from './recipient.ts';
+import {
+  attemptOf,
+  final,
+  isFinal,
+  neverOpened,
+  newAttempt,
+  opened,
+  type Recipient,
+  refusal,
+  stopped,
+} from './recipient.ts';
 
 // A request to tell people something: pure functions from a notification with its recipients to the next one.
 
@@ -43,6 +54,12 @@ export interface NotificationCase {
   readonly notification: Notification;
   readonly recipients: readonly Recipient[];
 }
+
+/** The attempt that a reference names; undefined if there is none (any more). */
+export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }: AttemptRef): Attempt | undefined => {
+  const recipient = recipients[index];
+  return recipient && attemptOf(recipient, attemptId);
+};
 
 /** What a new notification is made of. */
 export interface NewNotification {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Log } from '../log.ts';
-import { StorageTrouble, WriteConflict } from '../storage/errors.ts';
+import { WriteConflict } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
-import { errorKind } from './call-log.ts';
+import { logNotDone } from './call-log.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { abandoned } from './notification.ts';
 import { type Due, NotificationStore } from './store/notification-store.ts';
@@ -58,8 +58,7 @@ export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffPa
         }
       }
     } catch (error) {
-      if (error instanceof StorageTrouble) log.warn('due work unreachable', { kind: error.reason });
-      else log.error('unexpected error', { kind: errorKind(error) });
+      logNotDone(error, {}, log);
     }
   };
 };

@@ -5,7 +5,7 @@ import type { NotificationCase } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
 import type { OutcomeEvent, OutcomeTopic } from './outcome-events.ts';
 import { maskPhoneNumber } from './phone-number.ts';
-import { isFinal } from './recipient.ts';
+import { finalWord, isFinal } from './recipient.ts';
 import type { Due, NotificationStore } from './store/notification-store.ts';
 import { viewOf } from './view.ts';
 
@@ -110,11 +110,13 @@ export class Publisher {
     return [
       ...recipients.flatMap((index): readonly OutcomeEvent[] => {
         const recipient = known.recipients[index];
-        if (recipient?.number === undefined) return [];
-        const { state, attempts, wave } = recipient;
+        const status = recipient && finalWord(recipient);
+        // Who is to be dialled again after all is published when that has ended.
+        if (recipient?.number === undefined || status === undefined) return [];
+        const { attempts, wave } = recipient;
         const masked = maskPhoneNumber(recipient.number);
-        const data = { ...about, recipient: masked, index, wave, status: state, attempts: attempts.length };
-        return [{ ...common, id: `${notificationId}/${index}/${state}`, type: 'Notification.RecipientFinal', data }];
+        const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length };
+        return [{ ...common, id: `${notificationId}/${index}/${status}`, type: 'Notification.RecipientFinal', data }];
       }),
       ...(isCompleted === true
         ? [

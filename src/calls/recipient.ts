@@ -4,23 +4,18 @@ import {
   type AttemptEvent,
   type CallTerms,
   isLive,
+  isPast,
   lookAtOf,
   moveAttempt,
   type NotMade,
 } from './attempt.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from './phone-number.ts';
-import { afterAttempts, type RedialRules } from './redial.ts';
+import { afterAttempts, type RedialTerms } from './redial.ts';
 
 // Somebody to be told, and what follows each attempt: pure functions from a recipient to the next one and what must be done.
 
-/** How far reaching a recipient has come. The last five are final. */
-export const RECIPIENT_STATES = [
-  /** In a wave whose time has not come. */
-  'later',
-  /** To be dialled, at `dueAt` or as soon as a line is free. */
-  'waiting',
-  /** An attempt is under way. */
-  'calling',
+/** How reaching a recipient can end. */
+export const FINAL_STATES = [
   /** Heard the message, or its first unit. */
   'heard',
   /** Pressed a key. */
@@ -33,6 +28,20 @@ export const RECIPIENT_STATES = [
   'stopped',
 ] as const;
 
+/** How reaching a recipient has ended. */
+export type FinalState = (typeof FINAL_STATES)[number];
+
+/** How far reaching a recipient has come. */
+export const RECIPIENT_STATES = [
+  /** In a wave whose time has not come. */
+  'later',
+  /** To be dialled, at `dueAt` or as soon as a line is free. */
+  'waiting',
+  /** An attempt is under way. */
+  'calling',
+  ...FINAL_STATES,
+] as const;
+
 /** How far reaching a recipient has come. */
 export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
@@ -40,7 +49,7 @@ export type RecipientState = (typeof RECIPIENT_STATES)[number];
 export interface Recipient {
   readonly state: RecipientState;
   /** Whole until the notification is completed; undefined: another system has placed the call. */
-  readonly number: PhoneNumber | MaskedNumber | undefined;
+  readonly number?: PhoneNumber | MaskedNumber | undefined;
   /** From 1. */
   readonly wave: number;
   /** In the order of their claims. Calls that had no line are not kept. */
@@ -55,6 +64,8 @@ export interface Recipient {
   readonly isCounted?: boolean | undefined;
   /** Nobody is to dial it any more; what is being spoken goes on. */
   readonly isStopped?: boolean | undefined;
+  /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until a better one is known. */
+  readonly toldFinal?: FinalState | undefined;
   /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
   readonly noLine?: number | undefined;
   readonly refusedBeside?: number | undefined;
@@ -63,13 +74,15 @@ export interface Recipient {
 }
 
 /** What a recipient's steps need to know beside the recipient. */
-export interface ReachTerms extends RedialRules, Omit<CallTerms, 'isStopped'> {}
+export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
 export interface RecipientStep {
   readonly next: Recipient;
   /** What must be done now, and for which attempt. */
   readonly asks: readonly { readonly ask: Ask; readonly attemptId: string }[];
+  /** No later state of the recipient needs the step: the table need not be asked. */
+  readonly isPast?: boolean;
 }
 
 /** Lines that are mended are tried again after so long, in milliseconds. */
@@ -77,16 +90,22 @@ export const SET_UP_RETRY_MS = 30_000;
 /** How often a call of one recipient may end because no line is free before it counts as declined. */
 export const MOST_WITHOUT_LINE = 5;
 
-const FINAL: ReadonlySet<RecipientState> = new Set(['heard', 'confirmed', 'not_reached', 'failed', 'stopped']);
+const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
 
 /** Whether nothing more will be done about a recipient. */
-export const isFinal = ({ state }: Recipient): boolean => FINAL.has(state);
+export const isFinal = (recipient: Recipient): recipient is Recipient & { readonly state: FinalState } =>
+  FINAL.has(recipient.state);
+
+/** The final state that whoever asks is told; undefined while reaching a recipient goes on. */
+export const finalWord = (recipient: Recipient): FinalState | undefined =>
+  isFinal(recipient) ? recipient.state : recipient.toldFinal;
 
 /** The attempt of that id; undefined if there is none (any more). */
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
-const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
+/** The step that is none. */
+export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
 const callTerms = (terms: ReachTerms, { isStopped = false }: Recipient): CallTerms => ({ ...terms, isStopped });
 
@@ -106,9 +125,11 @@ export const afterEvent = (
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
   const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
-  if (next === attempt) return unchanged(recipient);
+  const known = { isPast: isPast(attempt, event) };
+  if (next === attempt) return { ...known, ...unchanged(recipient) };
   const attempts = recipient.attempts.map((one) => (one === attempt ? next : one));
   return {
+    ...known,
     next: settled({ ...recipient, attempts }, terms, now, beside),
     asks: ask === undefined ? [] : [{ ask, attemptId }],
   };
@@ -189,6 +210,7 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
   dueAt: undefined,
   isCovered: undefined,
   isCounted: undefined,
+  toldFinal: undefined,
   reason: undefined,
 });
 
@@ -201,8 +223,11 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   );
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
   const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
-  if (attempts.some(isLive)) return { ...next, state: 'calling', dueAt: Math.min(...lookAt), reason: undefined };
-  const follows = afterAttempts(attempts, terms, terms);
+  if (attempts.some(isLive)) {
+    const toldFinal = isFinal(recipient) ? recipient.state : recipient.toldFinal;
+    return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
+  }
+  const follows = afterAttempts(attempts, terms);
   if (follows.kind === 'reached') return final(next, follows.outcome);
   if (recipient.isStopped === true) return final(next, 'stopped');
   if (notMade !== undefined) return waitingForLine(next, notMade, now, beside);
@@ -214,7 +239,8 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   }
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
-  return { ...next, state: 'waiting', dueAt, queuedAt: dueAt, isCounted: undefined, reason: undefined };
+  const again = { isCounted: undefined, toldFinal: undefined, reason: undefined };
+  return { ...next, ...again, state: 'waiting', dueAt, queuedAt: dueAt };
 };
 
 const isNotMade = ({ outcome }: Attempt): boolean => outcome === 'no_line' || outcome === 'set_up';
@@ -229,6 +255,7 @@ const waitingForLine = (
   ...recipient,
   state: 'waiting',
   reason,
+  toldFinal: undefined,
   isCounted: true,
   ...(outcome === 'set_up'
     ? { dueAt: now + SET_UP_RETRY_MS }

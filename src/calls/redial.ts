@@ -1,12 +1,8 @@
-import { type Attempt, hasReached, type Outcome } from './attempt.ts';
+import { type Attempt, type CallTerms, hasReached, type Outcome } from './attempt.ts';
+import type { PhoneRules } from './rules.ts';
 
 /** How long a person is tried. */
-export interface RedialRules {
-  /** Calls at most, those included of which nothing is known. */
-  readonly attempts: number;
-  /** From the end of an attempt to the next one, in milliseconds. */
-  readonly retryMs: number;
-}
+export type RedialTerms = Pick<PhoneRules, 'attempts' | 'retryMs'> & Pick<CallTerms, 'confirm' | 'deadlineAt'>;
 
 // Lines taken and a callee who declines have the same codes; so has a network that refuses once.
 const MOST_DECLINED = 2;
@@ -19,15 +15,10 @@ export type AfterAttempt =
   /** `at`: in milliseconds since 1970. */
   | { readonly kind: 'dial again'; readonly at: number };
 
-/**
- * What follows when all attempts so far are over: who was reached in any of them, however late that became known, is not called again.
- *
- * @param deadlineAt nobody is dialled after it, in milliseconds since 1970
- */
+/** What follows when all attempts so far are over: who was reached in any of them, however late that became known, is not called again. */
 export const afterAttempts = (
   attempts: readonly Attempt[],
-  { confirm, deadlineAt }: { readonly confirm: boolean; readonly deadlineAt: number },
-  { attempts: most, retryMs }: RedialRules,
+  { attempts: most, retryMs, confirm, deadlineAt }: RedialTerms,
 ): AfterAttempt => {
   if (attempts.some((attempt) => hasReached(attempt, confirm))) {
     return { kind: 'reached', outcome: confirm ? 'confirmed' : 'heard' };

@@ -1,9 +1,9 @@
 import type { Log } from '../log.ts';
 import { StorageTrouble } from '../storage/errors.ts';
 import { isUrgent } from './alert-types.ts';
-import { type Clock, sleepBy } from './clock.ts';
+import { sleepBy } from './clock.ts';
 import { CALLS_USED_UP, endOfDay } from './day-limit.ts';
-import type { Driver } from './driver.ts';
+import type { Driver, DriverParts } from './driver.ts';
 import type { DueWork } from './due.ts';
 import { keyUse } from './idempotency.ts';
 import { newNotification, type NotificationCase } from './notification.ts';
@@ -11,18 +11,12 @@ import { newNotificationId, type NotificationId } from './notification-id.ts';
 import type { NotificationRequest, Sent, SentCall } from './notification-request.ts';
 import type { PhoneNumber } from './phone-number.ts';
 import type { Recipient } from './recipient.ts';
-import type { PhoneRules } from './rules.ts';
-import { type Created, type NotificationStore, untilCommitted } from './store/notification-store.ts';
+import { type Created, untilCommitted } from './store/notification-store.ts';
 
 /** What sending notifications needs. */
-export interface SendingParts {
-  readonly store: NotificationStore;
+export interface SendingParts extends Pick<DriverParts, 'store' | 'rules' | 'clock' | 'random' | 'newId'> {
   readonly driver: Driver;
   readonly due: DueWork;
-  readonly rules: PhoneRules;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly newId: () => string;
 }
 
 // Some seconds of outage are waited for.
@@ -52,11 +46,8 @@ export class Sending {
     switch (created.kind) {
       case 'refused': {
         const calls = callsOf(numbers, created.known);
-        log.error('notification refused', {
-          alert_type: alertType.name,
-          recipients: calls.length,
-          reason: reasonOf(calls[0]),
-        });
+        const fields = { alert_type: alertType.name, recipients: calls.length, reason: reasonOf(calls[0]) };
+        log.error('notification refused', fields);
         return { kind: 'refused', calls };
       }
       case 'key used': {

@@ -6,19 +6,10 @@ import type { ResultCodes } from './call-event.ts';
 import type { NotificationCase } from './notification.ts';
 import type { NotificationId } from './notification-id.ts';
 import { type MaskedNumber, maskPhoneNumber } from './phone-number.ts';
-import { isFinal, type Recipient } from './recipient.ts';
+import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
 
 /** What a recipient's state is to those who ask. */
-export const RECIPIENT_STATUSES = [
-  'waiting',
-  'ringing',
-  'speaking',
-  'heard',
-  'confirmed',
-  'not_reached',
-  'failed',
-  'stopped',
-] as const;
+export const RECIPIENT_STATUSES = ['waiting', 'ringing', 'speaking', ...FINAL_STATES] as const;
 
 /** What a recipient's state is to those who ask. */
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
@@ -58,7 +49,7 @@ export interface AttemptView extends ResultCodes {
 /** A notification for those who ask. */
 export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
   const { id, alertType, reference, createdAt, stoppedAt } = notification;
-  const isOver = recipients.every(isFinal);
+  const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
   return {
     id,
     alertType,
@@ -93,11 +84,12 @@ const recipientView = (
   ];
 };
 
-const statusOf = ({ state, attempts, isStopped }: Recipient): RecipientStatus => {
+const statusOf = ({ state, attempts, isStopped, toldFinal }: Recipient): RecipientStatus => {
   if (state === 'later') return 'waiting';
   if (state !== 'calling') return state;
   const live = attempts.filter(isLive);
   if (live.some(({ confirmedAt }) => confirmedAt !== undefined)) return 'confirmed';
+  if (toldFinal !== undefined) return toldFinal;
   if (live.some(({ speakingAt }) => speakingAt !== undefined)) return 'speaking';
   if (isStopped === true) return 'stopped';
   return live.some(({ callId }) => callId !== undefined) ? 'ringing' : 'waiting';

@@ -140,7 +140,7 @@ describe('what must be done', () => {
   });
 
   it.each<[what: string, asks: string, History, Partial<CallTerms>]>([
-    ['after a stop somebody answers', 'hang up', [0, placed, 5, connected], { isStopped: true }],
+    ['after a stop somebody answers', 'hang up', [5, connected], { isStopped: true }],
     ['after a stop it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
     ['after a stop nothing is heard of the call', '', [redial, look], { isStopped: true }],
     ['after the deadline nothing is heard of it', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],

@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import type { AttemptEvent } from '../../src/calls/attempt.ts';
 import { parseCallId } from '../../src/calls/call-id.ts';
+import { newNotificationId } from '../../src/calls/notification-id.ts';
 import { parsePhoneNumber } from '../../src/calls/phone-number.ts';
 import { afterEvent, dialled, type ReachTerms, type Recipient, SET_UP_RETRY_MS } from '../../src/calls/recipient.ts';
+import { viewOf } from '../../src/calls/view.ts';
 
 const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
 if (number === undefined || callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
+const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
 const TERMS: ReachTerms = {
   attempts: 3,
   retryMs: 60_000,
@@ -69,6 +72,34 @@ describe('what follows attempts', () => {
   it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
     const again = called([failed('no_line')], {}, 2);
     expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
+  });
+
+  it('a final word stays while somebody who answered after all is spoken to, and gets better only', () => {
+    const once = { ...TERMS, attempts: 1 };
+    const after = (known: Recipient, event: AttemptEvent) => afterEvent(known, 'attempt 0', event, once, at(9)).next;
+    const given = called([failed('busy')], once);
+    const answered = after(given, { kind: 'connected', callId });
+    const over = [{ kind: 'disconnected', callId, result: {} }, completed] as const;
+    const told = [given, answered, ...over.map((event) => after(answered, event))].map((recipient) => {
+      const about = {
+        id: newNotificationId(START, UUID),
+        alertType: 'Custom',
+        createdAt: START,
+        deadlineAt: at(9),
+      } as const;
+      const { status, recipients } = viewOf(
+        { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] },
+        at(9),
+      );
+      return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
+    });
+    expect(told).toEqual([
+      'not_reached: completed, not_reached',
+      'calling: completed, not_reached',
+      'not_reached: completed, not_reached',
+      'calling: completed, not_reached',
+    ]);
+    expect(over.reduce<Recipient>(after, answered)).toMatchObject({ state: 'heard', toldFinal: undefined });
   });
 
   it('late good news counts', () => {

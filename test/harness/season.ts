@@ -1,5 +1,5 @@
-import { randomFrom } from '../../infra/local/demo/random.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
+import { Chance } from '../worlds/chance.ts';
 
 /** 2024-02-28, and the leap day and the day after it. */
 export const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;
@@ -26,46 +26,44 @@ export interface Season {
  * @param seed tells seasons apart; the same one is always the same
  */
 export const season = (seed: string, frames: number): Season => {
-  const random = randomFrom(seed);
-  const upTo = (most: number): number => Math.floor(random() * (most + 1));
-  const oneOf = <Item>(items: readonly [Item, ...Item[]]): Item => items[upTo(items.length - 1)] ?? items[0];
-  const shuffled = <Item>(items: readonly Item[]): Item[] =>
-    items
-      .map((item) => ({ item, at: random() }))
-      .sort((left, right) => left.at - right.at)
-      .map(({ item }) => item);
+  const chance = new Chance(seed);
+  const upTo = (most: number): number => chance.wholeBetween(0, most);
   const moment = (): bigint => {
     const at = BigInt(upTo(3 * 1_440 - 1)) * MINUTE;
-    const into = random() < 0.5 ? oneOf([0n, 1n, MINUTE - 1n]) : BigInt(upTo(59_999_999));
-    const unit = oneOf([MINUTE, MINUTE, 60n * MINUTE, DAY]);
+    const into = chance.happens(0.5) ? chance.oneOf([0n, 1n, MINUTE - 1n]) : BigInt(upTo(59_999_999));
+    const unit = chance.oneOf([MINUTE, MINUTE, 60n * MINUTE, DAY]);
     return FIRST + at - (at % unit) + into;
   };
   const some = (categories: readonly string[], most: number): Record<string, number> =>
-    Object.fromEntries(categories.filter(() => random() < 0.5).map((category) => [category, upTo(most)]));
+    Object.fromEntries(categories.filter(() => chance.happens(0.5)).map((category) => [category, upTo(most)]));
 
   const messages: PlainMessage[] = [];
   for (let frame = 0; frame < frames; frame += 1) {
-    const identity = { cameraId: oneOf(CAMERAS), eventId: `f/${frame}`, ts: moment() };
+    const identity = { cameraId: chance.oneOf(CAMERAS), eventId: `f/${frame}`, ts: moment() };
     const tell = (more: Partial<PlainMessage>): void => {
       messages.push({ ...identity, time: identity.ts + BigInt(messages.length), ...more });
     };
     tell({ detections: some(['smoke', 'fire', 'structure', 'fog'], 4) });
-    if (random() < 0.2) tell({ detections: some(['smoke', 'fire'], 2) });
-    if (random() < 0.4)
-      tell({ reviewed: true, ...(random() < 0.7 && { annotations: some(['fire', 'smoke', 'dust'], 3) }) });
-    if (random() < 0.3) tell({ annotations: some(['fire', 'dust'], 5) });
-    if (random() < 0.1) tell({ annotations: {} });
-    if (random() < 0.1) tell({ reviewed: false });
-    if (random() < 0.05) tell({});
+    if (chance.happens(0.2)) tell({ detections: some(['smoke', 'fire'], 2) });
+    if (chance.happens(0.4))
+      tell({ reviewed: true, ...(chance.happens(0.7) && { annotations: some(['fire', 'smoke', 'dust'], 3) }) });
+    if (chance.happens(0.3)) tell({ annotations: some(['fire', 'dust'], 5) });
+    if (chance.happens(0.1)) tell({ annotations: {} });
+    if (chance.happens(0.1)) tell({ reviewed: false });
+    if (chance.happens(0.05)) tell({});
   }
 
   const questions: Question[] = [];
   for (let index = 0; index < 60; index += 1) {
     const [one, other] = [moment(), moment()];
     const ends = one < other ? { start: one, end: other } : { start: other, end: one };
-    questions.push(random() < 0.5 ? ends : { ...ends, cameraId: oneOf(CAMERAS) });
+    questions.push(chance.happens(0.5) ? ends : { ...ends, cameraId: chance.oneOf(CAMERAS) });
   }
-  return { messages, deliveries: shuffled([...messages, ...messages.filter(() => random() < 0.4)]), questions };
+  return {
+    messages,
+    deliveries: chance.shuffled([...messages, ...messages.filter(() => chance.happens(0.4))]),
+    questions,
+  };
 };
 
 /** The first and the last microsecond of one of the dates. */

@@ -12,25 +12,6 @@ export interface WorldProcess {
   readonly isOver: boolean;
 }
 
-/** What is replaced while virtual time is used. */
-const REAL = {
-  Date: globalThis.Date,
-  dateNow: Date.now,
-  setTimeout: globalThis.setTimeout,
-  clearTimeout: globalThis.clearTimeout,
-  setInterval: globalThis.setInterval,
-  clearInterval: globalThis.clearInterval,
-  setImmediate: globalThis.setImmediate,
-  clearImmediate: globalThis.clearImmediate,
-  performanceNow: Object.getOwnPropertyDescriptor(performance, 'now'),
-  abortAfter: Object.getOwnPropertyDescriptor(AbortSignal, 'timeout'),
-  random: Math.random,
-  sleep: timersPromises.setTimeout,
-  nextTurn: timersPromises.setImmediate,
-  randomUUID: nodeCrypto.randomUUID,
-  randomBytes: nodeCrypto.randomBytes,
-};
-
 const processes = new AsyncLocalStorage<WorldProcess | undefined>();
 
 /** Runs something in a process: its clock, its timers, and its end. `undefined`: outside of all processes. */
@@ -39,19 +20,16 @@ export const runIn = <Result>(process: WorldProcess | undefined, run: () => Resu
 
 /** What `setTimeout` returns. */
 class VirtualTimer {
-  /** Of two timers that are due at one time the one that was set first comes first. */
-  readonly order: number;
-  readonly everyMs: number | undefined;
   readonly process = processes.getStore();
   readonly run: () => void;
+  readonly everyMs: number | undefined;
   dueAt: number;
   isCancelled = false;
 
-  constructor(order: number, dueAt: number, everyMs: number | undefined, run: () => void) {
-    this.order = order;
+  constructor(dueAt: number, run: () => void, everyMs?: number) {
     this.dueAt = dueAt;
-    this.everyMs = everyMs;
     this.run = run;
+    this.everyMs = everyMs;
   }
 
   ref(): this {
@@ -67,39 +45,45 @@ const cancel = (timer: unknown): void => {
   if (timer instanceof VirtualTimer) timer.isCancelled = true;
 };
 
-const restore = (object: object, name: string, own: PropertyDescriptor | undefined): void => {
-  Reflect.deleteProperty(object, name);
-  if (own !== undefined) Object.defineProperty(object, name, own);
+/**
+ * Plays something in a time that passes only when it is told to: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and `Math.random`
+ * and the random ids of `node:crypto` follow a seed. Only one is in use at a time in a thread.
+ *
+ * @param now in milliseconds since 1970
+ * @param random numbers from 0 to 1, without 1, for everything that the code under test draws
+ * @param isTold whether errors have stacks: half of the time would go into those of errors that are expected
+ * @example
+ * await inVirtualTime(Date.parse('2026-11-21T22:00:00Z'), randomFrom('seed 7'), false, (time) => time.pass(60_000));
+ */
+export const inVirtualTime = async <Result>(
+  now: number,
+  random: () => number,
+  isTold: boolean,
+  play: (time: VirtualTime) => Promise<Result>,
+): Promise<Result> => {
+  const time = new VirtualTime(now, random);
+  const { stackTraceLimit } = Error;
+  if (!isTold) Error.stackTraceLimit = 0;
+  try {
+    return await play(time);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    time.uninstall();
+  }
 };
 
-/**
- * A time that passes only when it is told to: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and `Math.random` and the random
- * ids of `node:crypto` follow a seed. Only one is in use at a time in a thread.
- *
- * @example
- * const time = VirtualTime.install(Date.parse('2026-11-21T22:00:00Z'), randomFrom('seed 7'));
- * try {
- *   await time.pass(60_000);
- * } finally {
- *   time.uninstall();
- * }
- */
+/** See {@link inVirtualTime}. */
 export class VirtualTime {
   readonly #startedAt: number;
+  /** The timer that goes off next is the last one; of two at one time, the one that was set first. */
   readonly #queue: VirtualTimer[] = [];
+  readonly #restore: (() => void)[] = [];
   #now: number;
-  #timers = 0;
 
-  private constructor(now: number) {
+  constructor(now: number, random: () => number) {
     this.#now = now;
     this.#startedAt = now;
-  }
-
-  /** @param random numbers from 0 to 1, without 1, for everything that the code under test draws */
-  static install(now: number, random: () => number): VirtualTime {
-    const time = new VirtualTime(now);
-    time.#install(random);
-    return time;
+    this.#install(random);
   }
 
   /** In milliseconds since 1970, by a clock that is right. */
@@ -108,21 +92,7 @@ export class VirtualTime {
   }
 
   uninstall(): void {
-    globalThis.Date = REAL.Date;
-    REAL.Date.now = REAL.dateNow;
-    globalThis.setTimeout = REAL.setTimeout;
-    globalThis.clearTimeout = REAL.clearTimeout;
-    globalThis.setInterval = REAL.setInterval;
-    globalThis.clearInterval = REAL.clearInterval;
-    globalThis.setImmediate = REAL.setImmediate;
-    globalThis.clearImmediate = REAL.clearImmediate;
-    restore(performance, 'now', REAL.performanceNow);
-    restore(AbortSignal, 'timeout', REAL.abortAfter);
-    Math.random = REAL.random;
-    timersPromises.setTimeout = REAL.sleep;
-    timersPromises.setImmediate = REAL.nextTurn;
-    nodeCrypto.randomUUID = REAL.randomUUID;
-    nodeCrypto.randomBytes = REAL.randomBytes;
+    for (const restore of this.#restore) restore();
     syncBuiltinESMExports();
   }
 
@@ -159,9 +129,9 @@ export class VirtualTime {
   /** The next timer goes off. @returns whether there was one until then */
   #goOff(until: number): boolean {
     for (;;) {
-      const next = this.#queue[0];
+      const next = this.#queue.at(-1);
       if (next === undefined || next.dueAt > until) return false;
-      this.#take();
+      this.#queue.pop();
       if (next.isCancelled || next.process?.isOver === true) continue;
       this.#now = Math.max(this.#now, next.dueAt);
       if (next.everyMs !== undefined) {
@@ -173,39 +143,54 @@ export class VirtualTime {
     }
   }
 
+  #add(timer: VirtualTimer): VirtualTimer {
+    let [at, end] = [0, this.#queue.length];
+    while (at < end) {
+      const middle = (at + end) >> 1;
+      if ((this.#queue[middle]?.dueAt ?? 0) > timer.dueAt) at = middle + 1;
+      else end = middle;
+    }
+    this.#queue.splice(at, 0, timer);
+    return timer;
+  }
+
+  #replace(object: object, name: string, value: unknown): void {
+    const own = Object.getOwnPropertyDescriptor(object, name);
+    this.#restore.push(() => {
+      // Deleting makes the object slow: only what is inherited is deleted.
+      if (own === undefined) Reflect.deleteProperty(object, name);
+      else Object.defineProperty(object, name, own);
+    });
+    Reflect.set(object, name, value);
+  }
+
   #install(random: () => number): void {
     const nowHere = (): number => Math.floor(this.#now + (processes.getStore()?.clockAheadMs ?? 0));
-    REAL.Date.now = nowHere;
-    globalThis.Date = new Proxy(REAL.Date, {
-      construct: (target, args: unknown[]) => Reflect.construct(target, args.length === 0 ? [nowHere()] : args, target),
-    });
-    performance.now = () => this.#now - this.#startedAt;
-    const start = (run: () => void, ms: number, everyMs?: number, leastMs = 1): VirtualTimer => {
-      this.#timers += 1;
-      const timer = new VirtualTimer(this.#timers, this.#now + Math.max(leastMs, ms), everyMs, run);
-      this.#add(timer);
-      return timer;
-    };
-    const startNow = (run: () => void): VirtualTimer => start(run, 0, undefined, 0);
-    const replaced: Record<string, unknown> = {
-      setTimeout: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-        start(args.length === 0 ? run : () => run(...args), ms),
-      setInterval: (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => start(() => run(...args), ms, ms),
+    const after = (ms: number, run: () => void, everyMs?: number): VirtualTimer =>
+      this.#add(new VirtualTimer(this.#now + ms, run, everyMs));
+    type Run = (...args: unknown[]) => void;
+    const timers = {
+      setTimeout: (run: Run, ms = 0, ...args: unknown[]) => after(Math.max(1, ms), () => run(...args)),
+      setInterval: (run: Run, ms = 0, ...args: unknown[]) => after(Math.max(1, ms), () => run(...args), ms),
+      setImmediate: (run: Run, ...args: unknown[]) => after(0, () => run(...args)),
       clearTimeout: cancel,
       clearInterval: cancel,
-      setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) => startNow(() => run(...args)),
       clearImmediate: cancel,
     };
-    Object.assign(globalThis, replaced);
-    AbortSignal.timeout = (ms) => {
+    for (const [name, value] of Object.entries(timers)) this.#replace(globalThis, name, value);
+    this.#replace(Date, 'now', nowHere);
+    const construct = (target: DateConstructor, args: unknown[]): object =>
+      Reflect.construct(target, args.length === 0 ? [nowHere()] : args, target);
+    this.#replace(globalThis, 'Date', new Proxy(Date, { construct }));
+    this.#replace(performance, 'now', () => this.#now - this.#startedAt);
+    this.#replace(AbortSignal, 'timeout', (ms: number) => {
       const controller = new AbortController();
-      start(() => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')), ms);
+      after(ms, () => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')));
       return controller.signal;
-    };
-    Math.random = random;
+    });
     const sleep = (ms = 0, value?: unknown, { signal }: TimerOptions = {}): Promise<unknown> =>
       new Promise((resolve, reject) => {
-        const timer = start(() => resolve(value), ms);
+        const timer = after(Math.max(1, ms), () => resolve(value));
         const abort = (): void => {
           cancel(timer);
           reject(new DOMException('The operation was aborted', 'AbortError'));
@@ -213,78 +198,23 @@ export class VirtualTime {
         if (signal?.aborted === true) abort();
         else signal?.addEventListener('abort', abort, { once: true });
       });
-    const nextTurn = (value?: unknown): Promise<unknown> =>
-      new Promise((resolve) => {
-        startNow(() => resolve(value));
-      });
+    this.#replace(timersPromises, 'setTimeout', sleep);
+    this.#replace(
+      timersPromises,
+      'setImmediate',
+      (value?: unknown) => new Promise((resolve) => void after(0, () => resolve(value))),
+    );
     const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
-    Object.assign(timersPromises, { setTimeout: sleep, setImmediate: nextTurn });
-    Object.assign(nodeCrypto, {
-      randomBytes: bytes,
-      randomUUID: () =>
-        bytes(16)
-          .toString('hex')
-          .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-    });
+    const uuid = (): string =>
+      bytes(16)
+        .toString('hex')
+        .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    this.#replace(Math, 'random', random);
+    this.#replace(nodeCrypto, 'randomBytes', bytes);
+    this.#replace(nodeCrypto, 'randomUUID', uuid);
     syncBuiltinESMExports();
   }
-
-  // A heap: the timer that is due first comes first, of two at one time the one that was set first.
-  #add(timer: VirtualTimer): void {
-    const queue = this.#queue;
-    let index = queue.push(timer) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = queue[parent];
-      if (above === undefined || isBefore(above, timer)) break;
-      queue[index] = above;
-      index = parent;
-    }
-    queue[index] = timer;
-  }
-
-  #take(): void {
-    const queue = this.#queue;
-    const last = queue.pop();
-    if (last === undefined || queue.length === 0) return;
-    let index = 0;
-    for (;;) {
-      const left = queue[2 * index + 1];
-      const right = queue[2 * index + 2];
-      const isRight = right !== undefined && left !== undefined && isBefore(right, left);
-      const least = isRight ? right : left;
-      if (least === undefined || isBefore(last, least)) break;
-      queue[index] = least;
-      index = 2 * index + (isRight ? 2 : 1);
-    }
-    queue[index] = last;
-  }
 }
-
-/**
- * Plays something in virtual time.
- *
- * @param isTold whether errors have stacks: half of the time would go into those of errors that are expected
- */
-export const inVirtualTime = async <Result>(
-  now: number,
-  random: () => number,
-  isTold: boolean,
-  play: (time: VirtualTime) => Promise<Result>,
-): Promise<Result> => {
-  const time = VirtualTime.install(now, random);
-  const { stackTraceLimit } = Error;
-  if (!isTold) Error.stackTraceLimit = 0;
-  try {
-    return await play(time);
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-    time.uninstall();
-  }
-};
-
-const isBefore = (one: VirtualTimer, other: VirtualTimer): boolean =>
-  one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
 
 /** Calls this when everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
 const afterAll = (next: () => void): void => queueMicrotask(() => process.nextTick(next));

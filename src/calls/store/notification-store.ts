@@ -1,5 +1,5 @@
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type NewProperties, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { callsLeft, dayOf } from '../day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../idempotency.ts';
@@ -21,17 +21,13 @@ import {
   recipientKey,
 } from './keys.ts';
 import {
-  dueProperties,
+  dayRows,
   type DueProperties,
+  dueRows,
   type IdempotencyRow,
-  idempotencyProperties,
-  notificationProperties,
-  parseDayRow,
-  parseDueRow,
-  parseIdempotencyRow,
-  parseNotificationRow,
-  parseRecipientRow,
-  recipientProperties,
+  idempotencyRows,
+  notificationRows,
+  recipientRows,
 } from './rows.ts';
 
 /** What the store is made of. */
@@ -45,10 +41,10 @@ export interface NotificationStoreParts {
   readonly newId: () => string;
 }
 
-/** A notification as it was read or written, with the versions of its rows. */
+/** A notification as it was read or written. */
 export interface StoredCase extends NotificationCase {
-  readonly etag: string;
-  readonly recipientEtags: readonly string[];
+  /** The versions of its rows: its own, and one for each recipient. */
+  readonly etags: readonly string[];
 }
 
 /** What became of the wish to create a notification. */
@@ -136,11 +132,15 @@ export class NotificationStore {
       ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
     ];
     if (key !== undefined) {
-      const properties = idempotencyProperties({ notificationId: id, fingerprint: key.fingerprint, createdAt: now });
+      const properties = idempotencyRows.propertiesOf({
+        notificationId: id,
+        fingerprint: key.fingerprint,
+        createdAt: now,
+      });
       writes.push(writeOf(idempotencyRowKey(key.keyHash), keyRow?.etag, properties, 'replace'));
     }
-    const [etag = '', ...rest] = await this.#table.transact(CALLS, writes);
-    return { kind: 'created', stored: { ...known, etag, recipientEtags: rest.slice(0, recipients.length) } };
+    const etags = await this.#table.transact(CALLS, writes);
+    return { kind: 'created', stored: { ...known, etags: etags.slice(0, 1 + recipients.length) } };
   }
 
   /** A notification with its recipients; undefined if there is none. */
@@ -170,8 +170,8 @@ export class NotificationStore {
    * @throws {WriteConflict} if another writer was first
    */
   async insertStranger(known: NotificationCase, now: number): Promise<StoredCase> {
-    const [etag = '', ...rest] = await this.#table.transact(CALLS, this.#insertWrites(known, now), IN_A_CALL);
-    return { ...known, etag, recipientEtags: rest.slice(0, known.recipients.length) };
+    const etags = await this.#table.transact(CALLS, this.#insertWrites(known, now), IN_A_CALL);
+    return { ...known, etags: etags.slice(0, 1 + known.recipients.length) };
   }
 
   /**
@@ -185,38 +185,32 @@ export class NotificationStore {
     next: NotificationCase,
     now: number,
   ): Promise<StoredCase | 'unchanged' | 'no calls left'> {
-    const { id } = next.notification;
-    const rows: RowWrite[] = [];
-    const isChanged = !isSameNotification(known.notification, next.notification);
-    if (isChanged) {
-      const properties = notificationProperties(next.notification);
-      rows.push({ kind: 'replace', rowKey: notificationKey(id), etag: known.etag, properties });
-    }
-    const changed = next.recipients.flatMap((recipient, index) =>
-      isSameRecipient(known.recipients[index], recipient) ? [] : [{ recipient, index }],
-    );
-    for (const { recipient, index } of changed) {
-      const etag = known.recipientEtags[index] ?? '';
-      rows.push({ kind: 'replace', rowKey: recipientKey(id, index), etag, properties: recipientProperties(recipient) });
-    }
-    if (rows.length === 0) return 'unchanged';
-    const counted = changed.filter(
-      ({ recipient, index }) => recipient.isCounted === true && known.recipients[index]?.isCounted !== true,
-    );
+    const before = rowsOf(known);
+    const changed = rowsOf(next).flatMap((row, at) => (isSame(before[at], row) ? [] : [{ ...row, at }]));
+    if (changed.length === 0) return 'unchanged';
+    const rows = changed.map(({ rowKey, at, properties }): RowWrite => ({
+      kind: 'replace',
+      rowKey,
+      etag: known.etags[at] ?? '',
+      properties: properties(),
+    }));
+    const counted = next.recipients.filter(
+      ({ isCounted }, index) => isCounted === true && known.recipients[index]?.isCounted !== true,
+    ).length;
     const counts: RowWrite[] = [];
-    if (counted.length > 0) {
+    if (counted > 0) {
       const day = await this.#readDay(now);
       const left = callsLeft(day.used, this.#parts.callsPerDay, isUrgentNotification(next.notification));
-      if (left < counted.length) return 'no calls left';
-      counts.push(...this.#countWrites(day, counted.length, now));
+      if (left < counted) return 'no calls left';
+      counts.push(...this.#countWrites(day, counted, now));
     }
     const writes = [...rows, ...counts, ...this.#dueWrites(known, next), ...this.#publishWrites(known, next, now)];
-    const etags = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
-    const recipientEtags = [...known.recipientEtags];
-    changed.forEach(({ index }, at) => {
-      recipientEtags[index] = etags[at + (isChanged ? 1 : 0)] ?? '';
+    const written = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
+    const etags = [...known.etags];
+    changed.forEach(({ at }, index) => {
+      etags[at] = written[index] ?? '';
     });
-    return { ...next, etag: isChanged ? (etags[0] ?? '') : known.etag, recipientEtags };
+    return { ...next, etags };
   }
 
   /** What is due until a time, in the order of its time. */
@@ -224,7 +218,7 @@ export class NotificationStore {
     const rows = await this.#table.all(CALLS, dueUntil(until), { tries: 2 });
     return rows.flatMap((row) => {
       const key = parseDueKey(row.rowKey);
-      return key === undefined ? [] : [{ ...key, ...parseDueRow(row) }];
+      return key === undefined ? [] : [{ ...key, ...dueRows.parse(row) }];
     });
   }
 
@@ -244,14 +238,10 @@ export class NotificationStore {
    * Drops an entry that a notification does not need. Another instance may have given it an entry of the same name since it was read, and
    * a deletion has no version: so it is deleted together with a row of that version.
    */
-  async dropLeftOver(due: Due, { notification, recipients, etag, recipientEtags }: StoredCase): Promise<void> {
-    const { id } = notification;
-    const index = 'index' in due ? due.index : undefined;
-    const recipient = index === undefined ? undefined : recipients[index];
-    const kept: RowWrite =
-      index === undefined || recipient === undefined
-        ? { kind: 'merge', rowKey: notificationKey(id), etag, properties: {} }
-        : { kind: 'merge', rowKey: recipientKey(id, index), etag: recipientEtags[index] ?? '', properties: {} };
+  async dropLeftOver(due: Due, stored: StoredCase): Promise<void> {
+    const at = 'index' in due && due.index < stored.recipients.length ? 1 + due.index : 0;
+    const rowKey = rowsOf(stored)[at]?.rowKey ?? '';
+    const kept: RowWrite = { kind: 'merge', rowKey, etag: stored.etags[at] ?? '', properties: {} };
     try {
       await this.#table.transact(CALLS, [kept, { kind: 'delete', rowKey: due.rowKey }]);
     } catch (error) {
@@ -276,18 +266,14 @@ export class NotificationStore {
     if (due.kind !== 'expired_notification') return;
     const stored = await this.load(due.notificationId);
     if (stored !== undefined) {
-      const { notification, recipients } = stored;
-      const keyHash = notification.keyHash;
+      const { keyHash } = stored.notification;
       const keyRow = keyHash === undefined ? undefined : await this.#table.get(CALLS, idempotencyRowKey(keyHash));
       // The key may belong to a later notification by now.
-      if (keyRow !== undefined && parseIdempotencyRow(keyRow).notificationId === due.notificationId) {
+      if (keyRow !== undefined && idempotencyRows.parse(keyRow).notificationId === due.notificationId) {
         await this.#unlessGone([keyRow.rowKey]);
       }
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
-      await this.#unlessGone([
-        notificationKey(notification.id),
-        ...recipients.map((_, index) => recipientKey(notification.id, index)),
-      ]);
+      await this.#unlessGone(rowsOf(stored).map(({ rowKey }) => rowKey));
     }
     await this.#unlessGone([due.rowKey]);
   }
@@ -303,15 +289,13 @@ export class NotificationStore {
 
   /** All rows of a new notification, and when they expire. */
   #insertWrites(known: NotificationCase, now: number): readonly RowWrite[] {
-    const { notification, recipients } = known;
-    const { id } = notification;
-    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_notification', notificationId: id });
+    const about = { kind: 'expired_notification', notificationId: known.notification.id } as const;
+    const expiry = dueKey(now + this.#parts.retentionMs, about);
     return [
-      { kind: 'insert', rowKey: notificationKey(id), properties: notificationProperties(notification) },
-      ...recipients.map((recipient, index): RowWrite => ({
+      ...rowsOf(known).map(({ rowKey, properties }): RowWrite => ({
         kind: 'insert',
-        rowKey: recipientKey(id, index),
-        properties: recipientProperties(recipient),
+        rowKey,
+        properties: properties(),
       })),
       ...this.#dueWrites(undefined, known),
       insertDue(expiry),
@@ -349,7 +333,7 @@ export class NotificationStore {
 
   async #readDay(now: number): Promise<{ readonly used: number; readonly row: StoredRow | undefined }> {
     const row = await this.#table.get(CALLS, dayRowKey(dayOf(now)), IN_A_CALL);
-    return { row, used: row === undefined ? 0 : parseDayRow(row) };
+    return { row, used: row === undefined ? 0 : dayRows.parse(row).calls };
   }
 
   #countWrites(
@@ -359,21 +343,21 @@ export class NotificationStore {
   ): readonly RowWrite[] {
     if (calls === 0) return [];
     const day = dayOf(now);
-    const write = writeOf(dayRowKey(day), row?.etag, { calls: used + calls }, 'replace');
+    const write = writeOf(dayRowKey(day), row?.etag, dayRows.propertiesOf({ calls: used + calls }), 'replace');
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
     return row === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
 
 const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
-  const earlier = parseIdempotencyRow(keyRow);
+  const earlier = idempotencyRows.parse(keyRow);
   return now - earlier.createdAt < KEY_HOLDS_MS ? { kind: 'key used', earlier } : undefined;
 };
 
 const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
   kind: 'insert',
   rowKey,
-  properties: dueProperties(properties),
+  properties: dueRows.propertiesOf(properties),
 });
 
 const notificationEntry = (notification: Notification): string | undefined => {
@@ -408,34 +392,48 @@ const withinLimit = (writes: readonly RowWrite[]): readonly RowWrite[] => {
 };
 
 const casesOf = (rows: readonly StoredRow[]): readonly StoredCase[] => {
-  const cases: { notification: Notification; etag: string; recipients: Recipient[]; recipientEtags: string[] }[] = [];
+  const cases: { notification: Notification; recipients: Recipient[]; etags: string[] }[] = [];
   for (const row of rows) {
     if (row.rowKey.split('|').length === 2) {
-      cases.push({ notification: parseNotificationRow(row), etag: row.etag, recipients: [], recipientEtags: [] });
+      cases.push({ notification: notificationRows.parse(row), recipients: [], etags: [row.etag] });
     } else {
-      cases.at(-1)?.recipients.push(parseRecipientRow(row));
-      cases.at(-1)?.recipientEtags.push(row.etag);
+      cases.at(-1)?.recipients.push(recipientRows.parse(row));
+      cases.at(-1)?.etags.push(row.etag);
     }
   }
   return cases;
 };
 
-/** Whether two are the same when they are stored: what is undefined is not. */
-const isSameRecipient = (one: Recipient | undefined, other: Recipient): boolean =>
-  one === other ||
-  (one !== undefined && JSON.stringify(recipientProperties(one)) === JSON.stringify(recipientProperties(other)));
+interface CaseRow {
+  readonly rowKey: string;
+  readonly holds: Notification | Recipient;
+  readonly properties: () => NewProperties;
+}
 
-const isSameNotification = (one: Notification, other: Notification): boolean =>
-  one === other || JSON.stringify(notificationProperties(one)) === JSON.stringify(notificationProperties(other));
+/** The rows of a notification: its own, and one for each recipient. */
+const rowsOf = ({ notification, recipients }: NotificationCase): readonly CaseRow[] => [
+  {
+    rowKey: notificationKey(notification.id),
+    holds: notification,
+    properties: () => notificationRows.propertiesOf(notification),
+  },
+  ...recipients.map((recipient, index) => ({
+    rowKey: recipientKey(notification.id, index),
+    holds: recipient,
+    properties: () => recipientRows.propertiesOf(recipient),
+  })),
+];
+
+/** Whether two are the same when they are stored: what is undefined is not. */
+const isSame = (one: CaseRow | undefined, other: CaseRow): boolean =>
+  one !== undefined &&
+  (one.holds === other.holds || JSON.stringify(one.properties()) === JSON.stringify(other.properties()));
 
 /** Whether the rows that a commit was to change are stored as it would have left them: its answer was lost. */
-export const isCommitted = (stored: NotificationCase, before: NotificationCase, next: NotificationCase): boolean =>
-  (isSameNotification(before.notification, next.notification) ||
-    isSameNotification(stored.notification, next.notification)) &&
-  next.recipients.every(
-    (recipient, index) =>
-      isSameRecipient(before.recipients[index], recipient) || isSameRecipient(stored.recipients[index], recipient),
-  );
+export const isCommitted = (stored: NotificationCase, before: NotificationCase, next: NotificationCase): boolean => {
+  const [rowsBefore, rowsStored] = [rowsOf(before), rowsOf(stored)];
+  return rowsOf(next).every((row, at) => isSame(rowsBefore[at], row) || isSame(rowsStored[at], row));
+};
 
 /**
  * What is remembered of a notification after a commit: what the commit changed, and of the rest what other commits of this process have
@@ -443,15 +441,11 @@ export const isCommitted = (stored: NotificationCase, before: NotificationCase, 
  */
 export const merged = (remembered: StoredCase, before: StoredCase, stored: StoredCase): StoredCase => {
   if (remembered === before) return stored;
-  const isOwn = (index: number) => stored.recipientEtags[index] !== before.recipientEtags[index];
-  const { notification, etag } = stored.etag === before.etag ? remembered : stored;
+  const newer = (at: number): StoredCase => (stored.etags[at] === before.etags[at] ? remembered : stored);
   return {
-    notification,
-    etag,
-    recipients: stored.recipients.map((own, index) => (isOwn(index) ? own : (remembered.recipients[index] ?? own))),
-    recipientEtags: stored.recipientEtags.map((own, index) =>
-      isOwn(index) ? own : (remembered.recipientEtags[index] ?? own),
-    ),
+    notification: newer(0).notification,
+    recipients: stored.recipients.map((own, index) => newer(1 + index).recipients[index] ?? own),
+    etags: stored.etags.map((own, at) => newer(at).etags[at] ?? own),
   };
 };
 

@@ -5,10 +5,9 @@ import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { ALERT_TYPE_NAMES } from '../alert-types.ts';
 import { ATTEMPT_STATES, OUTCOMES } from '../attempt.ts';
 import { type CallId, parseCallId } from '../call-id.ts';
-import type { Notification } from '../notification.ts';
 import { notificationIdSchema } from '../notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../phone-number.ts';
-import { type Recipient, RECIPIENT_STATES } from '../recipient.ts';
+import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../recipient.ts';
 
 /** The format of the rows that this version writes. */
 export const CALLS_FORMAT = 2;
@@ -98,6 +97,7 @@ const recipientSchema = z.object({
   queuedAt: time,
   isCounted: z.boolean().optional(),
   isStopped: z.boolean().optional(),
+  toldFinal: z.enum(FINAL_STATES).optional(),
   noLine: z.int().optional(),
   refusedBeside: z.int().optional(),
   reason: z.string().optional(),
@@ -120,46 +120,33 @@ export type IdempotencyRow = z.output<typeof idempotencySchema>;
 /** What an entry about something due holds beside its key. */
 export type DueProperties = z.output<typeof dueSchema>;
 
-const parse = <Output>({ partitionKey, rowKey, properties }: StoredRow, schema: z.ZodType<Output>): Output => {
-  const parsed = schema.safeParse(properties);
-  if (!parsed.success) {
-    throw new DamagedRow(
-      partitionKey,
-      rowKey,
-      `wrong: ${parsed.error.issues.map(({ path }) => path.join('.')).join()}`,
-    );
-  }
-  return parsed.data;
+/** How one kind of row is read and written. */
+const rowsOf = <Schema extends z.ZodType<unknown, NewProperties>>(schema: Schema) => ({
+  /** @throws {DamagedRow} */
+  parse: ({ partitionKey, rowKey, properties }: StoredRow): z.output<Schema> => {
+    const parsed = schema.safeParse(properties);
+    if (parsed.success) return parsed.data;
+    const wrong = parsed.error.issues.map(({ path }) => path.join('.')).join();
+    throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
+  },
+  propertiesOf: (value: z.output<Schema>): NewProperties => schema.encode(value),
+});
+
+/** A notification's own row. */
+export const notificationRows = rowsOf(notificationSchema);
+
+/** A recipient's, with its attempts. */
+export const recipientRows = {
+  ...rowsOf(recipientSchema),
+  propertiesOf: ({ attempts: list, ...rest }: Recipient): NewProperties =>
+    recipientSchema.encode({ ...rest, attempts: [...list] }),
 };
 
-/** A row → notification. @throws {DamagedRow}, as the functions below */
-export const parseNotificationRow = (row: StoredRow): Notification => parse(row, notificationSchema);
+/** What an `Idempotency-Key` was used for. */
+export const idempotencyRows = rowsOf(idempotencySchema);
 
-/** A row → recipient. */
-export const parseRecipientRow = (row: StoredRow): Recipient => {
-  const { number: known, ...rest } = parse(row, recipientSchema);
-  return { ...rest, number: known };
-};
+/** How many calls of a day are spoken for. */
+export const dayRows = rowsOf(daySchema);
 
-/** A row → what a key was used for. */
-export const parseIdempotencyRow = (row: StoredRow): IdempotencyRow => parse(row, idempotencySchema);
-
-/** A row → how many calls of a day are spoken for. */
-export const parseDayRow = (row: StoredRow): number => parse(row, daySchema).calls;
-
-/** A row → what an entry about something due holds. */
-export const parseDueRow = (row: StoredRow): DueProperties => parse(row, dueSchema);
-
-/** Notification → row. */
-export const notificationProperties = (notification: Notification): NewProperties =>
-  notificationSchema.encode(notification);
-
-/** Recipient → row. */
-export const recipientProperties = (recipient: Recipient): NewProperties =>
-  recipientSchema.encode({ ...recipient, attempts: [...recipient.attempts] });
-
-/** What a key was used for → row. */
-export const idempotencyProperties = (row: IdempotencyRow): NewProperties => idempotencySchema.encode(row);
-
-/** What an entry about something due holds → row. */
-export const dueProperties = (properties: DueProperties): NewProperties => dueSchema.encode(properties);
+/** What an entry about something due holds. */
+export const dueRows = rowsOf(dueSchema);

@@ -1,9 +1,8 @@
 import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
-import type { Chance } from '../chance.ts';
-import type { Story } from '../story.ts';
-import type { Conditions } from './conditions.ts';
+import type { CallEvent } from '../../../src/calls/call-event.ts';
+import type { Ground } from './ground.ts';
 import type { Instances } from './instances.ts';
-import type { Post } from './network.ts';
+import type { NetworkCall, Post } from './network.ts';
 
 const AGAIN_AFTER_MS = 1_000;
 
@@ -11,26 +10,21 @@ const AGAIN_AFTER_MS = 1_000;
  * Brings each event to any one instance, and to another one if that dies before it has answered. Events get lost, come twice, and come
  * late, by the conditions.
  */
-export const deliverTo = (
-  instances: () => Instances,
-  conditions: Conditions,
-  chance: Chance,
-  story: Story,
-  now: () => number,
-): Post => {
-  const deliver: Post = (call, event) => {
+export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
+  const { chance, conditions, story } = ground;
+  const deliver = (call: NetworkCall, event: CallEvent): void => {
     const again = () => {
       setTimeout(() => deliver(call, event), AGAIN_AFTER_MS);
     };
     const instance = instances().any();
     if (instance === undefined) {
-      again();
+      if (!instances().isEnded) again();
       return;
     }
     const { life, phone, log } = instance;
     call.isKnown = true;
-    if (event.kind === 'play started') call.startKnownAt ??= now();
-    if (event.kind === 'create failed') call.reasonKnownAt ??= now();
+    if (event.kind === 'play started') call.startKnownAt ??= ground.now;
+    if (event.kind === 'create failed') call.reasonKnownAt ??= ground.now;
     story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
     const handle = async (): Promise<true> => {
       await phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
@@ -38,7 +32,7 @@ export const deliverTo = (
     };
     void life.do(handle).then((isDone) => isDone ?? again());
   };
-  return (call, event, how = 'usual') => {
+  return (call, event, how) => {
     if (how === 'at once') {
       deliver(call, event);
       return;

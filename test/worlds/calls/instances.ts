@@ -1,9 +1,14 @@
-import { createPhone, type Phone, type PhoneParts } from '../../../src/calls/phone.ts';
+import { createPhone, type Phone } from '../../../src/calls/phone.ts';
+import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import type { Log, LogFields } from '../../../src/log.ts';
-import type { Chance } from '../chance.ts';
+import { Table } from '../../../src/storage/table.ts';
 import { Life } from '../life.ts';
-import type { Story } from '../story.ts';
+import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
+import { type Ground, SERVICE_NAME } from './ground.ts';
+import type { TelephoneNetwork } from './network.ts';
+import { unreliableTopic } from './topic.ts';
+import { UnreliableLine } from './unreliable-line.ts';
 
 /** A log line of any instance. */
 export interface LogLine {
@@ -21,17 +26,6 @@ export interface Instance {
   readonly log: Log;
 }
 
-/** What instances need. */
-export interface InstancesParts {
-  readonly chance: Chance;
-  readonly story: Story;
-  readonly now: () => number;
-  readonly rules: PhoneParts['rules'];
-  readonly serviceName: string;
-  /** What an instance reaches storage, the network and the topic by. */
-  readonly connect: (life: Life) => Pick<PhoneParts, 'table' | 'line' | 'topic' | 'bodyOf'>;
-}
-
 /** Clocks differ by up to twice this. */
 const CLOCK_AHEAD_MS = 1_000;
 // How often the timer function runs.
@@ -39,15 +33,18 @@ const SWEEP_MS = 30_000;
 
 /** The instances of the service. Some die, and others take their place. */
 export class Instances {
-  readonly #parts: InstancesParts;
+  readonly #ground: Ground;
+  readonly #network: TelephoneNetwork;
   readonly #all: Instance[] = [];
-  #isEnded = false;
+  /** None starts any more. */
+  isEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
-  constructor(parts: InstancesParts) {
-    this.#parts = parts;
+  constructor(ground: Ground, network: TelephoneNetwork) {
+    this.#ground = ground;
+    this.#network = network;
   }
 
   get living(): readonly Instance[] {
@@ -56,29 +53,34 @@ export class Instances {
 
   /** Any living instance; undefined if all are dead. */
   any(): Instance | undefined {
-    return this.#parts.chance.anyOf(this.living);
+    return this.#ground.chance.anyOf(this.living);
   }
 
   /** Starts so many instances, and their timer function. */
   start(count: number): void {
     for (let started = 0; started < count; started += 1) this.#spawn();
-    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#timer = setInterval(() => this.#sweepSome(), SWEEP_MS);
   }
 
   /** Ends all instances, and starts none any more. */
   end(): void {
-    this.#isEnded = true;
+    this.isEnded = true;
     clearInterval(this.#timer);
     for (const { life } of this.living) life.end();
   }
 
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
-    if (this.#isEnded) return;
-    const { chance, story, rules, serviceName, connect } = this.#parts;
+    if (this.isEnded) return;
+    const { chance, story, rules, mode } = this.#ground;
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const log = this.#logOf(life);
-    const phone = runIn(life, () => createPhone({ ...connect(life), serviceName, log, rules }));
+    const parts = {
+      line: new UnreliableLine(this.#ground, this.#network, life),
+      table: this.#tableOf(life),
+      topic: mode.isPublishing ? unreliableTopic(this.#ground, life) : undefined,
+    };
+    const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
     this.#all.push({ life, phone, log });
     story.tell(() => `${life.name} starts`);
     void life.ended.then(() => {
@@ -87,22 +89,37 @@ export class Instances {
     });
   }
 
+  #tableOf(life: Life): Table {
+    const { table, chance, conditions } = this.#ground;
+    const unreliable = new UnreliableTable({
+      table,
+      life,
+      chance,
+      conditions: () => conditions.table,
+      latencyMs: 20,
+      onRequest: () => this.#ground.onRequest('table'),
+    });
+    return new Table(unreliable, { format: CALLS_FORMAT });
+  }
+
+  /** The timer function runs in these. */
+  sweep(instances: readonly Instance[]): void {
+    for (const { life, phone, log } of instances) runIn(life, () => void phone.runDue(log));
+  }
+
   // One instance gets the timer; that several get it at the same time must do no harm.
-  #sweep(): void {
-    const chosen = this.#parts.chance.happens(0.3) ? this.living : [this.any()];
-    for (const instance of chosen) {
-      if (instance !== undefined) runIn(instance.life, () => void instance.phone.runDue(instance.log));
-    }
+  #sweepSome(): void {
+    const { chance } = this.#ground;
+    this.sweep(chance.happens(0.3) ? this.living : [this.any() ?? []].flat());
   }
 
   #logOf(life: Life): Log {
-    const { story, now } = this.#parts;
     const at =
       (level: LogLine['level']): Log['info'] =>
       (event, fields = {}) => {
         if (life.isOver) return;
-        this.logs.push({ level, event, fields, at: now() });
-        story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
+        this.logs.push({ level, event, fields, at: this.#ground.now });
+        this.#ground.story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
     return { info: at('info'), warn: at('warn'), error: at('error') };
   }

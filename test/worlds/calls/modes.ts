@@ -1,10 +1,33 @@
-import type { Fate, WhenLinesAreTaken } from './network.ts';
+import type { PhoneRules } from '../../../src/calls/phone.ts';
+
+/** What a callee does. */
+export type Fate =
+  | 'listens'
+  | 'presses at the start'
+  | 'presses in the middle'
+  | 'presses at the end'
+  | 'presses twice'
+  | 'hangs up early'
+  | 'hangs up in the middle'
+  | 'hangs up in the silence'
+  | 'speech fails'
+  | 'busy'
+  | 'no answer'
+  | 'rings out'
+  | 'declines'
+  | 'declines by 603'
+  | 'wrong number'
+  | 'no line'
+  | 'set-up';
+
+/** What a request for a call comes to while all lines are taken. */
+export type WhenLinesAreTaken = '429' | '8530' | '603';
 
 /** What callees do, by probability; the rest listens. */
 export type Fates = readonly (readonly [probability: number, fate: Fate])[];
 
 /** Which faults there are, and by which rules people are called. Faults are probabilities if nothing else is said. */
-export interface Mode {
+export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'> {
   readonly name: string;
   /** That a request to storage, or its answer, is lost, or is answered 503. */
   readonly tableFaults: number;
@@ -35,11 +58,6 @@ export interface Mode {
   readonly fates: Fates;
   readonly lines: number;
   readonly instances: number;
-  readonly attempts: number;
-  readonly retryMs: number;
-  readonly deadlineMs: number;
-  readonly ringMs: number;
-  readonly callsPerDay: number;
   readonly mostRecipients: number;
 }
 

@@ -2,35 +2,15 @@ import { meaningOfResult } from '../../../src/calls/acs/result-meaning.ts';
 import type { AttemptRef } from '../../../src/calls/call-context.ts';
 import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/call-event.ts';
 import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
-import type { CallRequest } from '../../../src/calls/phone-line.ts';
+import { type CallRequest, PhoneLineError } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { Chance } from '../chance.ts';
-import type { Story } from '../story.ts';
+import type { Ground } from './ground.ts';
+import type { Fate } from './modes.ts';
 
 /** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
 export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
-
-/** What a callee does. */
-export type Fate =
-  | 'listens'
-  | 'presses at the start'
-  | 'presses in the middle'
-  | 'presses at the end'
-  | 'presses twice'
-  | 'hangs up early'
-  | 'hangs up in the middle'
-  | 'hangs up in the silence'
-  | 'speech fails'
-  | 'busy'
-  | 'no answer'
-  | 'rings out'
-  | 'declines'
-  | 'declines by 603'
-  | 'wrong number'
-  | 'no line'
-  | 'set-up';
 
 const UNREACHED: Readonly<
   Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
@@ -45,19 +25,22 @@ const UNREACHED: Readonly<
   'set-up': { codes: { code: 403, subCode: 10_105 }, ringsMs: [10, 400] },
 };
 
-/** What a request for a call comes to while all lines are taken. */
-export type WhenLinesAreTaken = '429' | '8530' | '603';
+/** What the callee does this time. @param earlier how many calls to the same number were placed before */
+export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
+
+/** Brings an event about a call to the service; `at once`: once, without delay. */
+export type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
 
 /** A message as it is spoken into a call. Times are in milliseconds since 1970. */
 export interface Speech {
   readonly text: string;
   readonly ref: AttemptRef | undefined;
   readonly requestedAt: number;
-  startedAt: number | undefined;
-  endedAt: number | undefined;
-  isWhole: boolean;
+  startedAt?: number;
+  endedAt?: number;
+  isWhole?: boolean;
   /** Who ended the call before the message was over. */
-  cutBy: 'callee' | 'service' | undefined;
+  cutBy?: 'callee' | 'service';
 }
 
 /** A call as the network knows it. Times are in milliseconds since 1970. */
@@ -69,63 +52,42 @@ export interface NetworkCall {
   readonly placedAt: number;
   readonly speeches: Speech[];
   state: 'ringing' | 'up' | 'ended';
-  answeredAt: number | undefined;
-  endedAt: number | undefined;
-  endedBy: 'callee' | 'service' | 'network' | undefined;
+  answeredAt?: number;
+  endedAt?: number;
+  endedBy?: 'callee' | 'service' | 'network';
   /** What comes back with each key; undefined while nobody listens. */
-  listening: { readonly ref: AttemptRef } | undefined;
+  listening?: AttemptRef;
   /** When keys were pressed of which the service is told, if the event is not lost. */
   readonly keysAt: number[];
   /** How many requests to speak were sent, and whether the answer to one was lost. */
   speakRequests: number;
-  isSpeechAnswerLost: boolean;
+  isSpeechAnswerLost?: boolean;
   /** When the service was told that the message had started. */
-  startKnownAt: number | undefined;
+  startKnownAt?: number;
   /** When the service was told why nobody was reached. */
-  reasonKnownAt: number | undefined;
-  /** Whether any event of it, or the answer to its request, has reached the service. */
-  isKnown: boolean;
+  reasonKnownAt?: number;
+  /** An event of it has reached the service. */
+  isKnown?: boolean;
   /** A stranger has posted an event about it that was not true. */
-  isForged: boolean;
+  isForged?: boolean;
 }
 
-/** Brings an event about a call to the service; one that is not `usual` comes once and at once. */
-export type Post = (call: NetworkCall, event: CallEvent, how?: 'usual' | 'at once') => void;
+const DONE = { code: 200, subCode: 0 };
 
-/** How a network is. */
-export interface NetworkOptions {
-  /** How many calls there may be at a time. */
-  lines: number;
-  readonly whenLinesAreTaken: WhenLinesAreTaken;
-  /** What the callee does this time. @param earlier how many calls to the same number were placed before */
-  readonly fateOf: (number: PhoneNumber | undefined, earlier: number) => Fate;
-  readonly chance: Chance;
-  readonly story: Story;
-  readonly post: Post;
-  /** The time as it is, in milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-/** How a request was refused: the status and the code of ACS's error. */
-export class NetworkRefusal extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string) {
-    super(`${status}/${code}`);
-    this.status = status;
-    this.code = code;
-  }
-}
+const gone = (): PhoneLineError => new PhoneLineError('gone', 'call not found', { code: 404, subCode: 8_522 });
 
 /** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
 export class TelephoneNetwork {
-  readonly #options: NetworkOptions;
+  readonly #ground: Ground;
+  readonly #fateOf: FateOf;
+  readonly #tell: Post;
   readonly #calls = new Map<string, NetworkCall>();
   readonly #byAttempt = new Map<string, NetworkCall>();
 
-  constructor(options: NetworkOptions) {
-    this.#options = options;
+  constructor(ground: Ground, fateOf: FateOf, tell: Post) {
+    this.#ground = ground;
+    this.#fateOf = fateOf;
+    this.#tell = tell;
   }
 
   /** All calls that were ever placed, in that order. */
@@ -139,21 +101,31 @@ export class TelephoneNetwork {
     return taken;
   }
 
-  /** Places a call; the same attempt again places no second one. @throws {NetworkRefusal} if no line is free */
+  /** A call by its id. @throws {PhoneLineError} if there is none */
+  find(callId: CallId): NetworkCall {
+    const call = this.#calls.get(callId);
+    if (call === undefined) throw gone();
+    return call;
+  }
+
+  /** Places a call; the same attempt again places no second one. @throws {PhoneLineError} if no line is free */
   call(request: CallRequest): CallId {
-    const { lines, whenLinesAreTaken, fateOf, chance } = this.#options;
+    const { mode, chance, now } = this.#ground;
+    const { lines, whenLinesAreTaken } = mode;
     const known = this.#byAttempt.get(request.attempt.attemptId);
     if (known !== undefined) return known.id;
     const isTurnedAway = this.#taken >= lines;
-    if (isTurnedAway && whenLinesAreTaken === '429') throw new NetworkRefusal(429, 'TooManyRequests');
+    if (isTurnedAway && whenLinesAreTaken === '429') {
+      throw new PhoneLineError('throttled', 'throttled', { code: 429 });
+    }
     const earlier = this.calls.filter((call) => call.request?.number === request.number && call.fate !== 'turned away');
-    const fate = isTurnedAway ? 'turned away' : fateOf(request.number, earlier.length);
+    const fate = isTurnedAway ? 'turned away' : this.#fateOf(request.number, earlier.length);
     const call = this.#open(request, fate);
     this.#byAttempt.set(request.attempt.attemptId, call);
     if (isTurnedAway) {
       // It takes no line.
       call.state = 'ended';
-      call.endedAt = this.#options.now();
+      call.endedAt = now;
       call.endedBy = 'network';
       const codes = whenLinesAreTaken === '603' ? UNREACHED['declines by 603']?.codes : UNREACHED['no line']?.codes;
       setTimeout(() => this.#tellNotEstablished(call, codes ?? {}), chance.between(10, 400));
@@ -163,40 +135,18 @@ export class TelephoneNetwork {
 
   /** Another system places a call with the service's callback addresses, and it is answered. */
   callOfAnotherSystem(): NetworkCall {
-    const fate = this.#options.fateOf(undefined, 0);
+    const fate = this.#fateOf(undefined, 0);
     const call = this.#open(undefined, fate in UNREACHED ? 'listens' : fate);
     this.#answer(call);
     return call;
   }
 
-  /** The service knows of a call from now on. */
-  reached(callId: CallId): void {
-    const call = this.#calls.get(callId);
-    if (call !== undefined) call.isKnown = true;
-  }
-
-  /** A process sends a request to speak. */
-  askedToSpeak(callId: CallId, isAnswerLost: boolean): void {
-    const call = this.#calls.get(callId);
-    if (call === undefined) return;
-    call.speakRequests += 1;
-    call.isSpeechAnswerLost ||= isAnswerLost;
-  }
-
-  /** Speaks a text, after what is being spoken. @throws {NetworkRefusal} if nobody is there to hear it */
+  /** Speaks a text, after what is being spoken. @throws {PhoneLineError} if nobody is there to hear it */
   speak(callId: CallId, text: string, ref: AttemptRef | undefined): void {
-    const { chance, now, story } = this.#options;
+    const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
     const before = call.speeches.at(-1);
-    const speech: Speech = {
-      text,
-      ref,
-      requestedAt: now(),
-      startedAt: undefined,
-      endedAt: undefined,
-      isWhole: false,
-      cutBy: undefined,
-    };
+    const speech: Speech = { text, ref, requestedAt: now };
     call.speeches.push(speech);
     story.tell(() => `${callId} is asked to speak`);
     const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
@@ -207,85 +157,75 @@ export class TelephoneNetwork {
     const beginsAt =
       before === undefined || before.endedAt !== undefined
         ? silentMs
-        : Math.max(silentMs, (before.startedAt ?? now()) + before.text.length * MS_PER_CHARACTER - now());
+        : Math.max(silentMs, (before.startedAt ?? now) + before.text.length * MS_PER_CHARACTER - now);
     const lastsMs = text.length * MS_PER_CHARACTER;
     if (call.fate === 'presses at the start') this.#whileUp(call, silentMs / 2, () => this.#press(call));
     this.#whileUp(call, beginsAt, () => {
-      speech.startedAt = now();
+      speech.startedAt = this.#ground.now;
       story.tell(() => `${callId} hears the message from now on`);
-      this.#post(call, 'play started', { code: 200, subCode: 0 }, ref);
-      if (call.fate === 'presses in the middle' || call.fate === 'presses twice') {
+      this.#post(call, 'play started', DONE, ref);
+      const keys = call.fate === 'presses twice' ? 2 : call.fate === 'presses in the middle' ? 1 : 0;
+      for (let key = 0; key < keys; key += 1) {
         this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
       }
-      if (call.fate === 'presses twice')
-        this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
       this.#whileUp(call, lastsMs, () => {
         speech.isWhole = true;
-        speech.endedAt = now();
+        speech.endedAt = this.#ground.now;
         story.tell(() => `${callId} has heard the whole message`);
-        this.#post(call, 'play completed', { code: 200, subCode: 0 }, ref);
+        this.#post(call, 'play completed', DONE, ref);
         if (call.fate === 'presses at the end') this.#press(call);
       });
     });
   }
 
-  /** Reports keys from now on. @throws {NetworkRefusal} if nobody is there */
+  /** Reports keys from now on. @throws {PhoneLineError} if nobody is there */
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): void {
     const call = this.#up(callId);
-    if (call.request !== undefined && call.request.number !== number) throw new NetworkRefusal(400, '8500');
-    call.listening = { ref };
+    if (call.request !== undefined && call.request.number !== number) {
+      throw new PhoneLineError('refused', 'another number', { code: 400, subCode: 8_500 });
+    }
+    call.listening = ref;
   }
 
   /** Ends a call, ringing or answered, if it has not ended yet. */
   hangUp(callId: CallId): void {
-    const call = this.#calls.get(callId);
-    if (call === undefined) throw new NetworkRefusal(404, '8522');
-    this.#end(call, 'service');
+    this.#end(this.find(callId), 'service');
   }
 
   /** A stranger, or a fault of ACS, reports something about a call that is not true. */
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
-    const result = { code: 200, subCode: 0 };
-    this.#options.post(call, { kind, callId: call.id, result, attempt: ref }, 'at once');
+    this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
     const id = parseCallId(`call-${this.#calls.size + 1}`);
     if (id === undefined) throw new Error('not a call id');
+    const { now, story } = this.#ground;
     const call: NetworkCall = {
       id,
       request,
       fate,
-      placedAt: this.#options.now(),
+      placedAt: now,
       speeches: [],
       state: 'ringing',
-      answeredAt: undefined,
-      endedAt: undefined,
-      endedBy: undefined,
-      listening: undefined,
       keysAt: [],
       speakRequests: 0,
-      isSpeechAnswerLost: false,
-      startKnownAt: undefined,
-      reasonKnownAt: undefined,
-      isKnown: false,
-      isForged: false,
     };
     this.#calls.set(id, call);
-    this.#options.story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
+    story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
     return call;
   }
 
   #up(callId: CallId): NetworkCall {
-    const call = this.#calls.get(callId);
-    if (call === undefined || call.state === 'ended') throw new NetworkRefusal(404, '8522');
-    if (call.state === 'ringing') throw new NetworkRefusal(400, '8501');
+    const call = this.find(callId);
+    if (call.state === 'ended') throw gone();
+    if (call.state === 'ringing') throw new PhoneLineError('refused', 'not answered', { code: 400, subCode: 8_501 });
     return call;
   }
 
   #ring(call: NetworkCall, fate: Fate): void {
-    const { chance } = this.#options;
+    const { chance } = this.#ground;
     const unreached = UNREACHED[fate];
     if (unreached !== undefined) {
       setTimeout(() => this.#notEstablished(call, 'network', unreached.codes), chance.between(...unreached.ringsMs));
@@ -299,11 +239,11 @@ export class TelephoneNetwork {
   }
 
   #answer(call: NetworkCall): void {
-    const { chance, now, story } = this.#options;
+    const { chance, now, story } = this.#ground;
     call.state = 'up';
-    call.answeredAt = now();
+    call.answeredAt = now;
     story.tell(() => `${call.id} is answered`);
-    this.#post(call, 'connected', { code: 200, subCode: 0 });
+    this.#post(call, 'connected', DONE);
     const stays: Partial<Record<NetworkCall['fate'], readonly [number, number]>> = {
       'hangs up early': [50, 1_500],
       'hangs up in the middle': [2_000, 16_000],
@@ -314,11 +254,11 @@ export class TelephoneNetwork {
   }
 
   #press(call: NetworkCall): void {
-    const { now, story } = this.#options;
+    const { now, story } = this.#ground;
     story.tell(() => `${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
     if (call.listening === undefined) return;
-    call.keysAt.push(now());
-    this.#post(call, 'tone received', { code: 200, subCode: 0 }, call.listening.ref);
+    call.keysAt.push(now);
+    this.#post(call, 'tone received', DONE, call.listening);
   }
 
   #whileUp(call: NetworkCall, ms: number, next: () => void): void {
@@ -330,19 +270,16 @@ export class TelephoneNetwork {
   #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: ResultCodes): void {
     if (call.state === 'ended') return;
     call.state = 'ended';
-    call.endedAt = this.#options.now();
+    call.endedAt = this.#ground.now;
     call.endedBy = by;
-    this.#options.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
+    this.#ground.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
     this.#tellNotEstablished(call, codes);
   }
 
   /** In two events at about the same time, in any order; only one says why. */
   #tellNotEstablished(call: NetworkCall, codes: ResultCodes): void {
-    const tell = [
-      () => this.#post(call, 'create failed', codes),
-      () => this.#post(call, 'disconnected', { code: 200, subCode: 0 }),
-    ];
-    if (this.#options.chance.happens(0.5)) tell.reverse();
+    const tell = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
+    if (this.#ground.chance.happens(0.5)) tell.reverse();
     for (const one of tell) one();
   }
 
@@ -352,22 +289,22 @@ export class TelephoneNetwork {
       this.#notEstablished(call, by === 'service' ? 'service' : 'network', { code: 487, subCode: 540_487 });
       return;
     }
-    const { now, story } = this.#options;
+    const { now, story } = this.#ground;
     story.tell(() => `${call.id} is ended by the ${by}`);
     call.state = 'ended';
-    call.endedAt = now();
+    call.endedAt = now;
     call.endedBy = by;
     for (const speech of call.speeches) {
-      if (speech.isWhole) continue;
+      if (speech.isWhole === true) continue;
       // Of a text that has not begun nothing is cut.
       if (speech.startedAt !== undefined) speech.cutBy = by;
-      speech.endedAt = now();
-      this.#post(call, 'play canceled', { code: 200, subCode: 0 }, speech.ref);
+      speech.endedAt = now;
+      this.#post(call, 'play canceled', DONE, speech.ref);
     }
-    this.#post(call, 'disconnected', { code: 200, subCode: 0 });
+    this.#post(call, 'disconnected', DONE);
   }
 
   #post(call: NetworkCall, kind: CallEventKind, codes: ResultCodes, ref = call.request?.attempt): void {
-    this.#options.post(call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
+    this.#tell(call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
   }
 }

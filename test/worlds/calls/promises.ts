@@ -2,9 +2,11 @@ import { isUrgent } from '../../../src/calls/alert-types.ts';
 import { spokenMessage } from '../../../src/calls/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
+import { FINAL_STATES } from '../../../src/calls/recipient.ts';
+import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';
-import { BEGINNING, SERVICE_NAME, type World } from './world.ts';
+import type { World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
@@ -38,8 +40,14 @@ export const brokenPromises = async (world: World): Promise<readonly string[]> =
 const isMuchUnknown = ({ mode }: World): boolean =>
   mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0 || mode.forgeries > 0;
 
+/** In such a world the service learns of everything. */
+const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
+
+/** Those of the things said that are so. */
+const those = (said: readonly (string | false)[]): readonly string[] => said.filter((what) => what !== false);
+
 const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, world: World): readonly string[] => {
-  const { request, key, answers, answersToAnother, stop } = sent;
+  const { request, key, answers, answersToAnother } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
   const broken: string[] = [];
@@ -56,9 +64,6 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
-  if (stop?.answered !== undefined && !world.closings.has(view.id) && view.status === 'in_progress') {
-    broken.push(`${key} was stopped, and goes on`);
-  }
   const numbers = request.waves.flat();
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
   for (const [index, recipient] of view.recipients.entries()) {
@@ -83,45 +88,41 @@ const describe = ({ recipient, status, attempts }: RecipientView, calls: readonl
 const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
 
 const brokenToRecipient = (
-  recipient: RecipientView,
+  { recipient, status, attempts }: RecipientView,
   calls: readonly NetworkCall[],
-  sent: SentRequest,
+  { request, stop }: SentRequest,
   at: { readonly id: string; readonly index: number },
   world: World,
 ): readonly string[] => {
   const { mode } = world;
-  const { status, attempts } = recipient;
-  const speeches = calls.flatMap((call) => call.speeches);
-  const whole = speeches.filter(({ isWhole }) => isWhole).length;
-  const confirm = sent.request.confirm === true;
-  const isForbidden = sent.request.waves
-    .flat()
-    .some((number) => maskPhoneNumber(number) === recipient.recipient && !number.startsWith('+1'));
-  const isStopped = sent.stop !== undefined || sent.request.waveMs !== undefined;
+  const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
+  const keys = calls.flatMap(({ keysAt }) => keysAt).length;
   const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
-  const isCertain = !isMuchUnknown(world);
-  const found = [
-    calls.length > 0 && isForbidden && 'a forbidden number was called',
-    status === 'heard' && confirm && 'heard where a key was asked for',
-    status === 'confirmed' && !confirm && 'confirmed, and no key was asked for',
-    status === 'stopped' && !isStopped && 'stopped by nobody',
-    !confirm && isCertain && whole > 1 && 'heard twice',
-    isCertain &&
-      mode.lineFaults === 0 &&
-      whole > 0 &&
-      status === 'not_reached' &&
-      !confirm &&
-      'heard, and the service does not know',
-    // A message that nobody heard may be spoken again by another process that knows nothing of the first.
-    attempts.length > mode.attempts && 'more attempts than allowed',
-    rang.length > mode.attempts && mode.outages === 0 && 'called too often',
-    status === 'not_reached' && !isGivenUpWell(recipient, at, world) && 'given up too early',
-    status === 'failed' && !isForbidden && !isHopeless(calls, world) && 'failed, though it could be reached',
-  ];
+  const outcomes = new Set(attempts.map(({ outcome }) => outcome));
+  const confirm = request.confirm === true;
+  const isForbidden = request.waves
+    .flat()
+    .some((number) => maskPhoneNumber(number) === recipient && !number.startsWith('+1'));
+  const isHeard = outcomes.has('heard') || attempts.some((attempt) => heardUnit(attempt, world));
+  const isMissed = status === 'not_reached';
   return [
-    ...found.filter((what) => what !== false),
+    ...those([
+      calls.length > 0 && isForbidden && 'a forbidden number was called',
+      status === 'heard' && confirm && 'heard where a key was asked for',
+      status === 'heard' && !isHeard && 'heard without a message',
+      status === 'confirmed' && !confirm && 'confirmed, and no key was asked for',
+      status === 'confirmed' && !outcomes.has('confirmed') && 'confirmed without a key',
+      status === 'stopped' && stop === undefined && request.waveMs === undefined && 'stopped by nobody',
+      // A message that nobody heard may be spoken again by another process that knows nothing of the first.
+      !confirm && !isMuchUnknown(world) && whole > 1 && 'heard twice',
+      !confirm && isAllKnown(world) && whole > 0 && isMissed && 'heard, and the service does not know',
+      isAllKnown(world) && keys > 0 && !['confirmed', 'stopped'].includes(status) && 'a key was pressed in vain',
+      attempts.length > mode.attempts && 'more attempts than allowed',
+      rang.length > mode.attempts && mode.outages === 0 && 'called too often',
+      isMissed && !isGivenUpWell(attempts, at, world) && 'given up too early',
+      status === 'failed' && !isForbidden && !isHopeless(calls, world) && 'failed, though it could be reached',
+    ]),
     ...attempts.flatMap((attempt) => brokenAttempt(attempt, confirm, world)),
-    ...brokenEnd(recipient, calls, world),
   ];
 };
 
@@ -131,7 +132,7 @@ const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
 
 /** All attempts were made, somebody declined twice, or there was no time for another attempt. */
 const isGivenUpWell = (
-  { attempts }: RecipientView,
+  attempts: readonly AttemptView[],
   { id, index }: { readonly id: string; readonly index: number },
   { mode, instances }: World,
 ): boolean => {
@@ -177,8 +178,8 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const isWhole = speeches.some((speech) => speech.isWhole);
   const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
   const isReasonLate = (call.reasonKnownAt ?? Infinity) > (call.endedAt ?? 0) + LONGEST_FOR_REASON_MS;
-  const isKept = NO_ATTEMPT.has(fate) && !isMuchUnknown(world) && outcome !== 'declined' && !isReasonLate;
-  if (isKept && world.mode.lineFaults === 0) return [`${call.id} (${fate}) is kept as an attempt`];
+  const isKept = NO_ATTEMPT.has(fate) && isAllKnown(world) && outcome !== 'declined' && !isReasonLate;
+  if (isKept) return [`${call.id} (${fate}) is kept as an attempt`];
   const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
   switch (outcome) {
     case 'confirmed':
@@ -215,25 +216,9 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   }
 };
 
-/** What the recipient's status says is what the attempts say. */
-const brokenEnd = (
-  { status, attempts }: RecipientView,
-  calls: readonly NetworkCall[],
-  world: World,
-): readonly string[] => {
-  const outcomes = new Set(attempts.map(({ outcome }) => outcome));
-  const keys = calls.flatMap(({ keysAt }) => keysAt).length;
-  const isKeyKnown = keys > 0 && !isMuchUnknown(world) && world.mode.lineFaults === 0;
-  const reachedByUnit = attempts.some((attempt) => attempt.outcome === 'cut_short' && heardUnit(attempt, world));
-  return [
-    status === 'heard' && !outcomes.has('heard') && !reachedByUnit && 'heard without a message',
-    status === 'confirmed' && !outcomes.has('confirmed') && 'confirmed without a key',
-    isKeyKnown && status !== 'confirmed' && status !== 'stopped' && 'a key was pressed, and it is not confirmed',
-  ].filter((what) => what !== false);
-};
-
-/** Or the service heard of the end much too late to tell. */
-const heardUnit = ({ callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
+/** Whether a unit was spoken before somebody hung up; or the service heard of the end much too late to tell. */
+const heardUnit = ({ outcome, callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
+  outcome === 'cut_short' &&
   network.calls.some(
     ({ id, speeches, endedAt: over = 0 }) =>
       id === callId &&
@@ -246,8 +231,9 @@ const heardUnit = ({ callId, endedAt: knownAt = 0 }: AttemptView, { network }: W
 const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   const { id, request, state, fate, answeredAt, endedAt, placedAt, speeches, isForged, isKnown } = call;
   const { mode, now } = world;
-  // If events get lost, nobody can end a call of which every answer and event was lost.
-  if (mode.eventLoss > 0 && (!isKnown || request === undefined)) return [];
+  // If events get lost, nobody can end a call of which every event was lost, and the answer, or who had it before it was written down.
+  const isLost = isForged === true || (isKnown !== true && !isWrittenDown(id, world));
+  if (mode.eventLoss > 0 && (isLost || request === undefined)) return [];
   // Without the table nobody remembers a call of another system: if the request to speak is lost too, nothing ever follows.
   if (mode.outages > 0 && request === undefined && call.isSpeechAnswerLost) return [];
   const broken: string[] = [];
@@ -269,17 +255,19 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
     );
     const silentMs = (endedAt ?? now) - Math.max(answeredAt, ...spokenUntil);
     if (silentMs > LONGEST_SILENCE_MS) broken.push(`${id} was silent for ${silentMs} ms`);
-    const isEverythingFine = !isMuchUnknown(world) && mode.lineFaults === 0;
-    if (isEverythingFine && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
+    if (isAllKnown(world) && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
       broken.push(`${id} was answered and not spoken to`);
     }
-  } else if (request !== undefined && endedAt !== undefined && !isMuchUnknown(world) && mode.lineFaults === 0) {
+  } else if (request !== undefined && endedAt !== undefined && isAllKnown(world)) {
     const rangMs = endedAt - placedAt;
     // Delayed events, and a turn of the timer function.
     if (rangMs > mode.ringMs + 35_000) broken.push(`${id} rang for ${rangMs} ms`);
   }
   return broken;
 };
+
+const isWrittenDown = (id: string, { rows }: World): boolean =>
+  rows.some(({ properties }) => String(properties['attempts']).includes(`"callId":"${id}"`));
 
 /**
  * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
@@ -350,25 +338,26 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
         !COSTS_NOTHING.has(fate),
     );
     const usual = calls.filter(({ request }) => request !== undefined && !isUrgent(request.alertType.name));
-    const told = [
+    return those([
       calls.length > mode.callsPerDay && `${calls.length} calls on day ${day}, ${mode.callsPerDay} allowed`,
       usual.length > Math.ceil(mode.callsPerDay * 0.8) && `${usual.length} calls on day ${day} that are not urgent`,
-    ];
-    return told.filter((what) => what !== false);
+    ]);
   });
 
 const brokenRows = ({ rows }: World): readonly string[] =>
-  rows.flatMap(({ rowKey, properties }) => [
-    ...(WHOLE_NUMBER.test(JSON.stringify(properties)) ? [`${rowKey} has a whole number`] : []),
-    ...(rowKey.startsWith('due|') && !rowKey.includes('|expired_') ? [`${rowKey} is left due`] : []),
-  ]);
+  rows.flatMap(({ rowKey, properties }) =>
+    those([
+      WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
+      rowKey.startsWith('due|') && !rowKey.includes('|expired_') && `${rowKey} is left due`,
+    ]),
+  );
 
 const brokenLogs = (world: World): readonly string[] => [
   ...world.instances.logs.flatMap(({ event, fields }) => {
     // Where nothing gets lost and nobody dies, no call request is lost sight of.
-    const isSurprising = event === 'call request unclear' && !isMuchUnknown(world) && world.mode.lineFaults === 0;
+    const isSurprising = event === 'call request unclear' && isAllKnown(world);
     const isBroken = event === 'unexpected error' || isSurprising || WHOLE_NUMBER.test(JSON.stringify(fields));
-    return isBroken ? [`logged: ${event} ${JSON.stringify(fields)}`] : [];
+    return those([isBroken && `logged: ${event} ${JSON.stringify(fields)}`]);
   }),
   ...withoutAlert(world),
 ];
@@ -384,12 +373,15 @@ const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly
       : [];
   });
 
+const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
+
 /** What is final is published, at least once, and a repeat has the same id. */
 const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {
   const ids = new Map<string, string>();
   const broken: string[] = [];
   for (const { id, type, subject, data } of published) {
     if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
+    if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
     const what = JSON.stringify({ type, subject });
     if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
     ids.set(id, what);
@@ -397,9 +389,9 @@ const brokenEvents = ({ published, senders, mode }: World): readonly string[] =>
   for (const sent of senders.sent) {
     const id = idOf(sent);
     if (id === undefined) continue;
-    const own = published.filter(({ subject }) => subject === id);
-    const finals = new Set(own.filter(({ type }) => type === 'Notification.RecipientFinal').map((event) => event.id));
-    const completed = new Set(own.filter(({ type }) => type === 'Notification.Completed').map((event) => event.id));
+    const idsOf = (type: (typeof published)[number]['type']) =>
+      new Set(published.filter((event) => event.subject === id && event.type === type).map((event) => event.id));
+    const [finals, completed] = [idsOf('Notification.RecipientFinal'), idsOf('Notification.Completed')];
     const people = sent.request.waves.flat().length;
     if (finals.size < people) broken.push(`${finals.size} of ${people} recipients of ${sent.key} were published`);
     // Who turns out to have heard after all is published again.

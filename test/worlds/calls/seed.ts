@@ -1,7 +1,7 @@
 import { brokenPromises } from './promises.ts';
 import { Sampler } from './sampler.ts';
 import type { Mode } from './modes.ts';
-import { inWorld } from './world.ts';
+import { inWorld, type World } from './world.ts';
 
 /** What playing a seed came to. */
 export interface Played {
@@ -27,7 +27,7 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
       setTimeout(() => network.callOfAnotherSystem(), chance.between(0, 300_000));
     }
     for (let count = 0; count < mode.forgeries; count += 1) {
-      setTimeout(() => forgeOne(network.calls, world), chance.between(1_000, 200_000));
+      setTimeout(() => forgeOne(world), chance.between(1_000, 200_000));
     }
     await world.pass(WITH_FAULTS_MS);
     world.conditions.calmDown();
@@ -37,11 +37,8 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
   });
 
 /** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
-const forgeOne = (
-  calls: Parameters<typeof brokenPromises>[0]['network']['calls'],
-  { network, chance }: Parameters<typeof brokenPromises>[0],
-): void => {
-  const ringing = chance.anyOf(calls.filter(({ state }) => state === 'ringing'));
+const forgeOne = ({ network, chance }: World): void => {
+  const ringing = chance.anyOf(network.calls.filter(({ state }) => state === 'ringing'));
   if (ringing === undefined) return;
   const kind = chance.anyOf(['play completed', 'play started', 'tone received', 'play completed'] as const);
   const ref = chance.happens(0.5) ? ringing.request?.attempt : undefined;

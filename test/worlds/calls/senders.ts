@@ -2,11 +2,9 @@ import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { Chance } from '../chance.ts';
-import type { Story } from '../story.ts';
-import type { Commit, WatchedTable } from './watched-table.ts';
-import type { Instances } from './instances.ts';
-import type { Mode } from './modes.ts';
+import type { Ground } from './ground.ts';
+import type { Instance, Instances } from './instances.ts';
+import type { Commit } from './watched-table.ts';
 
 const MOST_REQUESTS = 3;
 const SENT_WITHIN_MS = 60_000;
@@ -25,9 +23,8 @@ export interface SentRequest {
   readonly answers: Sent[];
   /** Answers to another request with the same key. */
   readonly answersToAnother: Sent[];
-  /** In milliseconds since 1970; undefined while it was not answered. */
-  answeredAt: number | undefined;
-  stop: { answered: Commit | undefined } | undefined;
+  /** That it is to be stopped, and the last commit when that was answered. */
+  stop?: { answered?: Commit };
 }
 
 /** The id under which a request is known. */
@@ -36,35 +33,20 @@ export const idOf = ({ answers }: Pick<SentRequest, 'answers'>): NotificationId 
   return first?.kind === 'sent' ? first.id : undefined;
 };
 
-/** What senders need. */
-export interface SendersParts {
-  readonly mode: Mode;
-  readonly instances: Instances;
-  readonly table: WatchedTable;
-  readonly chance: Chance;
-  readonly story: Story;
-  readonly now: () => number;
-}
-
 /** People and systems who send notification requests, repeat them, and stop some. */
 export class Senders {
   readonly sent: SentRequest[] = [];
-  readonly #parts: SendersParts;
+  readonly #ground: Ground;
+  readonly #instances: Instances;
 
-  constructor(parts: SendersParts) {
-    this.#parts = parts;
+  constructor(ground: Ground, instances: Instances) {
+    this.#ground = ground;
+    this.#instances = instances;
   }
 
   /** Sends a request until it is answered. */
   send(request: NotificationRequest, key: string): SentRequest {
-    const sent: SentRequest = {
-      request,
-      key,
-      answers: [],
-      answersToAnother: [],
-      answeredAt: undefined,
-      stop: undefined,
-    };
+    const sent: SentRequest = { request, key, answers: [], answersToAnother: [] };
     this.sent.push(sent);
     this.#ask(sent, request, sent.answers);
     return sent;
@@ -74,21 +56,21 @@ export class Senders {
   stop(sent: SentRequest): void {
     const id = idOf(sent);
     if (id === undefined) return;
-    const stop: SentRequest['stop'] = { answered: undefined };
+    const stop: SentRequest['stop'] = {};
     sent.stop ??= stop;
-    this.#parts.story.tell(() => `${sent.key} is to be stopped`);
+    this.#ground.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
-      stop.answered ??= this.#parts.table.last;
+      stop.answered ??= this.#ground.table.last;
     });
   }
 
   /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
   sendSome(): void {
-    const { chance, mode } = this.#parts;
+    const { chance, mode } = this.#ground;
     const requests = chance.wholeBetween(1, MOST_REQUESTS);
     for (let index = 0; index < requests; index += 1) {
-      const request = someRequest(index, mode, chance);
+      const request = someRequest(index, this.#ground);
       setTimeout(
         () => {
           const sent = this.send(request, `key ${index}`);
@@ -110,26 +92,24 @@ export class Senders {
   }
 
   #later(withinMs: number, run: () => void): void {
-    setTimeout(run, this.#parts.chance.between(500, withinMs));
+    setTimeout(run, this.#ground.chance.between(500, withinMs));
   }
 
   #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
-    const { story, now } = this.#parts;
     this.#withAny(`send ${sent.key}`, async ({ life, phone, log }) => {
       const answer = await phone.send(request, sent.key, log);
-      story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
+      this.#ground.story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
       answers.push(answer);
-      sent.answeredAt ??= now();
     });
   }
 
   /** Asks any instance, and another one while there is no answer. */
-  #withAny(what: string, ask: (instance: NonNullable<ReturnType<Instances['any']>>) => Promise<void>, tries = 1): void {
-    const { instances, story } = this.#parts;
+  #withAny(what: string, ask: (instance: Instance) => Promise<void>, tries = 1): void {
+    const { story } = this.#ground;
     const again = () => {
       if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
     };
-    const instance = instances.any();
+    const instance = this.#instances.any();
     if (instance === undefined) {
       again();
       return;
@@ -159,7 +139,7 @@ const phoneNumber = (text: string): PhoneNumber => {
   return number;
 };
 
-const someRequest = (index: number, mode: Mode, chance: Chance): NotificationRequest => {
+const someRequest = (index: number, { mode, chance }: Ground): NotificationRequest => {
   const count = chance.wholeBetween(1, mode.mostRecipients);
   const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));

@@ -2,73 +2,61 @@ import type { AttemptRef } from '../../../src/calls/call-context.ts';
 import type { CallId } from '../../../src/calls/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../../src/calls/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
-import { NetworkRefusal, type TelephoneNetwork } from './network.ts';
-
-/** How the line treats the requests of one process. */
-export interface LineConditions {
-  /** That a request is lost, loses its answer, or is rejected. */
-  readonly faults: number;
-  /** Our credential is wrong. */
-  readonly isSetUpWrong: boolean;
-}
-
-/** A request to the line. */
-export type LineRequest = 'call' | 'speak' | 'listen' | 'hang up';
-
-/** What a line with faults needs. */
-export interface UnreliableLineParts {
-  readonly network: TelephoneNetwork;
-  readonly life: Life;
-  readonly chance: Chance;
-  readonly conditions: () => LineConditions;
-  /** Told of each request; says whether the process ends at it. */
-  readonly onRequest: (kind: LineRequest, about: CallRequest | CallId) => Travel['death'];
-}
+import type { Ground } from './ground.ts';
+import type { TelephoneNetwork } from './network.ts';
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
 export class UnreliableLine implements PhoneLine {
-  readonly #parts: UnreliableLineParts;
+  readonly #ground: Ground;
+  readonly #network: TelephoneNetwork;
+  readonly #life: Life;
 
-  constructor(parts: UnreliableLineParts) {
-    this.#parts = parts;
+  constructor(ground: Ground, network: TelephoneNetwork, life: Life) {
+    this.#ground = ground;
+    this.#network = network;
+    this.#life = life;
   }
 
-  async call(request: CallRequest): Promise<CallId> {
-    const { network, conditions } = this.#parts;
-    const callId = await this.#ask('call', request, () => {
-      if (conditions().isSetUpWrong) throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
-      return network.call(request);
+  call(request: CallRequest): Promise<CallId> {
+    return this.#ask('call', request, () => {
+      if (!this.#ground.conditions.isSetUpWrong) return this.#network.call(request);
+      throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
     });
-    network.reached(callId);
-    return callId;
   }
 
   speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
-    return this.#ask('speak', callId, () => this.#parts.network.speak(callId, text, ref));
+    return this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
   }
 
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
-    return this.#ask('listen', callId, () => this.#parts.network.listen(callId, number, ref));
+    return this.#ask('listen', callId, () => this.#network.listen(callId, number, ref));
   }
 
   hangUp(callId: CallId): Promise<void> {
-    return this.#ask('hang up', callId, () => this.#parts.network.hangUp(callId));
+    return this.#ask('hang up', callId, () => this.#network.hangUp(callId));
   }
 
-  #ask<Answer>(kind: LineRequest, about: CallRequest | CallId, carryOut: () => Answer): Promise<Answer> {
-    const { life, chance, conditions, onRequest } = this.#parts;
-    const { faults } = conditions();
+  #ask<Answer>(
+    kind: 'call' | 'speak' | 'listen' | 'hang up',
+    about: CallRequest | CallId,
+    carryOut: () => Answer,
+  ): Promise<Answer> {
+    const { chance, conditions, story, dialled, now } = this.#ground;
+    const { lineFaults } = conditions.faults;
     const fault = chance.byProbability([
-      [faults * 0.3, 'request'],
-      [faults * 0.4, 'answer'],
-      [faults * 0.2, 'rejected'],
-      [faults * 0.1, 'unreachable'],
+      [lineFaults * 0.3, 'request'],
+      [lineFaults * 0.4, 'answer'],
+      [lineFaults * 0.2, 'rejected'],
+      [lineFaults * 0.1, 'unreachable'],
     ]);
-    const death = onRequest(kind, about);
+    if (typeof about === 'object') dialled.push({ ...about.attempt, number: about.number, at: now });
+    story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
+    const death = this.#ground.onRequest('line');
     if (kind === 'speak' && typeof about === 'string') {
-      this.#parts.network.askedToSpeak(about, fault === 'answer' || fault === 'request' || death !== undefined);
+      const call = this.#network.find(about);
+      call.speakRequests += 1;
+      call.isSpeechAnswerLost ||= fault === 'answer' || fault === 'request' || death !== undefined;
     }
     const travel: Travel = {
       thereMs: chance.between(5, 50),
@@ -80,25 +68,13 @@ export class UnreliableLine implements PhoneLine {
         error: new PhoneLineError('unanswered', 'no answer'),
       },
     };
-    return life.request(travel, async () => {
+    return this.#life.request(travel, async () => {
       if (fault === 'unreachable') throw new PhoneLineError('not sent', 'unreachable');
       // A hang-up is repeated until it is taken.
       if (fault === 'rejected') {
         throw new PhoneLineError(kind === 'hang up' ? 'not sent' : 'throttled', 'slow down', { code: 429 });
       }
-      try {
-        return carryOut();
-      } catch (error) {
-        throw error instanceof NetworkRefusal ? failureOf(kind, error) : error;
-      }
+      return carryOut();
     });
   }
 }
-
-/** What the adapter of ACS makes of these answers. */
-const failureOf = (kind: LineRequest, { status, code }: NetworkRefusal): PhoneLineError => {
-  const codes = { code: status, ...(Number.isNaN(Number(code)) ? {} : { subCode: Number(code) }) };
-  if (status === 429) return new PhoneLineError('throttled', 'throttled', codes);
-  if (status === 404) return new PhoneLineError('gone', 'call not found', codes);
-  return new PhoneLineError('refused', `${kind} refused`, codes);
-};

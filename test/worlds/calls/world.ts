@@ -1,62 +1,27 @@
+import { randomUUID } from 'node:crypto';
+
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/notification-id.ts';
-import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
-import { createPhone, type Phone } from '../../../src/calls/phone.ts';
-import type { NotificationView } from '../../../src/calls/view.ts';
-import type { PhoneLine } from '../../../src/calls/phone-line.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import type { NotificationView } from '../../../src/calls/phone.ts';
+import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
+import { viewOf } from '../../../src/calls/view.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { Chance } from '../chance.ts';
-import type { Life, Travel } from '../life.ts';
-import { Story } from '../story.ts';
-import { UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { Conditions } from './conditions.ts';
 import { deliverTo } from './deliveries.ts';
+import { BEGINNING, type Death, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
-import { type Fate, TelephoneNetwork } from './network.ts';
+import { type FateOf, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
-import { type Published, unreliableTopic } from './topic.ts';
-import { UnreliableLine } from './unreliable-line.ts';
-import { type Commit, WatchedTable } from './watched-table.ts';
-
-/** Spoken in every message. */
-export const SERVICE_NAME = 'Test Watch';
-/** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
-export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
-
-/** A log that nobody reads. */
-export const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
-
-const nobody = async (): Promise<never> => Promise.reject(new Error('the observer phones nobody'));
-const NO_LINE: PhoneLine = { call: nobody, speak: nobody, listen: nobody, hangUp: nobody };
-
-/** A request of an instance to storage or to the line. */
-export interface OutgoingRequest {
-  /** From 1, in the order of all requests of all instances. */
-  readonly number: number;
-  readonly to: 'table' | 'line';
-  /** In milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A call request as it left the service. */
-export interface DialRequest {
-  readonly attemptId: string;
-  readonly notificationId: NotificationId;
-  readonly number: PhoneNumber;
-  readonly at: number;
-}
+import type { Commit } from './watched-table.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   /** What the callee does this time; by the mode's probabilities if it is not given. */
-  readonly fateOf?: (number: PhoneNumber | undefined, earlier: number) => Fate;
-  /** The instance that makes this request of all dies of it. */
-  readonly death?: { readonly at: number; readonly when: NonNullable<Travel['death']> };
+  readonly fateOf?: FateOf;
+  readonly death?: Death;
   /** Whether anybody wants to read the story. */
   readonly isTold?: boolean;
 }
@@ -70,85 +35,24 @@ export interface WorldOptions {
  *   await world.pass(60_000);
  * });
  */
-export class World {
-  readonly mode: Mode;
-  readonly story: Story;
-  readonly conditions: Conditions;
+export class World extends Ground {
   readonly network: TelephoneNetwork;
   readonly instances: Instances;
   readonly senders: Senders;
-  readonly table: WatchedTable;
-  readonly published: Published = [];
-  readonly requests: OutgoingRequest[] = [];
-  readonly dialled: DialRequest[] = [];
   /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
   readonly closings = new Map<NotificationId, Commit>();
-  readonly chance: Chance;
-  readonly #time: VirtualTime;
-  readonly #observer: Phone;
-  readonly #death: WorldOptions['death'];
+  readonly #store: NotificationStore;
 
   constructor(seed: string, mode: Mode, { fateOf, death, isTold = false }: WorldOptions, time: VirtualTime) {
-    const now = () => time.now;
-    const chance = new Chance(`the world, ${seed}`);
-    this.mode = mode;
-    this.chance = chance;
-    this.#time = time;
-    this.#death = death;
-    this.story = new Story(now, isTold);
-    this.conditions = new Conditions(mode, chance, now);
-    this.table = new WatchedTable(now);
-    const rules = {
-      attempts: mode.attempts,
-      retryMs: mode.retryMs,
-      deadlineMs: mode.deadlineMs,
-      ringMs: mode.ringMs,
-      allowedPrefixes: ['+1'],
-      callsPerDay: mode.callsPerDay,
-      retentionMs: 90 * 86_400_000,
-    };
-    this.network = new TelephoneNetwork({
-      lines: mode.lines,
-      whenLinesAreTaken: mode.whenLinesAreTaken,
-      fateOf: fateOf ?? (() => chance.byProbability(mode.fates) ?? 'listens'),
-      chance,
-      story: this.story,
-      post: deliverTo(() => this.instances, this.conditions, chance, this.story, now),
-      now,
-    });
-    this.instances = new Instances({
-      chance,
-      story: this.story,
-      now,
-      rules,
-      serviceName: SERVICE_NAME,
-      connect: (life) => ({
-        table: this.#tableOf(life),
-        line: this.#lineOf(life),
-        ...(mode.isPublishing ? { topic: this.#topicOf(life), bodyOf: (view) => ({ ...view }) } : {}),
-      }),
-    });
-    this.senders = new Senders({
-      mode,
-      instances: this.instances,
-      table: this.table,
-      chance,
-      story: this.story,
-      now,
-    });
-    this.#observer = createPhone({
-      line: NO_LINE,
-      table: this.faultlessTable,
-      serviceName: SERVICE_NAME,
-      rules,
-      log: SILENT,
-    });
+    super(seed, mode, time, isTold, death);
+    const byChance = () => this.chance.byProbability(mode.fates) ?? 'listens';
+    const post = deliverTo(() => this.instances, this);
+    this.network = new TelephoneNetwork(this, fateOf ?? byChance, post);
+    this.instances = new Instances(this, this.network);
+    this.senders = new Senders(this, this.instances);
+    const parts = { ...this.rules, table: this.faultlessTable, isPublishing: false, newId: randomUUID };
+    this.#store = new NotificationStore(parts);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
-  }
-
-  /** In milliseconds since 1970, by a clock that is right. */
-  get now(): number {
-    return this.#time.now;
   }
 
   /** All rows about calls. */
@@ -161,74 +65,16 @@ export class World {
     return new Table(this.table, { format: CALLS_FORMAT });
   }
 
-  /** Lets time pass. */
-  pass(ms: number): Promise<void> {
-    return this.#time.pass(ms);
-  }
-
   /** A notification as the table has it, whatever instances could read now. */
-  view(id: NotificationId): Promise<NotificationView | undefined> {
-    return this.#observer.read(id);
+  async view(id: NotificationId): Promise<NotificationView | undefined> {
+    const known = await this.#store.load(id);
+    return known && viewOf(known, this.now);
   }
 
   /** What became of a request, as the table has it. */
   async viewOf(sent: SentRequest): Promise<NotificationView | undefined> {
     const id = idOf(sent);
     return id === undefined ? undefined : this.view(id);
-  }
-
-  #tableOf(life: Life): Table {
-    const { chance, conditions, table } = this;
-    const unreliable = new UnreliableTable({
-      table,
-      life,
-      chance,
-      conditions: () => conditions.table,
-      latencyMs: 20,
-      onRequest: () => this.#onRequest('table'),
-    });
-    return new Table(unreliable, { format: CALLS_FORMAT });
-  }
-
-  #lineOf(life: Life): UnreliableLine {
-    const { chance, conditions, network } = this;
-    return new UnreliableLine({
-      network,
-      life,
-      chance,
-      conditions: () => ({ faults: conditions.faults.lineFaults, isSetUpWrong: conditions.isSetUpWrong }),
-      onRequest: (kind, about) => {
-        if (kind === 'call' && typeof about === 'object') {
-          const { number, attempt } = about;
-          this.dialled.push({ ...attempt, number, at: this.now });
-        }
-        this.story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
-        return this.#onRequest('line');
-      },
-    });
-  }
-
-  #topicOf(life: Life): OutcomeTopic {
-    const { published, chance, conditions } = this;
-    return unreliableTopic({
-      published,
-      life,
-      chance,
-      faults: () => conditions.faults.topicFaults,
-      now: () => this.now,
-    });
-  }
-
-  #onRequest(to: OutgoingRequest['to']): Travel['death'] {
-    const number = this.requests.length + 1;
-    this.requests.push({ number, to, at: this.now });
-    if (this.#death?.at === number) return this.#death.when;
-    const { deathsAtRequests } = this.conditions.faults;
-    return this.chance.happens(deathsAtRequests)
-      ? this.chance.happens(0.5)
-        ? 'carried out'
-        : 'not carried out'
-      : undefined;
   }
 
   /** Only those that may be closed are looked at: it takes time. */
