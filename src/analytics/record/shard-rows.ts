@@ -10,7 +10,7 @@ import { bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
 import { minuteRowFrom, secondOf } from '../rows/minute-row.ts';
 import { inStripe, readStripes, stateFrom, STATE_PROPERTIES } from '../rows/stripes.ts';
-import { listsTooShort, readTotal, type TotalRow } from '../rows/total-row.ts';
+import { isUnchanged, listsTooShort, readTotal, TOTAL_PROPERTIES, type TotalRow } from '../rows/total-row.ts';
 import type { Batch } from './batch.ts';
 import type { RowsPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
@@ -260,7 +260,8 @@ export class ShardRows {
 
   /**
    * After a transaction that failed at the stripe's `total` row: whether only the announcement of a new stripe was added to that row.
-   * Then what is known of the stripe is still right. Else another writer is in the stripe.
+   * Then what is known of the stripe is still right. Else another writer is in the stripe, or the row was changed from outside: a repair
+   * may have counted on what it says, so it is not overwritten.
    *
    * @throws {StorageTrouble | DamagedRow}
    */
@@ -269,10 +270,9 @@ export class ShardRows {
     const before = ofKind(rows.get(key), 'total')?.value;
     // The row was to be inserted: somebody else has done that.
     if (before === undefined) return false;
-    const row = await this.#get(key, STATE_PROPERTIES);
-    if (row === undefined) return false;
-    const { commit, stripes } = stateFrom(row);
-    if (commit !== before.commit) return false;
+    const row = await this.#get(key, TOTAL_PROPERTIES);
+    if (row === undefined || !isUnchanged(row, before)) return false;
+    const { stripes } = stateFrom(row);
     this.#shard.known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
     return true;
   }

@@ -375,6 +375,17 @@ describe('a repair', () => {
     expect(await wrongAnswers(table, messages)).toEqual([]);
   });
 
+  it('stays right when an instance goes on that remembers the total as it was before the damage', async () => {
+    const table = await seeded();
+    const running = new CountingProcess(table, 2);
+    await running.record(MORE.slice(0, 8));
+    await damageRow(table, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
+    await repair(tableOf(table));
+    await running.record(MORE);
+    expect(await differing(table)).toEqual(new Set());
+    expect(await wrongAnswers(table, [...messages, ...MORE])).toEqual([]);
+  });
+
   it('says before what it will do', async () => {
     const table = await seeded();
     await damageRow(table, SHARD, EVENT, set('detections', '{'));
