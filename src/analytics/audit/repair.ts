@@ -20,7 +20,7 @@ import {
 import { fenceFrom, announcement } from '../rows/stripes.ts';
 import { auditDay, readDayState, type AuditReport } from './audit.ts';
 import { copyAside, setAside } from './set-aside.ts';
-import type { RowsAside, ShardReport } from './shard-audit.ts';
+import { AuditUnsettled, type RowsAside, type ShardReport } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
 import { differencesFrom, rowOf, type Left } from './subtraction.ts';
 
@@ -41,7 +41,7 @@ const EVENTS_AT_ONCE = 1_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Another writer came first, or storage did not answer. */
-const PASSING = [WriteConflict, StaleSnapshot, StorageTrouble, RecorderUnavailable] as const;
+const PASSING = [WriteConflict, StaleSnapshot, StorageTrouble, RecorderUnavailable, AuditUnsettled] as const;
 
 /** What a repair will do, in sentences: each once. */
 export const stepsOf = ({ differences }: AuditReport): ReadonlySet<string> =>

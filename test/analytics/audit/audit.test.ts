@@ -14,6 +14,7 @@ import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { ANY_VERSION, copiedProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
+import { InterposedTable } from '../../storage/interposed-table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { CountingProcess } from '../counting.ts';
 import { Oracle, type PlainMessage } from '../oracle.ts';
@@ -384,6 +385,22 @@ describe('a repair', () => {
     await running.record(MORE);
     expect(await differing(table)).toEqual(new Set());
     expect(await wrongAnswers(table, [...messages, ...MORE])).toEqual([]);
+  });
+
+  it('goes on while others write between each of many tries to set a row aside', async () => {
+    const storage = new InterposedTable();
+    const writer = new CountingProcess(storage, 1);
+    await writer.record(messages);
+    await damageRow(storage, SHARD, CAMERA, set('day', '{'));
+    const others = MORE.slice(0, 60).filter(({ cameraId }) => cameraId !== 'ridge-0');
+    storage.turn = async ({ kind, rowKeys }) => {
+      if (kind !== 'transact' || !rowKeys.some((rowKey) => rowKey.startsWith('damaged|'))) return;
+      const next = others.pop();
+      if (next !== undefined) await writer.record([next]);
+    };
+    await repair(tableOf(storage));
+    expect(others).toEqual([]);
+    expect(await differing(storage)).toEqual(new Set());
   });
 
   it('says before what it will do', async () => {
