@@ -10,7 +10,7 @@ import { bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
 import { minuteRowFrom, secondOf } from '../rows/minute-row.ts';
 import { inStripe, readStripes, stateFrom, STATE_PROPERTIES } from '../rows/stripes.ts';
-import { isUnchanged, listsTooShort, readTotal, TOTAL_PROPERTIES, type TotalRow } from '../rows/total-row.ts';
+import { isUnchanged, listsTooShort, readTotal, type TotalRow } from '../rows/total-row.ts';
 import type { Batch } from './batch.ts';
 import type { RowsPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
@@ -270,7 +270,7 @@ export class ShardRows {
     const before = ofKind(rows.get(key), 'total')?.value;
     // The row was to be inserted: somebody else has done that.
     if (before === undefined) return false;
-    const row = await this.#get(key, TOTAL_PROPERTIES);
+    const row = await this.#get(key);
     if (row === undefined || !isUnchanged(row, before)) return false;
     const { stripes } = stateFrom(row);
     this.#shard.known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });

@@ -95,9 +95,6 @@ const propertiesOf = (tally: Tally, cameras: number): NewProperties => ({
 /** The properties of a total without events and cameras, but for its commit number. */
 export const emptyTotalProperties = (): NewProperties => propertiesOf(EMPTY_TALLY, 0);
 
-/** The properties that {@link isUnchanged} reads. */
-export const TOTAL_PROPERTIES: readonly string[] = [...TALLY_PROPERTIES, ACTIVE_CAMERAS];
-
 /** Whether a `total` row still says what a total said, but for the number of stripes. @throws {DamagedRow} */
 export const isUnchanged = (row: StoredRow, { commit, tally, cameras }: TotalRow): boolean =>
   stateFrom(row).commit === commit &&
