@@ -76,6 +76,11 @@ describe('what follows attempts', () => {
     expect(called(calls, terms)).toMatchObject(expected);
   });
 
+  it('nobody is dialled before it is due', () => {
+    const waiting = called([failed('busy')]);
+    expect([at(61), at(62)].map((now) => dialled(waiting, 'attempt 1', TERMS, now).asks.length)).toEqual([0, 1]);
+  });
+
   it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
     const again = called([failed('no_line')], {}, 2);
     expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
