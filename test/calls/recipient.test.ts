@@ -57,6 +57,15 @@ const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' 
   { kind: 'create failed', callId, result: { meaning } },
 ];
 
+/** What whoever asks is told. */
+const toldOf = (recipient: Recipient): string => {
+  const id = newNotificationId(START, UUID);
+  const about = { id, alertType: 'Custom', createdAt: START, deadlineAt: TERMS.deadlineAt } as const;
+  const known = { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] };
+  const { status, recipients } = viewOf(known, at(9));
+  return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
+};
+
 describe('what follows attempts', () => {
   it.each<[what: string, calls: readonly Events[], terms: Partial<ReachTerms>, expected: Partial<Recipient>]>([
     ['heard: nothing', [heard], {}, { state: 'heard', dueAt: undefined }],
@@ -89,15 +98,6 @@ describe('what follows attempts', () => {
   describe('somebody who answers after a final word', () => {
     const gone: AttemptEvent = { kind: 'not spoken', why: 'gone', result: {} };
     const given = called([failed('declined'), failed('declined')]);
-
-    /** What whoever asks is told. */
-    const toldOf = (recipient: Recipient): string => {
-      const id = newNotificationId(START, UUID);
-      const about = { id, alertType: 'Custom', createdAt: START, deadlineAt: TERMS.deadlineAt } as const;
-      const known = { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] };
-      const { status, recipients } = viewOf(known, at(9));
-      return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
-    };
 
     it.each<[what: string, from: Recipient, Events, asks: string, told: readonly string[]]>([
       ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
