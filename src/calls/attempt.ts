@@ -353,6 +353,8 @@ const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
 
 /** The answer to a call request was lost, or whoever sent it has died: the line acts once for it, so it is sent again. */
 const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+  // An event has told its id: there is a call, and it may be ringing.
+  if (attempt.callId !== undefined) return placed(attempt, terms, now);
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
   if (resent <= MOST_RESENT && isTime && !terms.isStopped) {

@@ -8,6 +8,7 @@ import { maskPhoneNumber, type PhoneNumber } from './phone-number.ts';
 import {
   attemptOf,
   final,
+  finalWord,
   isFinal,
   neverOpened,
   newAttempt,
@@ -155,7 +156,7 @@ export const abandoned = ({ notification, recipients }: NotificationCase, now: n
             ? { ...attempt, state: 'over', endedAt: now, outcome: 'unknown', reason: 'the phone was switched off' }
             : attempt,
         );
-        return final({ ...recipient, attempts }, 'stopped');
+        return final({ ...recipient, attempts }, finalWord(recipient) ?? 'stopped');
       }),
     },
     now,

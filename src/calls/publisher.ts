@@ -111,7 +111,6 @@ export class Publisher {
       ...recipients.flatMap((index): readonly OutcomeEvent[] => {
         const recipient = known.recipients[index];
         const status = recipient && finalWord(recipient);
-        // Who is to be dialled again after all is published when that has ended.
         if (recipient?.number === undefined || status === undefined) return [];
         const { attempts, wave } = recipient;
         const masked = maskPhoneNumber(recipient.number);

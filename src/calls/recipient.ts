@@ -64,7 +64,7 @@ export interface Recipient {
   readonly isCounted?: boolean | undefined;
   /** Nobody is to dial it any more; what is being spoken goes on. */
   readonly isStopped?: boolean | undefined;
-  /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until a better one is known. */
+  /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until the next one. */
   readonly toldFinal?: FinalState | undefined;
   /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
   readonly noLine?: number | undefined;
@@ -198,9 +198,10 @@ export const neverOpened = (recipient: Recipient, attemptId: string, now: number
 
 /** Nobody is to dial it any more: who waits is done with; who rings is hung up when looked at; who is spoken to hears it to the end. */
 export const stopped = (recipient: Recipient): Recipient => {
-  if (isFinal(recipient) || recipient.isStopped === true) return recipient;
+  if (recipient.isStopped === true) return recipient;
   const next = { ...recipient, isStopped: true };
-  return recipient.state === 'calling' ? next : final(next, 'stopped');
+  // Also who was given up: somebody may answer after all.
+  return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, finalWord(recipient) ?? 'stopped');
 };
 
 /** The number is not needed any more. */
@@ -229,7 +230,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   }
   const follows = afterAttempts(attempts, terms);
   if (follows.kind === 'reached') return final(next, follows.outcome);
-  if (recipient.isStopped === true) return final(next, 'stopped');
+  if (recipient.isStopped === true) return final(next, finalWord(recipient) ?? 'stopped');
   if (notMade !== undefined) return waitingForLine(next, notMade, now, beside);
   if (isFinal(recipient))
     return recipient.state === 'not_reached' && follows.kind === 'failed' ? final(next, 'failed') : next;
@@ -239,8 +240,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   }
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
-  const again = { isCounted: undefined, toldFinal: undefined, reason: undefined };
-  return { ...next, ...again, state: 'waiting', dueAt, queuedAt: dueAt };
+  return { ...next, state: 'waiting', dueAt, queuedAt: dueAt, isCounted: undefined, reason: undefined };
 };
 
 const isNotMade = ({ outcome }: Attempt): boolean => outcome === 'no_line' || outcome === 'set_up';
@@ -255,7 +255,6 @@ const waitingForLine = (
   ...recipient,
   state: 'waiting',
   reason,
-  toldFinal: undefined,
   isCounted: true,
   ...(outcome === 'set_up'
     ? { dueAt: now + SET_UP_RETRY_MS }

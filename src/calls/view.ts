@@ -86,7 +86,7 @@ const recipientView = (
 
 const statusOf = ({ state, attempts, isStopped, toldFinal }: Recipient): RecipientStatus => {
   if (state === 'later') return 'waiting';
-  if (state !== 'calling') return state;
+  if (state !== 'calling') return toldFinal ?? state;
   const live = attempts.filter(isLive);
   if (live.some(({ confirmedAt }) => confirmedAt !== undefined)) return 'confirmed';
   if (toldFinal !== undefined) return toldFinal;

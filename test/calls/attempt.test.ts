@@ -130,6 +130,7 @@ describe('what must be done', () => {
     ['the answer is lost, and it does not start', 'speak, hang up', [5, connected, 15, unclear, 17, look, 20, look]],
     ['the end of the message is not reported', 'speak, hang up', [5, connected, 6, started, 46, look]],
     ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look]],
+    ['nothing but its id is heard of the call', 'hang up', [5, started, redial, look, redial + 60, look]],
   ])('where %s: %s', (_, asks, history) => {
     expect(play(history).asks).toBe(asks);
   });
@@ -143,6 +144,7 @@ describe('what must be done', () => {
     ['after a stop somebody answers', 'hang up', [5, connected], { isStopped: true }],
     ['after a stop it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
     ['after a stop nothing is heard of the call', '', [redial, look], { isStopped: true }],
+    ['after a stop nothing but its id is', 'hang up', [5, started, redial, look], { isStopped: true }],
     ['after the deadline nothing is heard of it', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
   ])('where %s: %s', (_, asks, history, terms) => {
     expect(play(history, terms).asks).toBe(asks);

@@ -4,7 +4,14 @@ import type { AttemptEvent } from '../../src/calls/attempt.ts';
 import { parseCallId } from '../../src/calls/call-id.ts';
 import { newNotificationId } from '../../src/calls/notification-id.ts';
 import { parsePhoneNumber } from '../../src/calls/phone-number.ts';
-import { afterEvent, dialled, type ReachTerms, type Recipient, SET_UP_RETRY_MS } from '../../src/calls/recipient.ts';
+import {
+  afterEvent,
+  dialled,
+  type ReachTerms,
+  type Recipient,
+  SET_UP_RETRY_MS,
+  stopped,
+} from '../../src/calls/recipient.ts';
 import { viewOf } from '../../src/calls/view.ts';
 
 const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
@@ -50,6 +57,15 @@ const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' 
   { kind: 'create failed', callId, result: { meaning } },
 ];
 
+/** What whoever asks is told. */
+const toldOf = (recipient: Recipient): string => {
+  const id = newNotificationId(START, UUID);
+  const about = { id, alertType: 'Custom', createdAt: START, deadlineAt: TERMS.deadlineAt } as const;
+  const known = { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] };
+  const { status, recipients } = viewOf(known, at(9));
+  return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
+};
+
 describe('what follows attempts', () => {
   it.each<[what: string, calls: readonly Events[], terms: Partial<ReachTerms>, expected: Partial<Recipient>]>([
     ['heard: nothing', [heard], {}, { state: 'heard', dueAt: undefined }],
@@ -69,37 +85,49 @@ describe('what follows attempts', () => {
     expect(called(calls, terms)).toMatchObject(expected);
   });
 
+  it('nobody is dialled before it is due', () => {
+    const waiting = called([failed('busy')]);
+    expect([at(61), at(62)].map((now) => dialled(waiting, 'attempt 1', TERMS, now).asks.length)).toEqual([0, 1]);
+  });
+
   it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
     const again = called([failed('no_line')], {}, 2);
     expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
   });
 
-  it('a final word stays while somebody who answered after all is spoken to, and gets better only', () => {
-    const once = { ...TERMS, attempts: 1 };
-    const after = (known: Recipient, event: AttemptEvent) => afterEvent(known, 'attempt 0', event, once, at(9)).next;
-    const given = called([failed('busy')], once);
-    const answered = after(given, { kind: 'connected', callId });
-    const over = [{ kind: 'disconnected', callId, result: {} }, completed] as const;
-    const told = [given, answered, ...over.map((event) => after(answered, event))].map((recipient) => {
-      const about = {
-        id: newNotificationId(START, UUID),
-        alertType: 'Custom',
-        createdAt: START,
-        deadlineAt: at(9),
-      } as const;
-      const { status, recipients } = viewOf(
-        { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] },
-        at(9),
+  describe('somebody who answers after a final word', () => {
+    const gone: AttemptEvent = { kind: 'not spoken', why: 'gone', result: {} };
+    const given = called([failed('declined'), failed('declined')]);
+
+    it.each<[what: string, from: Recipient, Events, asks: string, told: readonly string[]]>([
+      ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
+      ['has gone, and waits for another call', given, [gone], 'speak', ['waiting']],
+      ['after a stop is hung up, and not called again', stopped(given), [hungUp], 'hang up', ['not_reached']],
+    ])('%s', (_, from, events, asks, told) => {
+      const asked: string[] = [];
+      const seen = [{ kind: 'connected', callId } as const, ...events].reduce<readonly Recipient[]>(
+        (known, event, index) => {
+          const step = afterEvent(known.at(-1) ?? from, 'attempt 1', event, TERMS, at(200 + index));
+          asked.push(...step.asks.map(({ ask }) => ask));
+          return [...known, step.next];
+        },
+        [from],
       );
-      return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
+      expect(asked.join(', ')).toBe(asks);
+      expect(seen.map(toldOf)).toEqual(
+        ['not_reached', 'calling', ...told].map(
+          (state) => `${state}: completed, ${state === 'heard' ? state : 'not_reached'}`,
+        ),
+      );
     });
-    expect(told).toEqual([
-      'not_reached: completed, not_reached',
-      'calling: completed, not_reached',
-      'not_reached: completed, not_reached',
-      'calling: completed, not_reached',
-    ]);
-    expect(over.reduce<Recipient>(after, answered)).toMatchObject({ state: 'heard', toldFinal: undefined });
+
+    it('is told to be what was said last, if somebody stops while another call is waited for', () => {
+      const answered = afterEvent(given, 'attempt 1', { kind: 'connected', callId }, TERMS, at(200)).next;
+      const waiting = afterEvent(answered, 'attempt 1', gone, TERMS, at(201)).next;
+      expect([waiting, dialled(waiting, 'attempt 2', TERMS, at(400)).next, stopped(waiting)].map(toldOf)).toEqual(
+        ['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`),
+      );
+    });
   });
 
   it('late good news counts', () => {

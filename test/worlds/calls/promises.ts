@@ -231,8 +231,8 @@ const heardUnit = ({ outcome, callId, endedAt: knownAt = 0 }: AttemptView, { net
 const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   const { id, request, state, fate, answeredAt, endedAt, placedAt, speeches, isForged, isKnown } = call;
   const { mode, now } = world;
-  // If events get lost, nobody can end a call of which every event was lost, and the answer, or who had it before it was written down.
-  const isLost = isForged === true || (isKnown !== true && !isWrittenDown(id, world));
+  // If events get lost, nobody can end a call of which no true event came, and whose id, in the answer, was lost before it was written down.
+  const isLost = (isForged === true || isKnown !== true) && !isWrittenDown(id, world);
   if (mode.eventLoss > 0 && (isLost || request === undefined)) return [];
   // Without the table nobody remembers a call of another system: if the request to speak is lost too, nothing ever follows.
   if (mode.outages > 0 && request === undefined && call.isSpeechAnswerLost) return [];

@@ -1,13 +1,16 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { type AlertTypeName, findAlertType } from '../../../src/calls/alert-types.ts';
+import { PhoneLineError } from '../../../src/calls/phone-line.ts';
 import { phoneOff } from '../../../src/calls/phone-off.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { BEGINNING } from './ground.ts';
 import { type Fate, type Mode, QUIET } from './modes.ts';
 import { MS_PER_CHARACTER } from './network.ts';
 import { someNumber, type SentRequest } from './senders.ts';
+import { UnreliableLine } from './unreliable-line.ts';
 import { inWorld, type World, type WorldOptions } from './world.ts';
 
 // Time is virtual: how long it takes tells of the machine alone.
@@ -71,6 +74,18 @@ const play = <Result>(
   });
 
 describe('lines', () => {
+  it('where they suffice, all people of a request are dialled before it is answered', async () => {
+    await play(
+      'enough',
+      { mode: { lines: 30 }, request: to([people(30)]), passMs: 5_000 },
+      async ({ dialled }, sent) => {
+        expect(sent.answers).toHaveLength(1);
+        expect(reasons(sent)).toEqual(Array(30).fill(undefined));
+        expect(dialled).toHaveLength(30);
+      },
+    );
+  });
+
   it.each(['429', '8530', '603'] as const)(
     'ten people over two lines, which are %s when taken: all hear it, at the first attempt',
     async (whenLinesAreTaken) => {
@@ -282,6 +297,37 @@ describe('stop', () => {
       }
       expect(world.network.calls.filter(({ state }) => state !== 'ended')).toEqual([]);
       expect(world.instances.logs.filter(({ event }) => event === 'recipient not reached').length).toBe(isOver ? 2 : 0);
+    });
+  });
+});
+
+describe('answers that get lost', () => {
+  it('of all writes to storage: what was written is known again, and what it asks for is done at once', async () => {
+    await inWorld('no answers', { ...QUIET, isPublishing: false }, {}, async (world) => {
+      const carryOut = world.table.transact.bind(world.table);
+      vi.spyOn(world.table, 'transact').mockImplementation(async (...asked) => {
+        await carryOut(...asked);
+        throw new StorageTrouble(0, { reason: 'no answer' });
+      });
+      const sent = world.senders.send(to([people(1)]), 'key');
+      await world.pass(120_000);
+      expect(await outcomes(world, sent)).toEqual([['heard']]);
+      const [call] = world.network.calls;
+      expect((call?.placedAt ?? Infinity) - BEGINNING).toBeLessThan(3_000);
+      expect((call?.speeches[0]?.requestedAt ?? Infinity) - (call?.answeredAt ?? 0)).toBeLessThan(1_000);
+      expect((call?.endedAt ?? Infinity) - (call?.speeches[0]?.endedAt ?? 0)).toBeLessThan(1_000);
+      expect(world.dialled).toHaveLength(1);
+    });
+  });
+
+  it('of a request to speak: it may be heard, and nobody is hung up before it would have started', async () => {
+    await play('unanswered', {}, async (world, sent) => {
+      vi.spyOn(UnreliableLine.prototype, 'speak').mockImplementation(async (...asked) => {
+        world.network.speak(...asked);
+        throw new PhoneLineError('unanswered', 'no answer');
+      });
+      await world.pass(120_000);
+      expect(await outcomes(world, sent)).toEqual([['heard']]);
     });
   });
 });
