@@ -61,11 +61,6 @@ export class Oracle {
     this.#events.set(event, { message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
   }
 
-  /** Events of the messages so far. */
-  get events(): number {
-    return this.#events.size;
-  }
-
   /** Answers a question, event by event. */
   answer({ start, end, cameraId }: Question): PlainAnswer {
     const asked: Counted[] = [];
