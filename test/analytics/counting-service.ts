@@ -2,7 +2,6 @@ import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { CamerasReader } from '../../src/analytics/read/cameras.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
@@ -40,14 +39,12 @@ export class CountingService {
   readonly shards: DayShards;
   readonly recorder: Recorder;
   readonly reader: Reader;
-  readonly cameras: CamerasReader;
 
   constructor(table: Table, counterShards: number, log: Log, options: RecorderOptions) {
     this.table = table;
     this.shards = new DayShards(table, counterShards);
     this.recorder = new Recorder(table, this.shards, log, options);
     this.reader = new Reader(table, this.shards);
-    this.cameras = new CamerasReader(table, this.shards);
   }
 
   /** Records messages; returns the outcome of each. */

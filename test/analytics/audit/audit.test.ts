@@ -14,7 +14,7 @@ import { LaterFormat } from '../../../src/storage/errors.ts';
 import { ANY_VERSION, copiedProperties, type NewProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { all, CountingProcess, DATE, frame, SHARD, START } from '../counting.ts';
+import { all, CountingProcess, damagedRowOf, DATE, frame, SHARD, START } from '../counting.ts';
 import { Oracle, type PlainMessage } from '../oracle.ts';
 
 // A small day in two shards whose rows are damaged one by one. With two shards ridge-0 is in shard 00.
@@ -366,6 +366,8 @@ it.each<readonly [rowKey: string, damages: readonly NewProperties[]]>([
     const table = await seeded();
     await damageRow(table, rowKey === 'shards' ? DATE : SHARD, rowKey, (row) => ({ ...row, ...damage }));
     expect(await differing(table), JSON.stringify(damage)).toContain(NAMED[rowKey] ?? `row ${rowKey}`);
+    // A number of shards that does not fit is named as well.
+    if (rowKey === 'shards') expect(await damagedRowOf(new CountingProcess(table).shards.find(DATE))).toContain(rowKey);
   }
 });
 

@@ -86,7 +86,7 @@ describe('however many events and cameras there are, and with a read of the mani
       await new CountingProcess(storage, shards).record(network(7, 72n * MINUTE));
       const requests: unknown[] = [];
       storage.turn = async ({ kind, select }) => void requests.push(kind === 'page' ? select : kind);
-      const cameras = await new CountingProcess(storage).cameras.ofDays(DATE, 1);
+      const cameras = await new CountingProcess(storage).reader.cameras(DATE, 1);
       expect(cameras.map(({ cameraId: id, tally }) => `${id}: ${tally.events}`).toSorted()).toEqual(
         [3, 3, 3, 3, 3, 3, 2].map((events, index) => `ridge-${index}: ${events}`),
       );
@@ -116,7 +116,7 @@ it.each<readonly [string, NewProperties, string, Asked | 'cameras']>([
     [0n, MINUTE].map((into) => frame('ridge-1', `f-${into}`, START + 8n * HOUR + into)),
   );
   const answer = async (): Promise<unknown> =>
-    asked === 'cameras' ? new CountingProcess(storage).cameras.ofDays(DATE, 1) : answers(storage, oracle, asked);
+    asked === 'cameras' ? new CountingProcess(storage).reader.cameras(DATE, 1) : answers(storage, oracle, asked);
   await answer();
   await storage.transact(SHARD, [{ kind: 'merge', rowKey, etag: '*', properties }]);
   expect(await damagedRowOf(answer())).toEqual([SHARD, rowKey]);

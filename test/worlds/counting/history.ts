@@ -308,7 +308,7 @@ class History {
   async #askCameras(instance: Instance, day: Day): Promise<void> {
     const start = BigInt(Date.parse(day)) * 1_000n;
     const check = this.#checking(instance);
-    const activities = await this.#of(instance, (one) => one.camerasOf(day), 'does not answer');
+    const activities = await this.#of(instance, (one) => one.cameras(day), 'does not answer');
     if (activities === undefined) return;
     for (const cameraId of new Set([...this.#activity.cameras, ...activities.keys()])) {
       const counts = activities.get(cameraId) ?? new Map<string, number>();

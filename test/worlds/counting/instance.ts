@@ -80,8 +80,8 @@ export class Instance extends CountingService {
   }
 
   /** As `GET /api/analytics/cameras`: what each camera counts on a day. */
-  async camerasOf(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-    const activities = await this.cameras.ofDays(day, 1);
+  async cameras(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const activities = await this.reader.cameras(day, 1);
     return new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
   }
 
