@@ -2,13 +2,15 @@ import { auditDay } from '../../src/analytics/audit/audit.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { DayShards } from '../../src/analytics/rows/day-shards.ts';
 import type { Log } from '../../src/log.ts';
 import type { Table } from '../../src/storage/table.ts';
-import type { PlainMessage } from './oracle.ts';
+import type { Counted } from '../worlds/counting/counts.ts';
+import type { PlainMessage, Question } from './oracle.ts';
 
 const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
 const counts = (categories: Readonly<Record<string, number>>): Counts => new Map(Object.entries(categories));
@@ -52,6 +54,13 @@ export class CountingService {
     return this.recorder.record(messages.map(toEventMessage));
   }
 
+  /** What happened in a period, as `GET /api/analytics` says it. */
+  async range({ start, end, cameraId }: Question): Promise<Counted> {
+    const period = { start: instantFrom(start), end: instantFrom(end) };
+    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
+    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
+  }
+
   /** The counters of a day that differ from its event rows. */
   async differences(day: Day): Promise<readonly string[]> {
     const report = await auditDay(this.table, day);
@@ -60,3 +69,18 @@ export class CountingService {
     );
   }
 }
+
+/** What a tally of the service counts. */
+export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
+  const all: (readonly [string, number])[] = [
+    ['events', events],
+    ['reviewed', reviewed],
+    ['annotated', annotated],
+    ...[...categories].flatMap(([category, own]): (readonly [string, number])[] => [
+      [`detected ${category}`, own.detections],
+      [`reviewed ${category}`, own.reviewed],
+      [`annotated ${category}`, own.annotations],
+    ]),
+  ];
+  return new Map(all.filter(([, count]) => count !== 0));
+};

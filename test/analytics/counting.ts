@@ -10,11 +10,9 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import type { RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
-import type { Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
-import { countsIn } from '../worlds/counting/instance.ts';
 import { CountingService } from './counting-service.ts';
 import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
 
@@ -55,10 +53,8 @@ export class CountingProcess extends CountingService {
   }
 
   /** Answers a question in the form of the oracle. */
-  async answer({ start, end, cameraId }: Question): Promise<PlainAnswer> {
-    const period = { start: instantFrom(start), end: instantFrom(end) };
-    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
-    return plainAnswer(tally, activeCameras);
+  async answer(question: Question): Promise<PlainAnswer> {
+    return plainAnswerOf(await this.range(question));
   }
 
   /** What it answers about the whole day, and what it should once these messages are recorded. */
@@ -107,7 +103,3 @@ export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly 
   }
   throw new Error('nothing was rejected');
 };
-
-/** A tally in the form of the oracle. */
-export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer =>
-  plainAnswerOf({ counts: countsIn(tally), cameras: new Set(activeCameras) });

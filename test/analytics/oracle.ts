@@ -16,7 +16,7 @@ export interface PlainMessage {
 export interface Question {
   readonly start: bigint;
   readonly end: bigint;
-  readonly cameraId?: string;
+  readonly cameraId?: string | undefined;
 }
 
 /** The numbers of an answer. Categories with 0 are left out. */

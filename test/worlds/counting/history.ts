@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { PlainMessage } from '../../analytics/oracle.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
@@ -14,7 +14,7 @@ import { type Answer, told } from './counts.ts';
 import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
 import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { type Question, Truth } from './truth.ts';
+import { Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */

@@ -5,7 +5,6 @@ import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
-import type { Tally } from '../../../src/analytics/model/tally.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
@@ -13,11 +12,9 @@ import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import type { Counted } from './counts.ts';
-import { CountingService } from '../../analytics/counting-service.ts';
-import type { PlainMessage } from '../../analytics/oracle.ts';
+import { CountingService, countsIn } from '../../analytics/counting-service.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
-import type { Question } from './truth.ts';
 
 /** Days are closed when they ended so long ago. */
 const RETENTION_DAYS = 1;
@@ -58,15 +55,6 @@ export class Instance extends CountingService {
   async outcomes(messages: readonly PlainMessage[]): Promise<readonly string[]> {
     const outcomes = await this.record(messages);
     return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
-  }
-
-  /** As `GET /api/analytics`, and `…/day` for a whole day. */
-  async range({ start, end, cameraId }: Question): Promise<Counted> {
-    const { tally, activeCameras } = await this.reader.activity(
-      { start: instantFrom(start), end: instantFrom(end) },
-      cameraId,
-    );
-    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
   }
 
   /** As `GET /api/analytics/series`. */
@@ -120,18 +108,3 @@ export const isUnavailable = (error: unknown): boolean =>
 
 /** Whether an error says that what is stored is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
-
-/** What a tally of the service counts. */
-export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
-  const all: (readonly [string, number])[] = [
-    ['events', events],
-    ['reviewed', reviewed],
-    ['annotated', annotated],
-    ...[...categories].flatMap(([category, own]): (readonly [string, number])[] => [
-      [`detected ${category}`, own.detections],
-      [`reviewed ${category}`, own.reviewed],
-      [`annotated ${category}`, own.annotations],
-    ]),
-  ];
-  return new Map(all.filter(([, count]) => count !== 0));
-};
