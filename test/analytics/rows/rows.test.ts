@@ -58,7 +58,7 @@ it("a shard's total is read with the cameras that it had, and only the texts of 
     const writes = writesOf(await readTotal(table, SHARD), named(count));
     await table.transact(
       SHARD,
-      writes.map((write) => ({ ...write, properties: { ...write.properties, n: commit } })),
+      Array.from(writes, (write) => ({ ...write, properties: { ...write.properties, n: commit } })),
     );
     const stored = await readTotal(table, SHARD);
     expect(stored).toMatchObject({ commit, stripes: 1, tally: ONE_FRAME, cameras: { ids: named(count) } });
