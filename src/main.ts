@@ -2,7 +2,6 @@ import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
-import { CamerasReader } from './analytics/read/cameras.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
@@ -56,7 +55,6 @@ const dayShards = new DayShards(counters, settings.counterShards);
 const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
 const analytics = {
   reader: new Reader(counters, dayShards),
-  cameras: new CamerasReader(counters, dayShards),
   now,
   categories: settings.detectionCategories,
 };

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import type { CameraActivity, CamerasReader } from '../analytics/read/cameras.ts';
+import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   type AnalyticsDependencies,
   answeredCounts,
@@ -60,11 +60,7 @@ const camerasSchema = z
   .meta({ id: 'AnalyticsCameras' });
 
 /** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
-export const analyticsCameras = ({
-  cameras,
-  now,
-  categories,
-}: Pick<AnalyticsDependencies, 'now' | 'categories'> & { readonly cameras: CamerasReader }): Route =>
+export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   route({
     name: 'AnalyticsCameras',
     path: 'analytics/cameras',
@@ -94,7 +90,7 @@ export const analyticsCameras = ({
       handle: async ({ query: { date: asked, days, order_by, limit } }) => {
         const day = asked ?? dayOf(now());
         const order = orderOf(order_by);
-        const ofDays = await cameras.ofDays(day, days);
+        const ofDays = await reader.cameras(day, days);
         mustBeKnown(order, ofDays, categories);
         const listed = busiest(ofDays, order, limit).map((one) => cameraAnswer(one, categories));
         return {

@@ -6,8 +6,9 @@ import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts'
 import type { Period } from '../../src/analytics/model/period.ts';
 import type { Tally } from '../../src/analytics/model/tally.ts';
 
-const FIRST = -62_135_596_800_000_000n;
-const LAST = 253_402_300_799_999_999n;
+/** The first and the last microsecond of the years 0001 to 9999. */
+export const FIRST = -62_135_596_800_000_000n;
+export const LAST = 253_402_300_799_999_999n;
 
 /** Any instant of the years 0001 to 9999. */
 export const instants: fc.Arbitrary<Instant> = fc.bigInt({ min: FIRST, max: LAST }).map(instantFrom);

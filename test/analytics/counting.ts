@@ -4,23 +4,16 @@ import { AzureTable } from '../../src/storage/azure-table.ts';
 import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
-import { auditDay } from '../../src/analytics/audit/audit.ts';
-import type { Outcome } from '../../src/analytics/record/batch.ts';
-import { type Day, dayOf } from '../../src/analytics/model/day.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { CamerasReader } from '../../src/analytics/read/cameras.ts';
-import { Reader } from '../../src/analytics/read/reader.ts';
-import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
+import type { RecorderOptions } from '../../src/analytics/record/recorder.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
-import type { Tally } from '../../src/analytics/model/tally.ts';
 import type { Log } from '../../src/log.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
-import { countsIn } from '../worlds/counting/instance.ts';
-import { toEventMessage } from './event-message.ts';
+import { CountingService } from './counting-service.ts';
 import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
 
 /** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
@@ -47,14 +40,8 @@ export interface ProcessOptions extends RecorderOptions {
   readonly log?: Log;
 }
 
-/** The recorder and the reader of one process of the app, with memory of their own. */
-export class CountingProcess {
-  readonly table: Table;
-  readonly shards: DayShards;
-  readonly recorder: Recorder;
-  readonly reader: Reader;
-  readonly cameras: CamerasReader;
-
+/** One process of the app that counts, and is asked by a test. */
+export class CountingProcess extends CountingService {
   constructor(
     connection: TableClient | TableConnection,
     counterShards = 1,
@@ -62,23 +49,12 @@ export class CountingProcess {
   ) {
     const own = connection instanceof TableClient ? new AzureTable(() => connection) : connection;
     // A busy machine may hold a request up for longer than the service would wait.
-    this.table = new Table(own, { format: FORMAT, deadlineMs: 60_000 });
-    this.shards = new DayShards(this.table, counterShards);
-    this.recorder = new Recorder(this.table, this.shards, log, options);
-    this.reader = new Reader(this.table, this.shards);
-    this.cameras = new CamerasReader(this.table, this.shards);
-  }
-
-  /** Records messages; returns the outcome of each. */
-  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
-    return this.recorder.record(messages.map(toEventMessage));
+    super(new Table(own, { format: FORMAT, deadlineMs: 60_000 }), counterShards, log, options);
   }
 
   /** Answers a question in the form of the oracle. */
-  async answer({ start, end, cameraId }: Question): Promise<PlainAnswer> {
-    const period = { start: instantFrom(start), end: instantFrom(end) };
-    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
-    return plainAnswer(tally, activeCameras);
+  async answer(question: Question): Promise<PlainAnswer> {
+    return plainAnswerOf(await this.range(question));
   }
 
   /** What it answers about the whole day, and what it should once these messages are recorded. */
@@ -86,14 +62,6 @@ export class CountingProcess {
     messages: Iterable<PlainMessage>,
   ): Promise<{ readonly is: PlainAnswer; readonly should: PlainAnswer }> {
     return { is: await this.answer(WHOLE_DAY), should: new Oracle(messages).answer(WHOLE_DAY) };
-  }
-
-  /** The counters of a day that differ from its event rows. */
-  async differences(day: Day): Promise<readonly string[]> {
-    const report = await auditDay(this.table, day);
-    return report.differences.map(
-      ({ shard, counter, expected, stored }) => `shard ${shard}, ${counter}: ${stored} instead of ${expected}`,
-    );
   }
 }
 
@@ -135,7 +103,3 @@ export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly 
   }
   throw new Error('nothing was rejected');
 };
-
-/** A tally in the form of the oracle. */
-export const plainAnswer = (tally: Tally, activeCameras: readonly string[]): PlainAnswer =>
-  plainAnswerOf({ counts: countsIn(tally), cameras: new Set(activeCameras) });

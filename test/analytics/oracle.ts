@@ -16,7 +16,7 @@ export interface PlainMessage {
 export interface Question {
   readonly start: bigint;
   readonly end: bigint;
-  readonly cameraId?: string;
+  readonly cameraId?: string | undefined;
 }
 
 /** The numbers of an answer. Categories with 0 are left out. */
@@ -59,11 +59,6 @@ export class Oracle {
       ...(annotations && { annotations }),
     };
     this.#events.set(event, { message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
-  }
-
-  /** Events of the messages so far. */
-  get events(): number {
-    return this.#events.size;
   }
 
   /** Answers a question, event by event. */

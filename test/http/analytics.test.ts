@@ -13,8 +13,8 @@ const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
 const NOW = at('2026-11-21T08:30:00.25Z');
 
 const storage = new MemoryStorage();
-const { reader, cameras } = storage.process();
-const dependencies = { reader, cameras, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
+const { reader } = storage.process();
+const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
 const range = analyticsRange(dependencies, 7_200).handler;
 const day = analyticsDay(dependencies).handler;
 

@@ -7,7 +7,7 @@ import { analyticsSeries } from '../../src/http/analytics-series.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { ask, problemOf } from './asking.ts';
 
-const { reader, cameras } = new MemoryStorage().process();
+const { reader } = new MemoryStorage().process();
 const now = () => instantFrom(parseInstant('2026-11-21T08:00:00Z') ?? 0n);
 const dependencies = { reader, now, categories: ['fire', 'smoke', 'structure'] };
 
@@ -15,7 +15,7 @@ const ENDPOINTS = {
   '': analyticsRange(dependencies, 86_400).handler,
   '/day': analyticsDay(dependencies).handler,
   '/series': analyticsSeries(dependencies, 86_400).handler,
-  '/cameras': analyticsCameras({ ...dependencies, cameras }).handler,
+  '/cameras': analyticsCameras(dependencies).handler,
 };
 type Endpoint = keyof typeof ENDPOINTS;
 type Fault = readonly [field: string, said: string];

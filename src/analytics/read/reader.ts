@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-import { dayOf, type Day } from '../model/day.ts';
+import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { isInstant } from '../model/instant.ts';
 import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { sumOf, type Tally } from '../model/tally.ts';
+import { CAMERA_DAY_PROPERTIES, cameraRowFrom, camerasIn } from '../rows/camera-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Table } from '../../storage/table.ts';
@@ -27,10 +29,16 @@ export interface StepActivity {
   readonly activeCameras: number;
 }
 
-/** Most reads of one question at a time. */
-export const PARALLEL_READS = 24;
+/** What one camera did on a day, or on several. */
+export interface CameraActivity {
+  readonly cameraId: string;
+  readonly tally: Tally;
+}
 
-/** Answers what happened in periods: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
+/** Most reads of one question at a time. */
+const PARALLEL_READS = 24;
+
+/** Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
   readonly #table: Table;
   readonly #shards: DayShards;
@@ -79,6 +87,39 @@ export class Reader {
       ),
     );
     return days.flat();
+  }
+
+  /**
+   * What each camera that sent events on the days that end with one did, over all of them, in no order.
+   *
+   * @param days 1: that day alone
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
+    const read = pLimit(PARALLEL_READS);
+    // The calendar begins with the year 1.
+    const starts = Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day);
+    const ofEach = await Promise.all(
+      starts.filter(isInstant).map(async (start) => this.#camerasOf(read, dayOf(start))),
+    );
+    return Array.from(
+      Map.groupBy(ofEach.flat(), ({ cameraId }) => cameraId),
+      ([cameraId, activities]) => ({ cameraId, tally: sumOf(activities.map(({ tally }) => tally)) }),
+    );
+  }
+
+  /** Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. */
+  async #camerasOf(read: LimitFunction, day: Day): Promise<readonly CameraActivity[]> {
+    const shards = (await read(async () => this.#shards.find(day))) ?? 0;
+    const ofShards = Array.from({ length: shards }, async (_, shard) =>
+      read(async () =>
+        Array.fromAsync(
+          camerasIn(this.#table, shardPartition(day, shard), CAMERA_DAY_PROPERTIES),
+          ([cameraId, rows]) => ({ cameraId, tally: sumOf(rows.map((row) => cameraRowFrom(row).tally)) }),
+        ),
+      ),
+    );
+    return (await Promise.all(ofShards)).flat();
   }
 
   /** What happened in pieces of one day, by shard and piece. */

@@ -50,14 +50,8 @@ export interface ClosingDependencies {
 }
 
 /**
- * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take. A closed day takes no more
- * changes, because nothing could tell a repeat any more: its event rows are deleted. Its counters and samples stay, and so every
- * answer stays exact.
- *
- * A first run announces the moment at which the day closes, {@link CLOSING_MARGIN} ahead. A run at least as long after it deletes the event
- * rows, and then takes the day out of the index of open days. Runs may stop anywhere and may run in several processes at once.
- *
- * A day that cannot be closed is logged and left for the next run; it holds up no other one.
+ * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take: in which steps
+ * and why is in the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and left for the next run; it holds up no other one.
  *
  * @throws an error that nobody expected, after all days were tried
  */
@@ -112,8 +106,7 @@ const allOf = async <Value>(promises: readonly Promise<Value>[]): Promise<readon
 };
 
 /**
- * Deletes the event rows of a shard of a closed day, except those that readers need: of seconds that have overflowed. May be
- * stopped at any point and started again, and may run in several processes at once.
+ * Deletes the event rows of a shard of a closed day, except those that readers need: of seconds that have overflowed.
  *
  * @param counted what is added to: rows deleted, and those that stay, of overflowed seconds and damaged ones
  * @returns whether all rows were looked at

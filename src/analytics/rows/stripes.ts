@@ -11,9 +11,8 @@ import { readNumber } from './properties.ts';
 export const MAX_STRIPES = 64;
 
 /**
- * The key of a counter row in a stripe: stripe 0 has the plain key, the others a suffix: `total`, `total 01`, `total 02`. Nothing
- * else in a key is lower than the space, and ids have none in keys, so the rows of all stripes are neighbours: between
- * `camera|cam-1` and `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
+ * The key of a counter row in a stripe: `total`, `total 01`, `total 02`. Why the rows of all stripes are neighbours is in the README, under
+ * Stripes: between `camera|cam-1` and `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
  */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 

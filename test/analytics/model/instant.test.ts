@@ -10,11 +10,9 @@ import {
   parseInstant,
   sortableInstant,
 } from '../../../src/analytics/model/instant.ts';
-import { instants, instantsAtBoundaries } from '../arbitraries.ts';
+import { FIRST, instants, instantsAtBoundaries, LAST } from '../arbitraries.ts';
 
 const EIGHT = 1_795_248_000_000_000n; // 2026-11-21T08:00:00Z
-const FIRST = -62_135_596_800_000_000n;
-const LAST = 253_402_300_799_999_999n;
 
 const two = (value: number): string => String(value).padStart(2, '0');
 

@@ -20,13 +20,12 @@ const at = (text: string): Instant => instantFrom(parseInstant(text) ?? -(2n ** 
 const FIRST = at('0001-01-01T00:00:00Z');
 const LAST = at('9999-12-31T23:59:59.999999Z');
 
-/** Texts that are not a UTC day that exists. */
+/** Texts that are not a UTC day that exists. Which dates exist is tested with instants. */
 const NO_DAYS = [
-  ...'2026-02-29 2100-02-29 1900-02-29 2026-04-31 2026-13-01 2026-00-10 2026-01-00 2026-01-32 0000-01-01'.split(' '),
-  ...'-001-01-01 10000-01-01 2026-1-1 26-11-21 11/21/2026 2026/11/21 20261121 2026-11-21T00:00:00Z 2026-11-21Z'.split(
+  ...'2026-02-29 0000-01-01 -001-01-01 10000-01-01 2026-1-1 26-11-21 2026/11/21 20261121 2026-11-21T00:00:00Z'.split(
     ' ',
   ),
-  ...'+2026-11-21 ２０２６-11-21 2026-W47-6 2026-325 today 2026-11-21,2026-11-22'.split(' '),
+  ...'2026-11-21Z +2026-11-21 ２０２６-11-21 2026-W47-6 2026-325 today 2026-11-21,2026-11-22'.split(' '),
   '',
   '2026-11-21 ',
   ' 2026-11-21',
@@ -77,30 +76,20 @@ describe('the pieces of a period', () => {
     fc.constantFrom({ start: FIRST, end: FIRST }, { start: instantFrom(LAST - LENGTHS.day + 1n), end: LAST }),
   );
 
-  it('cover exactly the period, to the microsecond', () => {
+  it('cover exactly the period, with at most two partial minutes, each in the minute of the day that it names', () => {
     fc.assert(
       fc.property(any, (period) => {
-        const spans = piecesOf(period)
-          .flatMap(spansOf)
-          .sort((left, right) => (left.start < right.start ? -1 : 1));
+        const pieces = piecesOf(period);
+        const spans = pieces.flatMap(spansOf).sort((left, right) => (left.start < right.start ? -1 : 1));
         expect([spans.at(0)?.start, spans.at(-1)?.end]).toEqual([period.start, period.end]);
         expect(spans.slice(1).map(({ start }) => start - 1n)).toEqual(spans.slice(0, -1).map(({ end }) => end));
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('have at most two partial minutes, each in the minute of the day that it names', () => {
-    fc.assert(
-      fc.property(any, (period) => {
-        const partial = piecesOf(period).flatMap(({ day, partialMinutes }) =>
-          Array.from(partialMinutes, (own) => [day, own] as const),
-        );
+        const partial = pieces.flatMap(({ day, partialMinutes }) => partialMinutes.map((own) => [day, own] as const));
         expect(partial.length).toBeLessThanOrEqual(2);
         for (const [day, { minute, start, end }] of partial) {
           expect([dayOf(start), minuteOfDay(start), minuteOfDay(end)]).toEqual([day, minute, minute]);
         }
       }),
+      { numRuns: 300 },
     );
   });
 });

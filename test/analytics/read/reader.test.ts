@@ -4,8 +4,9 @@ import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { InterposedTable } from '../../storage/interposed-table.ts';
-import { all, CountingProcess, damagedRowOf, DATE, frame, plainAnswer, SHARD, START, WHOLE_DAY } from '../counting.ts';
-import { DAY, Oracle, type PlainAnswer, type PlainMessage, type Question } from '../oracle.ts';
+import { all, CountingProcess, damagedRowOf, DATE, frame, SHARD, START, WHOLE_DAY } from '../counting.ts';
+import { countsIn } from '../counting-service.ts';
+import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from '../oracle.ts';
 
 const [SECOND, MINUTE, HOUR] = [1_000_000n, 60_000_000n, 3_600_000_000n];
 
@@ -36,7 +37,9 @@ const answers = async (storage: InterposedTable, oracle: Oracle, asked: Asked) =
   const period = { start: instantFrom(start), end: instantFrom(end) };
   const steps = await process.reader.series(period, step, cameraId);
   return {
-    answered: steps.map(({ tally, activeCameras }) => counted(plainAnswer(tally, []), activeCameras)),
+    answered: steps.map(({ tally, activeCameras }) =>
+      counted(plainAnswerOf({ counts: countsIn(tally), cameras: new Set() }), activeCameras),
+    ),
     expected: steps.map((one) => counted(oracle.answer({ ...asked, ...one.period }))),
     requests,
   };
@@ -86,7 +89,7 @@ describe('however many events and cameras there are, and with a read of the mani
       await new CountingProcess(storage, shards).record(network(7, 72n * MINUTE));
       const requests: unknown[] = [];
       storage.turn = async ({ kind, select }) => void requests.push(kind === 'page' ? select : kind);
-      const cameras = await new CountingProcess(storage).cameras.ofDays(DATE, 1);
+      const cameras = await new CountingProcess(storage).reader.cameras(DATE, 1);
       expect(cameras.map(({ cameraId: id, tally }) => `${id}: ${tally.events}`).toSorted()).toEqual(
         [3, 3, 3, 3, 3, 3, 2].map((events, index) => `ridge-${index}: ${events}`),
       );
@@ -116,7 +119,7 @@ it.each<readonly [string, NewProperties, string, Asked | 'cameras']>([
     [0n, MINUTE].map((into) => frame('ridge-1', `f-${into}`, START + 8n * HOUR + into)),
   );
   const answer = async (): Promise<unknown> =>
-    asked === 'cameras' ? new CountingProcess(storage).cameras.ofDays(DATE, 1) : answers(storage, oracle, asked);
+    asked === 'cameras' ? new CountingProcess(storage).reader.cameras(DATE, 1) : answers(storage, oracle, asked);
   await answer();
   await storage.transact(SHARD, [{ kind: 'merge', rowKey, etag: '*', properties }]);
   expect(await damagedRowOf(answer())).toEqual([SHARD, rowKey]);

@@ -10,7 +10,7 @@ import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { all, SHARD, START } from '../counting.ts';
-import { toEventMessage } from '../event-message.ts';
+import { toEventMessage } from '../counting-service.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 /** A shard with these rows. */

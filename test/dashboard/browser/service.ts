@@ -63,9 +63,9 @@ export class PageService {
   readonly #routes: ReadonlyMap<string, Route>;
   #server: LoopbackServer | undefined;
 
-  constructor({ recorder, reader, cameras }: CountingProcess) {
+  constructor({ recorder, reader }: CountingProcess) {
     this.#record = recordEvents({ recorder, now });
-    const analytics = { reader, cameras, now, categories: ['fire', 'smoke', 'structure'] };
+    const analytics = { reader, now, categories: ['fire', 'smoke', 'structure'] };
     const routes = [
       analyticsRange(analytics, DAY_SECONDS),
       analyticsSeries(analytics, DAY_SECONDS),

@@ -1,6 +1,5 @@
 import type { Chance } from '../chance.ts';
-import type { PlainMessage } from '../../analytics/oracle.ts';
-import type { Question } from './truth.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 
 const SECOND = 1_000_000n;
 const MINUTE = 60n * SECOND;

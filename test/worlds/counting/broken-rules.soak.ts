@@ -73,7 +73,7 @@ const brokenCopy = (changes: readonly Change[]): string => {
   const needed = [
     'src',
     'test/worlds',
-    'test/analytics/event-message.ts',
+    'test/analytics/counting-service.ts',
     'test/storage',
     'infra/local',
     'package.json',
@@ -92,21 +92,9 @@ const brokenCopy = (changes: readonly Change[]): string => {
 /** The first broken promise from a seed on, in a copy of the source. */
 const findIn = (copy: string, seed: number, isRepair: boolean): readonly [seed: number, line: string] | undefined => {
   const kind = isRepair ? '--damaged' : '--undamaged';
-  const seeds = [
-    '--first',
-    kind,
-    '--seed',
-    `${seed}`,
-    '--seeds',
-    `${MOST_SEEDS - seed}`,
-    '--seconds',
-    `${MOST_SECONDS}`,
-  ];
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', 'test/worlds/counting/soak.ts', ...seeds],
-    { cwd: copy, encoding: 'utf8' },
-  );
+  const seeds = `--first ${kind} --seed ${seed} --seeds ${MOST_SEEDS - seed} --seconds ${MOST_SECONDS}`;
+  const soak = ['--import', 'tsx', 'test/worlds/counting/soak.ts', ...seeds.split(' ')];
+  const { stdout, stderr } = spawnSync(process.execPath, soak, { cwd: copy, encoding: 'utf8' });
   const [line, found] = /^seed (\d+): .*$/m.exec(stdout) ?? [];
   if (line === undefined && !stdout.includes(' histories ')) throw new Error(`the world does not run: ${stderr}`);
   return line === undefined ? undefined : [Number(found), line];

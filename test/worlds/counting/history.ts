@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/local/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { PlainMessage } from '../../analytics/oracle.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
@@ -11,11 +11,10 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-
 import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isDamage, isUnavailable } from './instance.ts';
-import { type Question, Truth } from './truth.ts';
+import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
+import { Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */
@@ -95,7 +94,7 @@ class History {
   readonly #witness: Instance;
   readonly #writers: Instance[] = [];
   readonly #readers: Instance[] = [];
-  readonly #closed = new Set<string>();
+  #isClosed = false;
   #isClosing = false;
   #isDamaged = false;
   /** How often rows were damaged or put right. */
@@ -250,7 +249,7 @@ class History {
     const { name } = instance.life;
     this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
     const damages = this.#damages;
-    const outcomes = await this.#of(instance, (one) => one.record(messages), 'does not record');
+    const outcomes = await this.#of(instance, (one) => one.outcomes(messages), 'does not record');
     if (outcomes === undefined) return false;
     this.#story.tell(() => `${name} answers ${outcomes.join(', ')}`);
     for (const [index, message] of messages.entries()) {
@@ -258,7 +257,7 @@ class History {
       const day = dayFrom(message.ts);
       if (outcome === 'recorded' || outcome === 'unchanged') {
         if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
-      } else if (outcome === 'refused: its day is closed') {
+      } else if (outcome === REFUSED_AS_CLOSED) {
         if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);
       } else if (!this.#isDamagedSince(damages)) {
         this.#break(() => `${messageText(message)}: ${outcome ?? 'no outcome'}`);
@@ -348,19 +347,19 @@ class History {
 
   async #close(): Promise<void> {
     await sleep(this.#chance.between(0, 20 * this.#form.pauseMs + 100));
-    for (let round = 1; round <= ROUNDS && this.#closed.size === 0; round += 1) {
+    for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
       const instances = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
       this.#isClosing = true;
       await Promise.all(
         instances.map(async (instance) => {
           this.#story.tell(() => `${instance.life.name} closes days`);
           await this.#of(instance, (one) => one.closeDays(), 'does not close');
-          if (this.#table.isForgotten(dayFrom(OLD_DAY))) this.#closed.add(dayFrom(OLD_DAY));
+          this.#isClosed ||= this.#table.isForgotten(dayFrom(OLD_DAY));
         }),
       );
       await sleep(this.#chance.oneOf([1_000, 100_000, 200_000]));
     }
-    this.#seen.closedDays += this.#closed.size;
+    this.#seen.closedDays = Number(this.#isClosed);
   }
 
   async #damageAndRepair(): Promise<void> {
@@ -413,9 +412,9 @@ class History {
     const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
     if (!isRecorded) this.#break(() => 'what was sent again was not taken');
-    if (this.#truth.events.some(({ ts }) => ts < TODAY) && this.#closed.size === 0) {
+    if (this.#truth.events.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
-      if (this.#closed.size === 0) this.#break(() => 'the old day is not closed');
+      if (!this.#isClosed) this.#break(() => 'the old day is not closed');
     }
     for (const start of this.#days) {
       if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));

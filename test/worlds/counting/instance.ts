@@ -5,25 +5,16 @@ import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
-import type { Tally } from '../../../src/analytics/model/tally.ts';
-import { CamerasReader } from '../../../src/analytics/read/cameras.ts';
-import { Reader } from '../../../src/analytics/read/reader.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
-import { Recorder } from '../../../src/analytics/record/recorder.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import type { Counted } from './counts.ts';
-import { toEventMessage } from '../../analytics/event-message.ts';
-import type { PlainMessage } from '../../analytics/oracle.ts';
+import { CountingService, countsIn } from '../../analytics/counting-service.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
-import type { Question } from './truth.ts';
-
-// The one file here that knows how the service is put together.
 
 /** Days are closed when they ended so long ago. */
 const RETENTION_DAYS = 1;
@@ -32,8 +23,8 @@ const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 /** Now, by the clock of the process that asks. */
 const now = (): Instant => instantFromMilliseconds(Date.now());
 
-/** What became of a message. */
-export type Outcome = 'recorded' | 'unchanged' | 'refused: its day is closed' | `refused: ${string}`;
+/** What is said of a message whose day is closed. */
+export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY}`;
 
 /** One step of a series. */
 export interface StepAnswer {
@@ -43,51 +34,32 @@ export interface StepAnswer {
 }
 
 /** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
-export class Instance {
+export class Instance extends CountingService {
   readonly life: Life;
-  readonly #table: Table;
   readonly #tell: (line: () => string) => void;
   readonly #log: Log;
-  readonly #shardsOfNewDays: number;
-  // Made when they are needed: few processes do everything, and a history takes a few milliseconds.
-  #dayShards: DayShards | undefined;
-  #recorder: Recorder | undefined;
-  #reader: Reader | undefined;
 
   constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
-    this.life = life;
-    this.#tell = tell;
-    this.#table = new Table(connection, { format: FORMAT });
-    this.#shardsOfNewDays = shardsOfNewDays;
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
-    this.#log = { info: at('info'), warn: at('warn'), error: at('error') };
+    const log = { info: at('info'), warn: at('warn'), error: at('error') };
+    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, log, { knownCategories: KNOWN_CATEGORIES });
+    this.life = life;
+    this.#tell = tell;
+    this.#log = log;
   }
 
-  /** As `POST /api/events`. */
-  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
-    this.#recorder ??= new Recorder(this.#table, this.#shards, this.#log, { knownCategories: KNOWN_CATEGORIES });
-    const outcomes = await this.#recorder.record(messages.map(toEventMessage));
-    return outcomes.map((outcome): Outcome => {
-      if (typeof outcome === 'string') return outcome;
-      return outcome.refused === CLOSED_DAY ? 'refused: its day is closed' : `refused: ${outcome.refused}`;
-    });
-  }
-
-  /** As `GET /api/analytics`, and `…/day` for a whole day. */
-  async range({ start, end, cameraId }: Question): Promise<Counted> {
-    const { tally, activeCameras } = await this.#readers().activity(
-      { start: instantFrom(start), end: instantFrom(end) },
-      cameraId,
-    );
-    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
+  /** As `POST /api/events`: what became of each message, in words. */
+  async outcomes(messages: readonly PlainMessage[]): Promise<readonly string[]> {
+    const outcomes = await this.record(messages);
+    return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
   }
 
   /** As `GET /api/analytics/series`. */
   async series({ start, end, cameraId }: Question, step: Step): Promise<readonly StepAnswer[]> {
-    const steps = await this.#readers().series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
+    const steps = await this.reader.series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
     return steps.map(({ period, tally, activeCameras }) => ({
       question: { start: period.start, end: period.end, cameraId },
       counts: countsIn(tally),
@@ -97,22 +69,19 @@ export class Instance {
 
   /** As `GET /api/analytics/cameras`: what each camera counts on a day. */
   async cameras(day: Day): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-    const activities = await new CamerasReader(this.#table, this.#shards).ofDays(day, 1);
+    const activities = await this.reader.cameras(day, 1);
     return new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
   }
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    await closeDays({ table: this.#table, shards: this.#shards, retentionDays: RETENTION_DAYS, now }, this.#log);
+    await closeDays({ table: this.table, shards: this.shards, retentionDays: RETENTION_DAYS, now }, this.#log);
   }
 
   /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
   async audit(day: Day): Promise<readonly string[] | undefined> {
     try {
-      const report = await auditDay(this.#table, day);
-      return report.differences.map(
-        ({ shard, counter, expected, stored }) => `shard ${shard}: ${counter} is ${stored} instead of ${expected}`,
-      );
+      return await this.differences(day);
     } catch (error) {
       if (error instanceof AuditUnsettled) return undefined;
       throw error;
@@ -122,7 +91,7 @@ export class Instance {
   /** As `npm run audit -- --repair`. @returns whether all is right now; false: it must be started again */
   async repair(day: Day): Promise<boolean> {
     try {
-      const report = await repairDay(this.#table, await auditDay(this.#table, day), {
+      const report = await repairDay(this.table, await auditDay(this.table, day), {
         say: (line) => this.#tell(() => line),
       });
       return report.differences.length === 0;
@@ -130,16 +99,6 @@ export class Instance {
       if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return false;
       throw error;
     }
-  }
-
-  #readers(): Reader {
-    this.#reader ??= new Reader(this.#table, this.#shards);
-    return this.#reader;
-  }
-
-  get #shards(): DayShards {
-    this.#dayShards ??= new DayShards(this.#table, this.#shardsOfNewDays);
-    return this.#dayShards;
   }
 }
 
@@ -149,18 +108,3 @@ export const isUnavailable = (error: unknown): boolean =>
 
 /** Whether an error says that what is stored is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
-
-/** What a tally of the service counts. */
-export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> => {
-  const all: (readonly [string, number])[] = [
-    ['events', events],
-    ['reviewed', reviewed],
-    ['annotated', annotated],
-    ...[...categories].flatMap(([category, own]): (readonly [string, number])[] => [
-      [`detected ${category}`, own.detections],
-      [`reviewed ${category}`, own.reviewed],
-      [`annotated ${category}`, own.annotations],
-    ]),
-  ];
-  return new Map(all.filter(([, count]) => count !== 0));
-};

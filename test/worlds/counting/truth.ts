@@ -1,12 +1,5 @@
-import type { PlainMessage } from '../../analytics/oracle.ts';
+import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import { type Answer, countsOf, type Counted, type EventState, isSame, type Known, sumOf } from './counts.ts';
-
-/** A period, both ends included, in microseconds since 1970, of all cameras or one. */
-export interface Question {
-  readonly start: bigint;
-  readonly end: bigint;
-  readonly cameraId?: string | undefined;
-}
 
 /** What an event was from a moment on. */
 interface Version {
