@@ -184,4 +184,4 @@ it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a
   const refused = await run('send', [file, '--url', app.url], { cwd, environment: { FUNCTION_KEY: 'another-key' } });
   expect(refused).toMatchObject({ code: 3, said: expect.stringContaining('refuses the function key (401)') });
   expect(refused.said).not.toContain('another-key');
-}, 180_000);
+});

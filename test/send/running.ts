@@ -25,7 +25,7 @@ export interface Run {
 export const startProgram = (
   program: string,
   args: readonly string[],
-  { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
+  { environment = {}, input, cwd }: { environment?: NodeJS.ProcessEnv; input?: Buffer; cwd?: string } = {},
 ): Run => {
   const child = spawn(program, args, { env: environment, cwd });
   let [printed, said] = ['', ''];
