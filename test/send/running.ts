@@ -17,8 +17,6 @@ export interface Ended {
 export interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Fulfils when it has said this on stderr. */
-  hasSaid(what: string): Promise<void>;
 }
 
 /** Starts a program, with exactly this environment. */
@@ -37,9 +35,6 @@ export const startProgram = (
   return {
     child,
     ended: once(child, 'close').then(() => ({ code: child.exitCode, printed, said })),
-    hasSaid: async (what) => {
-      while (!said.includes(what)) await once(child.stderr, 'data');
-    },
   };
 };
 
