@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { EventMessage } from '../../src/analytics/model/camera-event.ts';
@@ -9,7 +8,6 @@ import {
   instantFrom,
   instantFromMilliseconds,
 } from '../../src/analytics/model/instant.ts';
-import { rounded } from './measure.ts';
 import { cloudEventOf } from './workload.ts';
 
 /** The start of yesterday: no event is too far ahead, and the day does not change under way. */
@@ -23,35 +21,21 @@ export const rangeQuery = (start: bigint, end: bigint): string =>
     ts_utc_end: formatInstant(instantFrom(end)),
   }).toString();
 
-/** Sends a request that must be answered as it should, and gives the size of the answer in bytes. @throws {Error} with what was answered instead */
-export const ask = async (url: string, init: RequestInit = {}, status = 200): Promise<number> => {
+/** Sends a request that must be answered as it should; its whole body is waited for. @throws {Error} with what was answered instead */
+export const ask = async (
+  url: string,
+  init: RequestInit = {},
+  status = 200,
+): Promise<{ tag: string; bytes: number }> => {
   const answer = await fetch(url, init);
   const body = await answer.text();
   if (answer.status !== status) throw new Error(`${url} answered ${answer.status}: ${body}`);
-  return Buffer.byteLength(body);
+  return { tag: answer.headers.get('etag') ?? '', bytes: Buffer.byteLength(body) };
 };
 
 /** Records some frames by one request. */
 export const record = async (url: string, messages: readonly EventMessage[]): Promise<unknown> =>
   ask(`${url}/api/events`, { method: 'POST', body: JSON.stringify(messages.map(cloudEventOf)) });
-
-/** How long a process had a processor so far, in milliseconds. @throws on systems without `/proc` */
-const cpuMs = async (pid: number): Promise<number> => {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // User and system time are fields 14 and 15 of proc(5), in clock ticks of 10 ms. The name before them may have spaces.
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13);
-  return 10 * (Number(user) + Number(system));
-};
-
-/** The CPU that a process takes while something runs, in milliseconds for each of so many; known on Linux only. */
-export const cpuOf = async (pid: number, count: number, run: () => Promise<unknown>): Promise<number | string> => {
-  const before = await cpuMs(pid).catch(() => undefined);
-  await run();
-  return before === undefined ? 'not known' : rounded(((await cpuMs(pid)) - before) / count, 3);
-};
 
 /** What became of something that was sent. */
 export interface Sent<Value> {

@@ -30,16 +30,22 @@ export const countersOn = (connectionString: string, prefix: string) => {
   return wired(client, new Table(new AzureTable(() => client), { format: FORMAT }));
 };
 
-/** The same, with a table that keeps what it writes and counts what it reads. */
+/** The same, with a table that keeps what is asked of it. */
 export const keptCountersOn = (connectionString: string, prefix: string) => {
   const client = bareClient(connectionString, `${prefix}analytics`);
-  return wired(client, new KeepingTable(new AzureTable(() => client), { format: FORMAT }));
+  return wired(client, new KeepingTable(client));
 };
 
-/** Keeps the transactions that it writes, so that these can be sent again with nothing around them, and counts the requests that it reads with. */
+/** Keeps the transactions that it writes, and the requests that it reads with, so that these can be sent again with nothing around them. */
 class KeepingTable extends Table {
+  readonly #bare: TableClient;
   readonly writes: { readonly partition: string; readonly rows: readonly RowWrite[] }[] = [];
-  reads = 0;
+  readonly reads: (() => Promise<unknown>)[] = [];
+
+  constructor(bare: TableClient) {
+    super(new AzureTable(() => bare), { format: FORMAT });
+    this.#bare = bare;
+  }
 
   override async transact(partition: string, rows: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partition, rows);
@@ -47,13 +53,20 @@ class KeepingTable extends Table {
     return etags;
   }
 
-  override async get(...args: Parameters<Table['get']>): ReturnType<Table['get']> {
-    this.reads += 1;
-    return super.get(...args);
+  override async get(...[partition, key, { select } = {}]: Parameters<Table['get']>): ReturnType<Table['get']> {
+    const queryOptions = select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] };
+    this.reads.push(async () =>
+      // A row that is not there is an answer.
+      this.#bare.getEntity(partition, key, { ...(queryOptions && { queryOptions }) }).catch(() => undefined),
+    );
+    return super.get(partition, key, { select });
   }
 
   override async page(...args: Parameters<Table['page']>): ReturnType<Table['page']> {
-    this.reads += 1;
+    const [partition, { from, before }, { select } = {}] = args;
+    const filter = `PartitionKey eq '${partition}' and RowKey ge '${from}' and RowKey lt '${before}'`;
+    const queryOptions = { filter, ...(select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] }) };
+    this.reads.push(async () => this.#bare.listEntities({ queryOptions }).byPage({ maxPageSize: 1_000 }).next());
     return super.page(...args);
   }
 }

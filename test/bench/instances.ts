@@ -16,10 +16,12 @@ import { cloudEventOf, frames, requests } from './workload.ts';
 
 /** What of the benchmark to run. */
 export interface InstancesOptions {
+  /** All settings, in place of a selection. */
+  readonly isFull: boolean;
   /** How long the load of a setting lasts. */
   readonly seconds: number;
   /** Only the settings with so many instances. */
-  readonly instances?: readonly number[] | undefined;
+  readonly instances?: readonly number[];
   readonly cameras: number;
 }
 
@@ -41,12 +43,20 @@ interface Load {
 
 type Setting = readonly [instances: number, delayMs: number, eventsPerSecond: number, eventsPerRequest: number];
 
+const INSTANCES = [1, 2, 4, 8] as const;
+
 /** Events a second: a normal day of the largest camera network, and the top of the field. */
 const [NORMAL, TOP] = [25, 210] as const;
 
+const FULL: readonly Setting[] = INSTANCES.flatMap((instances) =>
+  [0, 10].flatMap((delayMs) =>
+    [NORMAL, TOP].flatMap((rate) => [1, 10].map((size): Setting => [instances, delayMs, rate, size])),
+  ),
+);
+
 /** The settings that are hardest for several instances, and one of each other kind. */
-const SETTINGS: readonly Setting[] = [
-  ...[1, 2, 4, 8].map((instances): Setting => [instances, 10, TOP, 1]),
+const SHORT: readonly Setting[] = [
+  ...INSTANCES.map((instances): Setting => [instances, 10, TOP, 1]),
   [2, 10, NORMAL, 1],
   [8, 10, NORMAL, 1],
   [8, 10, TOP, 10],
@@ -218,7 +228,7 @@ const checksOf = ({ sent, verdicts }: Measured) => ({
   'sent late, p99, ms': latencies(sent.map(({ lateMs }) => lateMs))['p99, ms'],
 });
 
-const loads = async ({ seconds, instances: only, cameras }: InstancesOptions): Promise<readonly Measured[]> => {
+const loads = async ({ isFull, seconds, instances: only, cameras }: InstancesOptions): Promise<readonly Measured[]> => {
   const start = instantFrom(yesterday() + 12n * MICROSECONDS.hour);
   const known = new Map<string, Measured>();
   const measured = async (load: Load): Promise<Measured> => {
@@ -227,7 +237,7 @@ const loads = async ({ seconds, instances: only, cameras }: InstancesOptions): P
     return result;
   };
   const rows: ResultRow[] = [];
-  for (const [instances, delayMs, eventsPerSecond, eventsPerRequest] of SETTINGS) {
+  for (const [instances, delayMs, eventsPerSecond, eventsPerRequest] of isFull ? FULL : SHORT) {
     if (only !== undefined && !only.includes(instances)) continue;
     const load = { instances, delayMs, eventsPerSecond, eventsPerRequest, seconds, cameras, start };
     const alone = await measured({ ...load, instances: 1, eventsPerSecond: eventsPerSecond / instances });

@@ -27,7 +27,10 @@ const recorded = async (connectionString: string, prefix: string, cameras: numbe
   if (found?.stripes !== stripes) console.log(`${found?.stripes} stripes in place of ${stripes}`);
 };
 
-/** The answer for a day and for a day of a camera, against one bare `getEntity` of the row that holds it. */
+/**
+ * The answer for a day and for a day of a camera, against one bare `getEntity` of the row that holds it, and against the reader's own
+ * requests, sent at once with nothing around them.
+ */
 export const readingBench = async (stage: Stage): Promise<void> => {
   const connectionString = await stage.azurite();
   const rows: ResultRow[] = [];
@@ -47,21 +50,25 @@ export const readingBench = async (stage: Stage): Promise<void> => {
     ] as const) {
       // The first reading learns how many shards and stripes there are.
       await keeping.reader.activity(PERIOD, camera);
-      keeping.table.reads = 0;
+      keeping.table.reads.length = 0;
       await keeping.reader.activity(PERIOD, camera);
+      const kept = keeping.table.reads.splice(0);
       const read = async (): Promise<unknown> => reader.activity(PERIOD, camera);
+      const same = async (): Promise<unknown> => Promise.all(kept.map(async (send) => send()));
       const one = async (): Promise<unknown> => client.getEntity(PARTITION, key);
-      await inTurn(sized(50, 1), read, one);
-      const [took = [], oneTook = []] = await inTurn(ROUNDS, read, one);
+      await inTurn(sized(50, 1), read, same);
+      const [besideSame = [], sameTook = []] = await inTurn(ROUNDS, read, same);
+      const [besideOne = [], oneTook = []] = await inTurn(ROUNDS, read, one);
       rows.push({
         cameras,
         stripes,
         answer: what,
-        requests: keeping.table.reads,
-        'p50, ms': p50(took),
-        'against one bare getEntity': ratio(took, oneTook),
+        requests: kept.length,
+        'p50, ms': p50([...besideSame, ...besideOne]),
+        'against the same requests, bare': ratio(besideSame, sameTook),
+        'against one bare getEntity': ratio(besideOne, oneTook),
       });
     }
   }
-  report('Answers against a bare request', rows);
+  report('Answers against bare requests', rows);
 };

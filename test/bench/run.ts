@@ -8,10 +8,13 @@ import { Stage } from './stage.ts';
 const BENCHES: Readonly<Record<string, (stage: Stage, options: InstancesOptions) => Promise<void>>> = {
   recording: async (stage) => (await import('./recording.ts')).recordingBench(stage),
   reading: async (stage) => (await import('./reading.ts')).readingBench(stage),
-  http: async (stage, { seconds }) => (await import('./http.ts')).httpBench(stage, seconds),
+  http: async (stage) => (await import('./http.ts')).httpBench(stage),
+  flood: async (stage, { seconds }) => (await import('./flood.ts')).floodBench(stage, seconds),
+  cost: async (stage) => (await import('./cost.ts')).costBench(stage),
   instances: async (_, options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async (stage) => (await import('./commit-bytes.ts')).commitBytesBench(stage),
-  callbacks: async (stage) => (await import('./callbacks.ts')).callbacksBench(stage),
+  callbacks: async (stage) => (await import('./calls.ts')).callbacksBench(stage),
+  'call-requests': async (stage) => (await import('./calls.ts')).callRequestsBench(stage),
   startup: async () => (await import('./startup.ts')).startupBench(),
   series: async (stage) => (await import('./series.ts')).seriesBench(stage),
   ranges: async (stage) => (await import('./ranges.ts')).rangesBench(stage),
@@ -30,13 +33,16 @@ const instancesOption = z
   .transform((text) => text.split(',').map(Number));
 
 const BENCH = {
-  help: `npm run bench -- [NAME ...] [--seconds N] [--instances N,...] [--cameras N]
+  help: `npm run bench -- [NAME ...] [--full] [--seconds N] [--instances N,...] [--cameras N]
   Runs the benchmarks of these names, all of them by default. Each prints ratios to a baseline of the same run.
   NAME               ${NAMES.join(', ')}
-  --seconds N        how long each load of instances lasts, and each steady one of http; 15 by default
-  --instances N,...  of instances: only the loads of so many
-  --cameras N        of instances: how many cameras send the events; 200 by default`,
+  Of the benchmark instances:
+  --full             1, 2, 4 and 8 instances, 0 and 10 ms, 25 and 210 events/s, 1 and 10 a request; a selection by default
+  --seconds N        how long each load lasts; 15 by default; of flood as well
+  --instances N,...  only the loads of so many instances
+  --cameras N        how many cameras send the events; 200 by default`,
   options: {
+    full: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '15' },
     instances: { type: 'string' },
     cameras: { type: 'string', default: '200' },
@@ -45,11 +51,15 @@ const BENCH = {
   values: z
     .object({
       positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
+      full: z.boolean(),
       seconds: numberOption('seconds', 1, 9_999),
       instances: instancesOption.optional(),
       cameras: numberOption('cameras', 1, 9_999),
     })
-    .transform(({ positionals, ...options }) => ({ names: positionals, options })),
+    .transform(({ positionals, full, seconds, instances, cameras }) => ({
+      names: positionals,
+      options: { isFull: full, seconds, cameras, ...(instances === undefined ? {} : { instances }) },
+    })),
 } as const;
 
 await runCommand(

@@ -10,6 +10,12 @@ import type { Stage } from './stage.ts';
 
 const WARM_UP = sized(30, 1);
 const ROUNDS = sized(150, 2);
+const QUIET_MS = 500;
+
+const notify = async (url: string, to: string): Promise<unknown> => {
+  const body = JSON.stringify({ channel: 'phone', alert_type: 'ConfirmedFire', recipients: [to] });
+  return ask(`${url}/api/notifications`, { method: 'POST', body }, 202);
+};
 
 /**
  * How long it takes from the arrival of CallConnected to the request to speak leaving, against the two requests to the table that it takes. The
@@ -37,10 +43,9 @@ export const callbacksBench = async (stage: Stage): Promise<void> => {
   /** Calls a number whose CallConnected is lost, posts that event itself, and sees when the request to speak arrives. */
   const callbackToPlay = async (round: number): Promise<number> => {
     const to = `+1${String(2_065_550_000 + round)}25`;
-    const body = JSON.stringify({ channel: 'phone', alert_type: 'ConfirmedFire', recipients: [to] });
-    await ask(`${url}/api/notifications`, { method: 'POST', body }, 202);
+    await notify(url, to);
     const find = () => acs.log().calls.find((one) => one.to === to);
-    while (find()?.answeredAt === undefined) await sleep(1);
+    while (find()?.state !== 'connected') await sleep(1);
     const callConnectionId = find()?.id;
     const type = 'Microsoft.Communication.CallConnected';
     const event = { id: randomUUID(), source: 'bench', type, specversion: '1.0', data: { callConnectionId } };
@@ -81,4 +86,37 @@ export const callbacksBench = async (stage: Stage): Promise<void> => {
     };
   });
   report(`From CallConnected to the request to speak, ${ROUNDS} calls`, rows);
+};
+
+/** How many requests to storage and to ACS a call takes that goes well, on one instance, whose timer function does not run meanwhile. */
+export const callRequestsBench = async (stage: Stage): Promise<void> => {
+  const askedAt: number[] = [];
+  const proxy = await stage.proxy(await stage.azurite(), (_, carryOut) => {
+    askedAt.push(Date.now());
+    return carryOut();
+  });
+  const acs = await stage.acs({ ringMs: 200, eventMs: 50, speakMs: 500 });
+  const { url } = await stage.serve(proxy.connectionString, { ACS_CONNECTION_STRING: acs.connectionString });
+
+  /** Calls a number, and waits until nothing more is asked for. */
+  const call = async (to: string) => {
+    const begun = Date.now();
+    await notify(url, to);
+    const find = () => acs.log().calls.find((one) => one.to === to);
+    while (find()?.story.some(({ text }) => text === 'CallDisconnected') !== true) await sleep(50);
+    await sleep(QUIET_MS);
+    const endOfMessage = Date.parse(find()?.story.find(({ text }) => text === 'PlayCompleted')?.at ?? '');
+    return { begun, endOfMessage, requests: find()?.requests };
+  };
+
+  // The first call of a process creates the table.
+  await call('+12065550100');
+  const { begun, endOfMessage, requests } = await call('+12065551100');
+  report('Requests of a call that goes well', [
+    {
+      'to storage': askedAt.filter((at) => at >= begun).length,
+      'of these from the end of the message on': askedAt.filter((at) => at >= endOfMessage).length,
+      'to ACS': (requests?.createCall ?? 0) + (requests?.play ?? 0) + (requests?.listen ?? 0) + (requests?.hangUp ?? 0),
+    },
+  ]);
 };
