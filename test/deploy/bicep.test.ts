@@ -155,10 +155,16 @@ describe('what is deployed', () => {
     }
   });
 
-  it('has a phone only where somebody said which numbers it may call', () => {
+  it('has a phone only where somebody said which numbers it may call, and pays for none where it is off', () => {
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)");
     expect(text).toContain("param phone string = 'off'");
+    const conditions = [...text.matchAll(/^module (\w*Communication|speech) .* if \(phone (.*)\) \{$/gm)];
+    expect(conditions.map(([, module, condition]) => `${module} ${condition}`).toSorted()).toEqual([
+      "existingCommunication == 'existing'",
+      "newCommunication == 'new'",
+      "speech != 'off'",
+    ]);
   });
 
   it('lets Event Grid bring its key as a secret header', () => {
