@@ -1,7 +1,7 @@
 /** `npm run build` and `npm run build:debug`: what Azure loads. */
 import { z } from 'zod';
 
-import { buildApp } from './build-app.ts';
+import { buildApp } from './bundle.ts';
 import { runCommand } from './command-line.ts';
 
 const BUILD = {

@@ -1,6 +1,9 @@
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
+
+import { buildDashboard } from './dashboard.ts';
 
 /** What to bundle, and how. */
 export interface BundleOptions {
@@ -41,4 +44,13 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
     external: ['@azure/functions-core'],
     logLevel: 'warning',
   });
+};
+
+/**
+ * Makes everything that Azure loads: the service's bundle, and the dashboard's page beside it.
+ *
+ * @throws where a source does not compile or an import does not resolve
+ */
+export const buildApp = async ({ outfile, debug }: Omit<BundleOptions, 'entry'>): Promise<void> => {
+  await Promise.all([bundle({ outfile, debug }), buildDashboard(dirname(outfile))]);
 };

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
-import { buildApp } from './build-app.ts';
+import { buildApp } from './bundle.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { LOOPBACK_HOST } from '../../src/settings/rules.ts';
-import { buildApp } from '../build-app.ts';
+import { buildApp } from '../bundle.ts';
 import { CommandError } from '../command-line.ts';
 import type { Pace } from './acs-simulator/simulated-call.ts';
 import { type AcsSimulator, startAcsSimulator } from './acs-simulator/simulator.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { buildApp } from '../../infra/build-app.ts';
+import { buildApp } from '../../infra/bundle.ts';
 import {
   type AcsSimulator,
   type AcsSimulatorOptions,

@@ -1,4 +1,3 @@
-import { TableClient } from '@azure/data-tables';
 import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { freePort } from '../../infra/local/free-port.ts';
@@ -9,8 +8,7 @@ import { cloudEvent } from '../http/cloud-event.ts';
 // What the alerts' queries compare is in the code (queries.test.ts). Here the app writes the lines that no test of a behaviour looks at.
 
 const started = async (overrides: Readonly<Record<string, string>>) => {
-  const environment = testEnvironment(overrides);
-  const app = await startApp({ environment, runsSchedules: false });
+  const app = await startApp({ environment: testEnvironment(overrides), runsSchedules: false });
   onTestFinished(() => app.stop());
   return {
     ask: async (path: string, body?: unknown): Promise<number> => {
@@ -23,7 +21,6 @@ const started = async (overrides: Readonly<Record<string, string>>) => {
       await until(() => lines().length >= count, `${count} × ${event}`);
       return lines().map(([line]) => JSON.parse(line) as unknown);
     },
-    tablesPrefix: environment['TABLES_PREFIX'],
   };
 };
 
@@ -31,22 +28,11 @@ const notification = (...recipients: readonly string[]) => ({ channel: 'phone', 
 
 it('the lines have the fields that the alerts read', async () => {
   // Nothing answers where the tests' ACS should be.
-  const { ask, logged, tablesPrefix } = await started({ CALLS_PER_DAY: '1' });
+  const { ask, logged } = await started({ CALLS_PER_DAY: '1' });
   for (const date of ['2026-11-19', '2026-11-20', '2026-11-20']) {
     expect(await ask('events', [cloudEvent({ data: { ts_utc: `${date}T08:00:00Z` } })])).toBe(200);
   }
   expect(await logged('events recorded', 3)).toMatchObject([{ recorded: 1 }, { recorded: 1 }, { recorded: 0 }]);
-
-  const storage = inject('tablesConnectionString');
-  const table = TableClient.fromConnectionString(storage, `${tablesPrefix}analytics`, {
-    allowInsecureConnection: true,
-  });
-  await table.upsertEntity({ partitionKey: '2026-11-19_00', rowKey: 'total', format: 99 }, 'Merge');
-  await table.upsertEntity({ partitionKey: '2026-11-20_00', rowKey: 'total', format: 1, tally: 'no tally' }, 'Replace');
-  for (const date of ['2026-11-19', '2026-11-20']) expect(await ask(`analytics/day?date=${date}`)).toBe(500);
-  expect(await logged('stored row of a later format')).toMatchObject([{ partition: '2026-11-19_00', row: 'total' }]);
-  expect(await logged('stored row damaged')).toMatchObject([{ partition: '2026-11-20_00', row: 'total' }]);
-  expect(await logged('unexpected error', 0)).toEqual([]);
 
   expect(await ask('notifications', notification('+12065550400', '+12065550500'))).toBe(202);
   expect(await logged('day limit reached')).toHaveLength(1);

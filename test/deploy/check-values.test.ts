@@ -15,7 +15,8 @@ const check = (values: Readonly<Record<string, string>>, ...options: readonly st
   return { status, printed: stdout, lines: stderr.trim().split('\n') };
 };
 
-const ALERT_NUMBER = 'must be a country code, a space and a number, as 1 2065550100';
+/** What a line is about. */
+const nameIn = (line: string): string => line.split(':')[0] ?? '';
 
 describe('the check before provisioning', () => {
   it('is content with no values at all, and with right ones', () => {
@@ -33,28 +34,29 @@ describe('the check before provisioning', () => {
   });
 
   it('names all that is wrong at once, without the values, and what is missing', () => {
-    const wrong: readonly (readonly [name: string, value: string, detail: string])[] = [
-      ['CALL_ATTEMPTS', 'three', 'must be a whole number from 1 to 10'],
-      ['CALLS_PER_DAY', '1e3', 'must be a whole number from 1 to 100000'],
-      ['MAXIMUM_INSTANCE_COUNT', '0', 'must be a whole number from 1 to 1000'],
-      ['COUNTER_SHARDS', '65', 'must be a whole number from 1 to 64'],
-      ['DELETE_LOCK', 'yes', 'must be one of true, false'],
-      ['VNET_ENABLED', '1', 'must be one of true, false'],
-      ['OPERATOR_MAY_REPAIR', 'True', 'must be one of true, false'],
-      ['STORAGE_SKU', 'LRS', 'must be one of Standard_LRS, Standard_ZRS, Standard_GRS, Standard_GZRS'],
-      ['PHONE_ALLOWED_PREFIXES', '+', 'must be beginnings of phone numbers, as +1206,+64: a bare + is none'],
-      ['ALERT_SMS', '+12065550100', ALERT_NUMBER],
-      ['ALERT_VOICE', '1 206-555-0100', ALERT_NUMBER],
-      ['ALERT_WEBHOOK', 'http://example.org', 'must be https addresses'],
-      ['BUDGET_START_MONTH', '2026-13', 'must be a month, as 2026-11'],
-    ];
-    const { status, lines } = check(Object.fromEntries(wrong));
+    const wrong = {
+      CALL_ATTEMPTS: 'three',
+      CALLS_PER_DAY: '1e3',
+      MAXIMUM_INSTANCE_COUNT: '0',
+      COUNTER_SHARDS: '65',
+      DELETE_LOCK: 'yes',
+      VNET_ENABLED: '1',
+      OPERATOR_MAY_REPAIR: 'True',
+      STORAGE_SKU: 'LRS',
+      PHONE_ALLOWED_PREFIXES: '+',
+      ALERT_SMS: '+12065550100',
+      ALERT_VOICE: '1 206-555-0100',
+      ALERT_WEBHOOK: 'http://example.org',
+      BUDGET_START_MONTH: '2026-13',
+    };
+    const { status, lines } = check(wrong);
     expect(status).toBe(1);
     expect(lines.at(-1)).toContain('Nothing was provisioned.');
-    expect(lines.slice(0, -1).toSorted()).toEqual(wrong.map(([name, , detail]) => `${name}: ${detail}`).toSorted());
+    expect(lines.slice(0, -1).map(nameIn).toSorted()).toEqual(Object.keys(wrong).toSorted());
+    expect(lines).toContain('COUNTER_SHARDS: must be a whole number from 1 to 64');
 
     const missing = check({ PHONE: 'new', BUDGET_AMOUNT: '5', CALL_ATTEMPTS: '11' });
-    expect(missing.lines.map((line) => line.split(':')[0])).toEqual([
+    expect(missing.lines.map(nameIn)).toEqual([
       'CALL_ATTEMPTS',
       'PHONE_ALLOWED_PREFIXES',
       'BUDGET_START_MONTH',

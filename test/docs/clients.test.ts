@@ -82,7 +82,6 @@ Console.WriteLine(await Send(http, File.ReadAllText("events.json"), ${PAUSE}));\
 describe('the client on the page for integrators', () => {
   it.for(CLIENTS)(
     '$language goes on through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
-    { timeout: 180_000 },
     async ({ language, needs, files, command: [program, ...args] }, { skip }) => {
       if (!isHere(needs)) skip(`${needs} is not on this machine`);
       const service = await ScriptedService.start(({ number, headers }) => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
 import type { TestProject } from 'vitest/node';
 
-import { buildApp } from '../../infra/build-app.ts';
+import { buildApp } from '../../infra/bundle.ts';
 import { startAzurite } from '../../infra/local/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import { portIsFree } from '../../infra/local/free-port.ts';
 import { settingSchemas } from '../../src/settings.ts';
+import { until } from '../harness/until.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -21,18 +21,9 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-/**
- * Runs `npm start -- …` in a process group of its own, as a terminal does.
- *
- * @param program what it is started with: `npm start --`, or what that runs
- */
-export const npmStart = (
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-  program: readonly [string, ...string[]] = ['npm', 'start', '--'],
-) => {
-  const [executable, ...before] = program;
-  const child = spawn(executable, [...before, '--settings', NO_SETTINGS, ...args], {
+/** Runs `npm start -- …` in a process group of its own, as a terminal does. */
+export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+  const child = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
     cwd: ROOT,
     env: { ...bareEnvironment(), ...environment },
     detached: true,
@@ -54,16 +45,13 @@ export const npmStart = (
   });
   return {
     output,
-    /** The exit code once it has ended; null if it ended by a signal. Not 'close': what is left behind would keep the pipes open. */
-    exitCode: once(child, 'exit').then(() => child.exitCode),
     untilReady: async (): Promise<void> => {
-      await vi.waitFor(
-        () => {
-          if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
-          if (!output().includes('The service runs on')) throw new Error(`npm start is not ready:\n${output()}`);
-        },
-        { timeout: 120_000, interval: 100 },
+      await until(
+        () => child.exitCode !== null || output().includes('The service runs on'),
+        'npm start is ready',
+        120_000,
       );
+      if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
     },
     /** Sends a signal to the started process alone. */
     signal: (signal: NodeJS.Signals) => child.kill(signal),
@@ -73,7 +61,7 @@ export const npmStart = (
     untilNothingIsLeft: async (): Promise<void> => {
       const ports = [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, port]) => Number(port));
       const isFree = async (): Promise<readonly boolean[]> => Promise.all([...new Set(ports)].map(portIsFree));
-      await expect.poll(isFree, { timeout: 60_000 }).not.toContain(false);
+      await expect.poll(isFree).not.toContain(false);
     },
   };
 };

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { type App, startApp, testEnvironment } from '../harness/app.ts';
+import { startApp, testEnvironment } from '../harness/app.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { rejectedOf, run, start } from './running.ts';
-import { type Answer, type Asked, ScriptedService } from './scripted-service.ts';
+import { ScriptedService } from './scripted-service.ts';
 
 const event = (id: string): string => JSON.stringify(cloudEvent({ data: { event_id: id } }));
 
@@ -78,91 +78,55 @@ describe('npm run send', () => {
 const DATE = '2026-03-14';
 const EVENTS = 1_500;
 const GOOD = EVENTS - EVENTS / 100;
-const KEY = 'function-key-of-a-test';
 
-/** Every 100th event is wrong, in one of these ways; the service or the reader of the file says so. */
-const WRONG: readonly ((line: string) => string)[] = [
-  (line) => line.replace(/"camera_id":"ridge-\d"/, '"camera_id":7'),
-  (line) => line.replace('CameraEvent.Changed', 'CameraEvent.Unknown'),
-  (line) => line.slice(0, -2),
-];
-
+/** Of every 100th event the service says what is wrong with it, or the reader of the file. */
 const lineOf = (at: number): string => {
   const time = new Date(Date.parse(`${DATE}T00:00:00Z`) + at * 20_000).toISOString();
-  const data = { event_id: `f-${at}`, camera_id: `ridge-${at % 10}`, ts_utc: time, detections: { smoke: 1 } };
+  const isWrong = at % 100 === 99;
+  const camera_id = isWrong && at % 200 === 99 ? 7 : `ridge-${at % 10}`;
+  const data = { event_id: `f-${at}`, camera_id, ts_utc: time, detections: { smoke: 1 } };
   const line = JSON.stringify(cloudEvent({ id: `m-${at}`, time, data }));
-  return at % 100 === 99 ? (WRONG[Math.floor(at / 100) % WRONG.length]?.(line) ?? '') : line;
+  return isWrong && camera_id !== 7 ? line.slice(0, -2) : line;
 };
 
 const daySchema = z.object({ total_events: z.number(), counts_per_category: z.record(z.string(), z.number()) });
 
-/** The app's own answer: as behind a front door, which hands requests on and can say that the app is away. */
-const forward = async (app: App, { body, headers }: Asked): Promise<Answer> => {
-  const key = headers['x-functions-key'];
-  const response = await fetch(`${app.url}/api/events`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/cloudevents-batch+json',
-      ...(typeof key === 'string' && { 'x-functions-key': key }),
-    },
-    body: new Uint8Array(body),
-  });
-  return { status: response.status, body: await response.text() };
-};
-
-it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a new start of the service and a stop in between`, async () => {
-  const environment = testEnvironment();
-  const startService = async (): Promise<App> => {
-    const started = await startApp({ environment, functionKey: KEY });
-    onTestFinished(() => started.stop());
-    return started;
-  };
-  let app = await startService();
+it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill and a stop in between`, async () => {
+  const KEY = 'function-key-of-a-test';
+  const app = await startApp({ environment: testEnvironment(), functionKey: KEY });
+  onTestFinished(() => app.stop());
   const cwd = ownDirectory();
   const file = join(cwd, 'day.ndjson');
   await writeFile(file, Array.from({ length: EVENTS }, (_, at) => `${lineOf(at)}\n`).join(''));
   await writeFile(join(cwd, 'key'), `${KEY}\n`);
 
-  const taken = { requests: 0, whenTaken: (): void => undefined };
-  const door = await ScriptedService.start(async (asked) => {
-    const answer = await forward(app, asked);
-    taken.requests += 1;
-    taken.whenTaken();
-    return answer;
+  // Stands before the app, and tells when it has taken a request.
+  let [taken, whenTaken] = [0, (): void => undefined];
+  const door = await ScriptedService.start(async ({ body, headers }) => {
+    const given = { 'x-functions-key': String(headers['x-functions-key']) };
+    const answer = await fetch(`${app.url}/api/events`, {
+      method: 'POST',
+      headers: given,
+      body: new Uint8Array(body),
+    });
+    const text = await answer.text();
+    taken += 1;
+    whenTaken();
+    return { status: answer.status, body: text };
   });
   const args = [file, '--url', door.url, '--key-file', 'key', '--batch', '50', '--requests', '3'];
-
-  // A kill: the service has just committed a batch, and the sender does not hear of it.
-  const killed = start('send', args, { cwd });
-  taken.whenTaken = () => {
-    if (taken.requests >= 8) killed.child.kill('SIGKILL');
-  };
-  expect((await killed.ended).code).toBeNull();
-
-  // The service goes away, and comes back as another process.
-  const toTheApp = door.script;
-  let refusals = 0;
-  taken.whenTaken = () => {
-    if (taken.requests < 16 || refusals > 0) return;
-    door.script = async () => {
-      refusals += 1;
-      if (refusals === 1) {
-        app.kill();
-        await app.exited;
-        app = await startService();
-        door.script = toTheApp;
-      }
-      return { status: 503, headers: { 'retry-after': '0' } };
+  /** Sends until the app has taken so many requests in all; the sender does not hear of the last one. */
+  const sentUntil = async (requests: number, signal: 'SIGKILL' | 'SIGINT') => {
+    const sending = start('send', args, { cwd });
+    whenTaken = () => {
+      if (taken < requests) return;
+      whenTaken = () => undefined;
+      sending.child.kill(signal);
     };
+    return sending.ended;
   };
-  const waiting = start('send', args, { cwd });
-  await waiting.hasSaid('the service answers 503');
-  taken.whenTaken = () => {
-    if (taken.requests < 24) return;
-    taken.whenTaken = () => undefined;
-    waiting.child.kill('SIGINT');
-  };
-  expect(await waiting.ended).toMatchObject({ code: process.platform === 'win32' ? null : 3 });
+  expect((await sentUntil(8, 'SIGKILL')).code).toBeNull();
+  expect(await sentUntil(16, 'SIGINT')).toMatchObject({ code: process.platform === 'win32' ? null : 3 });
 
   const last = await run('send', args, { cwd });
   expect(last.printed).toContain(`rejected   ${EVENTS / 100}, in ${file}.rejected.ndjson\n`);
@@ -172,9 +136,8 @@ it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a
   expect(daySchema.parse(await day.json())).toMatchObject({ total_events: GOOD, counts_per_category: { smoke: GOOD } });
   const rejected = await rejectedOf(file);
   expect(rejected.map(({ line }) => line)).toEqual(Array.from({ length: EVENTS / 100 }, (_, at) => (at + 1) * 100));
-  expect(new Set(rejected.map(({ reason }) => reason))).toEqual(
-    new Set(['data.camera_id must be a string', 'type must be "CameraEvent.Changed"', 'is not JSON']),
-  );
+  const reasons = new Set(rejected.map(({ reason }) => reason));
+  expect(reasons).toEqual(new Set(['data.camera_id must be a string', 'is not JSON']));
 
   // All of it once more: nothing changes, and the file of rejected events does not grow.
   const again = await run('send', [file, '--url', door.url], { cwd, environment: { FUNCTION_KEY: KEY } });
@@ -184,4 +147,4 @@ it(`npm run send counts ${EVENTS} events once, with wrong ones, a kill, a 503, a
   const refused = await run('send', [file, '--url', app.url], { cwd, environment: { FUNCTION_KEY: 'another-key' } });
   expect(refused).toMatchObject({ code: 3, said: expect.stringContaining('refuses the function key (401)') });
   expect(refused.said).not.toContain('another-key');
-}, 180_000);
+});

@@ -17,15 +17,13 @@ export interface Ended {
 export interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Fulfils when it has said this on stderr. */
-  hasSaid(what: string): Promise<void>;
 }
 
 /** Starts a program, with exactly this environment. */
 export const startProgram = (
   program: string,
   args: readonly string[],
-  { environment = {}, input, cwd }: { environment?: Record<string, string>; input?: Buffer; cwd?: string } = {},
+  { environment = {}, input, cwd }: { environment?: NodeJS.ProcessEnv; input?: Buffer; cwd?: string } = {},
 ): Run => {
   const child = spawn(program, args, { env: environment, cwd });
   let [printed, said] = ['', ''];
@@ -37,9 +35,6 @@ export const startProgram = (
   return {
     child,
     ended: once(child, 'close').then(() => ({ code: child.exitCode, printed, said })),
-    hasSaid: async (what) => {
-      while (!said.includes(what)) await once(child.stderr, 'data');
-    },
   };
 };
 

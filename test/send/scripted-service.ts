@@ -14,7 +14,7 @@ export interface Answer {
 }
 
 /** One request as the service got it. */
-export interface Asked {
+interface Asked {
   /** Its number, from 1. */
   readonly number: number;
   readonly body: Buffer;

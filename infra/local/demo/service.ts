@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { activeCameras, countMembers, periodMembers } from '../../../src/http/analytics-answer.ts';
 import { CommandError } from '../../command-line.ts';
 import { polled } from '../deadline.ts';
 
@@ -9,18 +10,7 @@ const REQUEST_MILLISECONDS = 60_000;
 /** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
 const REACHED_MILLISECONDS = 300_000;
 
-const countsSchema = z.record(z.string(), z.number());
-const analyticsSchema = z.object({
-  ts_utc_start: z.string(),
-  ts_utc_end: z.string(),
-  total_events: z.number(),
-  active_cameras: z.number(),
-  counts_per_category: countsSchema,
-  reviewed_total_events: z.number(),
-  reviewed_counts_per_category: countsSchema,
-  annotated_total_events: z.number(),
-  annotated_counts_per_category: countsSchema,
-});
+const analyticsSchema = z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers });
 export type Analytics = z.infer<typeof analyticsSchema>;
 
 const sentSchema = z.object({ notification_id: z.string() });

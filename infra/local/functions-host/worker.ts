@@ -67,38 +67,29 @@ interface ProgrammingModel {
 /** The host's version that the app is told; HTTP streaming asks for a recent one. */
 const HOST_VERSION = '4.1045.0';
 
-/** Names that the real host takes. */
-const FUNCTION_NAME = /^[a-z][a-z0-9_-]{0,127}$/i;
-
-/** Of the app every level from `information` is shown, of its library only what is wrong; the real host's defaults. */
-const SHOWN_OF_THE_APP: ReadonlySet<LogLevel> = new Set(['information', 'warning', 'error', 'critical']);
 const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);
 
-/** Shows a log line on stdout or stderr as the app wrote it. */
+/** Shows a log line as the app wrote it: of the app every level from `information`, of its library only what is wrong; the real host's defaults. */
 const log = (level: LogLevel, category: LogCategory, message: string): void => {
-  const isError = TO_STDERR.has(level);
-  if (isError || (category === 'user' && SHOWN_OF_THE_APP.has(level))) {
-    (isError ? process.stderr : process.stdout).write(`${message}\n`);
-  }
+  if (TO_STDERR.has(level)) process.stderr.write(`${message}\n`);
+  else if (category === 'user' && level === 'information') process.stdout.write(`${message}\n`);
 };
 
 /** An app that registers its functions while it loads, as the worker sees it. */
 export class Worker {
-  readonly #functions = new Map<string, RegisteredFunction>();
+  /** What the app has registered so far. */
+  readonly functions: RegisteredFunction[] = [];
   readonly #terminateHooks: HookCallback[] = [];
   #model: ProgrammingModel | undefined;
-  #isLoaded = false;
-
-  get functions(): readonly RegisteredFunction[] {
-    return [...this.#functions.values()];
-  }
 
   /** From now on every CommonJS `require('@azure/functions-core')` of this process gives this worker's module. */
   provideCore(): void {
     const core = {
       version: HOST_VERSION,
       hostVersion: HOST_VERSION,
-      registerFunction: (metadata: FunctionMetadata, callback: FunctionCallback) => this.#register(metadata, callback),
+      registerFunction: ({ name, bindings }: FunctionMetadata, callback: FunctionCallback): void => {
+        this.functions.push({ name, bindings, callback });
+      },
       registerHook: (name: string, callback: HookCallback): void => {
         if (name !== 'appTerminate') throw new RangeError(`This host runs no ${name} hook.`);
         this.#terminateHooks.push(callback);
@@ -116,13 +107,12 @@ export class Worker {
   }
 
   /**
-   * To be called when the app has loaded: from now on registering is an error, as in the real worker.
+   * To be called when the app has loaded.
    *
    * @returns the address where the library takes HTTP requests; undefined for an app that does not stream them
    * @throws {Error} where the app registered nothing, so that no library has presented itself
    */
   async finishLoading(): Promise<string | undefined> {
-    this.#isLoaded = true;
     return (await this.#library().getCapabilities({}))['HttpUri'];
   }
 
@@ -154,14 +144,5 @@ export class Worker {
   #library(): ProgrammingModel {
     if (this.#model === undefined) throw new Error('The app registered no function.');
     return this.#model;
-  }
-
-  #register({ name, bindings }: FunctionMetadata, callback: FunctionCallback): void {
-    if (this.#isLoaded) throw new Error('A function can only be registered during app startup.');
-    if (!FUNCTION_NAME.test(name)) throw new Error(`"${name}" is not a name for a function.`);
-    // The real host takes names that differ in case only for the same.
-    const key = name.toLowerCase();
-    if (this.#functions.has(key)) throw new Error(`A function named "${name}" has already been registered.`);
-    this.#functions.set(key, { name, bindings, callback });
   }
 }
