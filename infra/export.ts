@@ -19,6 +19,7 @@ import { FORMAT } from '../src/analytics/rows/format.ts';
 import {
   ALL_EVENTS,
   dayPartition,
+  MINUTES,
   OPEN_DAYS_PARTITION,
   parseEventKey,
   SHARDS_KEY,
@@ -139,7 +140,7 @@ async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGe
         }
         // Rows come in the order of their minutes: how far the day has come is how far the export has.
         const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
-        const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / 1_440;
+        const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
         told.onPart((index + (shard + ofDay) / shards) / days.length);
       }
     }

@@ -225,7 +225,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
   const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
   if (attempts.some(isLive)) {
-    const toldFinal = isFinal(recipient) ? recipient.state : recipient.toldFinal;
+    const toldFinal = finalWord(recipient);
     return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
   }
   const follows = afterAttempts(attempts, terms);

@@ -129,7 +129,9 @@ export class Subtraction {
 
   #of(counter: Counter): Sides {
     const name = nameOf(counter);
-    const sides = this.#sides.get(name) ?? { counter, expectedCameras: new Set(), storedCameras: new Map() };
+    const known = this.#sides.get(name);
+    if (known !== undefined) return known;
+    const sides = { counter, expectedCameras: new Set<string>(), storedCameras: new Map() };
     this.#sides.set(name, sides);
     return sides;
   }

@@ -125,8 +125,9 @@ export class Recorder {
 
   #committer(day: Day, count: number, shard: number): ShardCommitter {
     const name = `${shardPartition(day, shard)} of ${count}`;
-    const committer =
-      this.#committers.get(name) ?? new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
+    const known = this.#committers.get(name);
+    if (known !== undefined) return known;
+    const committer = new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
     this.#committers.set(name, committer);
     return committer;
   }

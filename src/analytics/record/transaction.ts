@@ -44,7 +44,7 @@ export class TransactionWriter {
    * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
    */
   async prepare(batch: Batch, before?: Sent): Promise<Prepared> {
-    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
+    await this.#demandOpen();
     const readAll = this.#expectsKnown;
     const snapshot = await this.rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
@@ -60,7 +60,7 @@ export class TransactionWriter {
    * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
    */
   async prepareDifferences(differences: CounterDifferences, guard: StoringWrite): Promise<Prepared> {
-    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
+    await this.#demandOpen();
     const snapshot = await this.rows.snapshot(wantedByDifferences(differences));
     const { writes, rows } = planCounters(snapshot, differences);
     return { batch: [], snapshot, plan: { outcomes: [], writes: [...writes, guard], rows } };
@@ -69,7 +69,7 @@ export class TransactionWriter {
   /** Sends the transaction of a batch. Its answer is taken by {@link finish}. @throws {DayClosed | StorageTrouble} */
   async send(prepared: Prepared): Promise<Sent> {
     // Reading the rows may have taken long.
-    await this.#shard.manifests.demand(this.#shard.day, this.#shard.count);
+    await this.#demandOpen();
     const writes = prepared.plan.writes.map((write) =>
       write.kind !== 'insert' && write.etag === PENDING
         ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
@@ -135,5 +135,10 @@ export class TransactionWriter {
     if (events.includes(failed)) this.#shard.known.forgetEvents(events);
     else this.rows.forget(events, error instanceof WriteConflict);
     return error;
+  }
+
+  async #demandOpen(): Promise<void> {
+    const { manifests, day, count } = this.#shard;
+    await manifests.demand(day, count);
   }
 }

@@ -50,8 +50,9 @@ export interface ClosingDependencies {
 }
 
 /**
- * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take: in which steps
- * and why is in the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and left for the next run; it holds up no other one.
+ * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take: in which steps and why is in
+ * the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and
+ * left for the next run; it holds up no other one.
  *
  * @throws an error that nobody expected, after all days were tried
  */
