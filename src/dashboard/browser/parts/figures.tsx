@@ -5,6 +5,7 @@ import { nearestIds } from '../model/camera-ids.ts';
 import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
 import { isBusy, type PageState, type Panel } from '../model/page-state.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, CameraLinks } from './view-link.tsx';
 import { Name, numbers, Swatch, Time } from './words.tsx';
@@ -160,7 +161,7 @@ const ActiveIds = ({
 const LAST_DAY = { kind: 'last', hours: 24 } as const;
 
 /** Which cameras are silent now. */
-export const SilentCameras = ({ silent }: { readonly silent: readonly string[] }) => (
+export const SilentCameras = drawnOnChange(({ silent }: { readonly silent: readonly string[] }) => (
   <section class="card" aria-labelledby="silent-title">
     <h2 id="silent-title">Silent cameras</h2>
     {silent.length === 0 ? (
@@ -174,4 +175,4 @@ export const SilentCameras = ({ silent }: { readonly silent: readonly string[] }
       />
     )}
   </section>
-);
+));

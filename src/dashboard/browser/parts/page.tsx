@@ -73,10 +73,6 @@ const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
   const { panels } = state;
   const silent = useSilentCameras(panels);
   const ids = useKnownIds(panels);
-  // What is large is drawn anew only where it differs: a state changes several times a round.
-  const silentList = useMemo(() => silent && <SilentCameras silent={silent} />, [silent]);
-  const minute = now - (now % 60_000);
-  const plots = useMemo(() => <Plots panel={panels.series} now={minute} />, [panels.series, minute]);
   return (
     <>
       <ViewBar now={now} cameraIds={ids} />
@@ -93,11 +89,11 @@ const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
         <Figures panel={panels.activity} silent={silent} knownIds={ids} />
         <div class="aside">
           <Notifications state={state} />
-          {silentList}
+          {silent === undefined ? null : <SilentCameras silent={silent} />}
         </div>
         <div class="body">
           <Categories state={state} />
-          {plots}
+          <Plots panel={panels.series} now={now - (now % 60_000)} />
           <Cameras state={state} days={utcDaysOf(periodOf(view.span, now, times), now)} />
         </div>
       </div>

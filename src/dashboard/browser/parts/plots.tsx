@@ -15,6 +15,7 @@ import {
 } from '../model/plot-data.ts';
 import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { Name, numbers, Swatch, TimeWords } from './words.tsx';
 
@@ -31,7 +32,7 @@ interface PlotsProps {
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
+export const Plots = drawnOnChange(({ panel, panel: { answer }, now }: PlotsProps) => {
   const { view, actions } = useShown();
   const [pointed, setPointed] = useState<number>();
   const [isolated, setIsolated] = useState<string>();
@@ -63,7 +64,7 @@ export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
       </div>
     </section>
   );
-};
+});
 
 interface PlotProps {
   readonly title: string;

@@ -1,9 +1,10 @@
 import { Fragment } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay, type Times } from '../model/times.ts';
 import { LIVE_HOURS, type Span, type View } from '../model/view.ts';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 
@@ -125,10 +126,17 @@ const DayForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
   );
 };
 
+const CameraChoice = drawnOnChange(({ ids }: { readonly ids: readonly string[] }) => (
+  <datalist id="cameras">
+    {ids.map((id) => (
+      <option key={id} value={id} />
+    ))}
+  </datalist>
+));
+
 const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
   const { view, actions } = useShown();
   const field = useField(view.cameraId ?? '');
-  const options = useMemo(() => cameraIds.map((id) => <option key={id} value={id} />), [cameraIds]);
   return (
     <form
       class="group"
@@ -150,7 +158,7 @@ const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
         value={field.value}
         onInput={field.onInput}
       />
-      <datalist id="cameras">{options}</datalist>
+      <CameraChoice ids={cameraIds} />
       <button type="submit" class="button">
         Show
       </button>
