@@ -1,9 +1,9 @@
 import { Fragment } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
-import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
+import { dayAround, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay, type Times } from '../model/times.ts';
-import { LIVE_HOURS, type Span, type View } from '../model/view.ts';
+import { LIVE_DAYS, LIVE_HOURS, type Span, type View } from '../model/view.ts';
 import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
@@ -57,15 +57,12 @@ export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
             {hours} h
           </ViewLink>
         ))}
-        {[7, 30].map((days) => {
-          const last = daysUntilToday(days, now, times);
-          const isShown = span.kind === 'range' && span.start === last.start && span.end === last.end;
-          return (
-            <ViewLink key={`${days} days`} to={to(last)} current={isShown}>
-              {days} days
-            </ViewLink>
-          );
-        })}
+        {LIVE_DAYS.map((days) => (
+          <ViewLink key={days} to={to({ kind: 'days', days })} current={span.kind === 'days' && span.days === days}>
+            <span class="unseen">Last </span>
+            {days} days
+          </ViewLink>
+        ))}
         <RangeForm now={now} />
       </div>
       <CameraForm cameraIds={cameraIds} />
