@@ -1,6 +1,6 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 
-import { freePort } from '../../infra/local/free-port.ts';
+import { freePort } from '../../infra/emulators/free-port.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 import { cloudEvent } from '../http/cloud-event.ts';

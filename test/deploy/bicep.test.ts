@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
+import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { BICEP_FOLDER, bicepFile, bicepFiles, readBicep, textOf, valueAt } from './bicep-files.ts';
 
 /** Built-in roles, by the names that the files' variables have. Ids from the reference of Azure's built-in roles. */

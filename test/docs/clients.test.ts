@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ScriptedService } from '../send/scripted-service.ts';
+import { ScriptedService } from '../cli/send/scripted-service.ts';
 import { readText } from './markdown.ts';
 
 /** The code of a language on the integrators' page. */

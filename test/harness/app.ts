@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 import { inject } from 'vitest';
 
-import { onFreePort } from '../../infra/local/free-port.ts';
-import { ServiceProcess } from '../../infra/local/service-process.ts';
+import { onFreePort } from '../../infra/emulators/free-port.ts';
+import { ServiceProcess } from '../../infra/emulators/service-process.ts';
 
 const HOST_JSON = fileURLToPath(new URL('../../host.json', import.meta.url));
 
