@@ -6,8 +6,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 
-import { UNEXPECTED_DETAIL } from '../error-edge.ts';
-import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody } from '../problem.ts';
 import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
 import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
@@ -115,15 +114,19 @@ const derivedProblems = (
   { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
 ): ProblemAnswers => ({
   ...(methods.length > allowed.length && {
-    405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+    405: { codes: ['method_not_allowed'], description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
   }),
   ...(body && {
-    413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
-    415: { description: 'The body has an encoding that is not taken.', detail: encodingDetail('br') },
+    413: { codes: ['body_too_large'], description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
+    415: {
+      codes: ['unsupported_encoding'],
+      description: 'The body has an encoding that is not taken.',
+      detail: encodingDetail('br'),
+    },
   }),
   500: {
+    codes: ['unexpected'],
     description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',
-    detail: UNEXPECTED_DETAIL,
   },
 });
 
@@ -160,17 +163,17 @@ const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =
   Object.fromEntries(
     PROBLEM_STATUSES.flatMap((status) => {
       const problem = problems[status];
-      return problem === undefined ? [] : [[String(status), describeProblem(status, problem)]];
+      return problem === undefined ? [] : [[String(status), describeProblem(problem)]];
     }),
   );
 
-const describeProblem = (status: ProblemStatus, { description, headers, schema, ...example }: ProblemAnswer) => ({
-  description,
+const describeProblem = ({ codes, description, headers, schema, ...example }: ProblemAnswer) => ({
+  description: `${description} Codes: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
   ...(headers && { headers }),
   content: {
     [PROBLEM_MEDIA_TYPE]: describeContent({
       schema: schema ?? problemSchema,
-      examples: { problem: problemBody(status, example) },
+      examples: { problem: problemBody(codes[0], example) },
     }),
   },
 });

@@ -139,7 +139,7 @@ export const route = (declared: RouteDeclaration): Route => {
     const method = METHODS.find((name) => name === (request.method === 'HEAD' ? 'GET' : request.method));
     const operationHere = method && declared[method];
     if (operationHere === undefined) {
-      throw new Problem(405, { detail: otherMethodDetail(allowed), headers: { allow: allowed.join(', ') } });
+      throw new Problem('method_not_allowed', { detail: otherMethodDetail(allowed), headers: { allow: allowed.join(', ') } });
     }
     return respond(operationHere, request, context);
   });
@@ -174,7 +174,7 @@ const respond = async (
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
-    body: body?.parse(await readJson(request, body.maxBytes)),
+    body: body?.parse(await readJson(request, body.maxBytes), request.headers),
     log,
   });
   if (conditional === true && reply.status === 200) {

@@ -120,7 +120,7 @@ describe('a message whose transaction was never answered', () => {
     losing = true;
     const answered = other.record([frame('a', 'late')]).catch((error: unknown) => error instanceof RecorderUnavailable);
     expect(await answered).toEqual(outcome);
-    expect(await other.record([frame('a', 'later')])).toEqual([{ refused: CLOSED_DAY }]);
+    expect(await other.record([frame('a', 'later')])).toEqual([CLOSED_DAY]);
   });
 });
 
