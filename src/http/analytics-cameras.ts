@@ -72,7 +72,8 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       conditional: true,
       answers: {
         200: {
-          description: 'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
+          description:
+            'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
           schema: camerasSchema,
           examples: {
             day: {

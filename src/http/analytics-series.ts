@@ -66,10 +66,13 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
       query: z
         .object(parameters)
         .superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT)
-        .superRefine(({ step, ...range }, context) => {
-          const count = countSteps(periodOf(range, now(), windowSeconds), step);
-          if (count > MAX_STEPS) context.addIssue(fault('too_many', tooManySteps(count), { path: ['step'] }));
-        }, whenRight('ts_utc_start', 'ts_utc_end', 'step')),
+        .superRefine(
+          ({ step, ...range }, context) => {
+            const count = countSteps(periodOf(range, now(), windowSeconds), step);
+            if (count > MAX_STEPS) context.addIssue(fault('too_many', tooManySteps(count), { path: ['step'] }));
+          },
+          whenRight('ts_utc_start', 'ts_utc_end', 'step'),
+        ),
       conditional: true,
       answers: {
         200: {

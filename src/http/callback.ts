@@ -85,11 +85,16 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
       answers: { 200: { description: 'Taken note of; also where the event is unknown, late or a repeat.' } },
       problems: {
         400: {
-          codes: ['not_cloudevents', 'empty_body', 'broken_body', 'not_gzip', 'not_utf8', 'not_json'],
+          codes: ['not_cloudevents', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
           description: 'Not an array of CloudEvents.',
           detail: '1 of 1 elements are not CloudEvents.',
           errors: [
-            { code: 'invalid', index: 0, pointer: '/0', detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required' },
+            {
+              code: 'invalid',
+              index: 0,
+              pointer: '/0',
+              detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required',
+            },
           ],
         },
         401: {
@@ -140,9 +145,12 @@ const demandToken = async (
 };
 
 const parseArray = (body: unknown): readonly unknown[] => {
-  if (!Array.isArray(body)) throw new Problem('not_cloudevents', { detail: 'The body is not a JSON array of CloudEvents.' });
+  if (!Array.isArray(body))
+    throw new Problem('not_cloudevents', { detail: 'The body is not a JSON array of CloudEvents.' });
   if (body.length > MAX_EVENTS) {
-    throw new Problem('too_many_events', { detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.` });
+    throw new Problem('too_many_events', {
+      detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.`,
+    });
   }
   return body;
 };

@@ -57,7 +57,7 @@ const problemOfCalls = z
 /** The problems of every request that places calls. */
 export const CALLS_PROBLEMS = {
   400: {
-    codes: ['invalid_request', 'empty_body', 'broken_body', 'not_gzip', 'not_utf8', 'not_json'],
+    codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
     description: 'The request is wrong. A wrong phone number is named by its index. Nobody was called.',
     detail: `recipient 1 ${NOT_A_NUMBER}`,
     errors: [{ code: 'invalid', index: 1, pointer: '/recipients/1', detail: NOT_A_NUMBER }],

@@ -86,7 +86,10 @@ const ERRORS_IN_DETAIL = 3;
 export const badRequest = (errors: readonly ProblemError[], element = 'element'): Problem => {
   const sentences = errors
     .slice(0, ERRORS_IN_DETAIL)
-    .map(({ index, field, detail }) => `${index === undefined ? (field ?? 'the request') : `${element} ${index}`} ${detail}`);
+    .map(
+      ({ index, field, detail }) =>
+        `${index === undefined ? (field ?? 'the request') : `${element} ${index}`} ${detail}`,
+    );
   const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
   return new Problem('invalid_request', { detail: [...sentences, ...more].join('; '), errors });
 };

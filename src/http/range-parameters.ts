@@ -4,7 +4,7 @@ import { MICROSECONDS } from '../analytics/model/day.ts';
 import { instantFrom, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { FaultCode } from './problem-types.ts';
-import { instant } from './request-values.ts';
+import { instant, UTC_TIME_PATTERN } from './request-values.ts';
 import { fault } from './route/faults.ts';
 import { parameter, whenRight } from './route/fields.ts';
 
@@ -13,7 +13,7 @@ const MAX_DAYS = 366n;
 /** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
 const time = (which: string, example: string) =>
   parameter(
-    instant('a time such as 2026-11-21T08:00:00Z', (text) =>
+    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, (text) =>
       parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')),
     ).optional(),
     `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,

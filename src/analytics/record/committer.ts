@@ -8,7 +8,17 @@ import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending, type Refused, unchangedOutcome } from './batch.ts';
+import {
+  areTooLarge,
+  fittingInFront,
+  isFrame,
+  keyed,
+  type Batch,
+  type Outcome,
+  type Pending,
+  type Refused,
+  unchangedOutcome,
+} from './batch.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
 /** What becomes of an event of a closed day. */

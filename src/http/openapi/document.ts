@@ -114,9 +114,15 @@ const derivedProblems = (
   { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
 ): ProblemAnswers => ({
   ...(methods.length > allowed.length && {
-    405: { codes: ['method_not_allowed'], description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+    405: {
+      codes: ['method_not_allowed'],
+      description: 'Another method.',
+      headers: ALLOW,
+      detail: otherMethodDetail(allowed),
+    },
   }),
   ...(body && {
+    411: { codes: ['length_required'], description: 'The body was sent in chunks, without Content-Length.' },
     413: { codes: ['body_too_large'], description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
     415: {
       codes: ['unsupported_encoding'],

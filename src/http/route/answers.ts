@@ -71,9 +71,14 @@ export const problemMembers = {
       z
         .strictObject({
           code: z.string().regex(CODE_FORM).describe('For machines. New ones may come.'),
-          field: z.string().optional().describe('The parameter, the header, or the members on the way to what is wrong.'),
+          field: z
+            .string()
+            .optional()
+            .describe('The parameter, the header, or the members on the way to what is wrong.'),
           pointer: z.string().optional().describe('Where it is in the body: a JSON Pointer (RFC 6901).'),
-          index: count.optional().describe('Of an array of events or recipients; recipients in waves are counted through.'),
+          index: count
+            .optional()
+            .describe('Of an array of events or recipients; recipients in waves are counted through.'),
           id: z.string().optional().describe('Of the CloudEvent, if it can be told.'),
           event_id: z.string().optional().describe('The event that the element is about, if it can be told.'),
           camera_id: z.string().optional().describe('Its camera, if it can be told.'),

@@ -46,7 +46,9 @@ const codeOf = (issue: z.core.$ZodIssue, value: unknown): FaultCode => {
   if (at === '' || (Array.isArray(at) && at.length === 0)) return 'empty';
   if (issue.code === 'too_big' && Array.isArray(at)) return 'too_many';
   if (issue.code === 'too_big' && typeof at === 'string') return 'too_long';
-  return (issue.code === 'too_big' || issue.code === 'too_small') && typeof at === 'number' ? 'out_of_range' : 'invalid';
+  return (issue.code === 'too_big' || issue.code === 'too_small') && typeof at === 'number'
+    ? 'out_of_range'
+    : 'invalid';
 };
 
 /** The value at the end of a path; undefined where there is none. */

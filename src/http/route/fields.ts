@@ -31,9 +31,11 @@ export const whenRight = (...names: readonly string[]) => ({
 export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const errors: ProblemError[] = [];
   const given: Record<string, string> = {};
-  for (const name of new Set(request.query.keys())) {
+  // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
+  const query = new URL(request.url).searchParams;
+  for (const name of new Set(query.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
-    const [value = '', ...more] = request.query.getAll(name);
+    const [value = '', ...more] = query.getAll(name);
     if (!Object.hasOwn(schema.shape, name)) {
       errors.push({ code: 'unknown', field: quotable(name), detail: unknownParameter(schema) });
     } else if (value === '') errors.push({ code: 'empty', field: name, detail: 'is empty' });
