@@ -6,6 +6,7 @@ import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notificati
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { wholeNumber } from './request-values.ts';
+import type { ProblemAnswers } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
 
@@ -24,7 +25,10 @@ const path = z.object({
   ),
 });
 
-const problems = { 404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' }, ...PHONE_PROBLEMS };
+const problems: ProblemAnswers = {
+  404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' },
+  ...PHONE_PROBLEMS,
+};
 
 const oneAnswer = (found: NotificationView | undefined) => {
   if (found === undefined) throw new Problem('unknown_notification');

@@ -43,6 +43,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
     name: 'RecordEvents',
     path: 'events',
     authLevel: 'function',
+    optionsAreElsewhere: true,
     POST: operation({
       operationId: 'recordEvents',
       tag: 'events',

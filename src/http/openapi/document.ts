@@ -7,7 +7,14 @@ import {
 } from 'zod-openapi';
 
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody } from '../problem.ts';
-import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
+import {
+  ALLOW,
+  type Answer,
+  type ProblemAnswer,
+  type ProblemAnswers,
+  problemSchema,
+  requestIdHeader,
+} from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
 import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
 import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
@@ -55,7 +62,9 @@ const describeApi = (routes: readonly Route[]) =>
   createDocument(
     { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
     {
-      override: ({ jsonSchema }) => {
+      override: ({ jsonSchema, io }) => {
+        // Answers may gain members within a version: see what the description promises.
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
         // Without a format, the clients that are generated for some languages take 32 bits for a count.
         if (jsonSchema.type === 'integer') {
           jsonSchema.format = (jsonSchema.maximum ?? Infinity) > INT32_MAX ? 'int64' : 'int32';
@@ -139,7 +148,7 @@ const derivedProblems = (
 const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiResponsesObject => {
   const described = mapValues(answers, describeAnswer);
   if (conditional !== true) return described;
-  const headers = CONDITIONAL.answerHeaders;
+  const headers = withRequestId(CONDITIONAL.answerHeaders);
   return {
     ...described,
     200: { ...described[200], description: answers[200]?.description ?? '', headers },
@@ -156,7 +165,7 @@ const describeAnswer = ({
   examples = {},
 }: Answer) => ({
   description,
-  ...(headers && { headers }),
+  headers: withRequestId(headers),
   ...(schema && {
     content: {
       [mediaType]: describeContent({ schema, examples }),
@@ -175,7 +184,7 @@ const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =
 
 const describeProblem = ({ codes, description, headers, schema, ...example }: ProblemAnswer) => ({
   description: `${description} Codes: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-  ...(headers && { headers }),
+  headers: withRequestId(headers),
   content: {
     [PROBLEM_MEDIA_TYPE]: describeContent({
       schema: schema ?? problemSchema,
@@ -183,6 +192,8 @@ const describeProblem = ({ codes, description, headers, schema, ...example }: Pr
     }),
   },
 });
+
+const withRequestId = ({ shape }: z.ZodObject = z.object({})) => z.object({ ...shape, ...requestIdHeader });
 
 const describeContent = ({ schema, examples }: DescribedContent) => ({
   schema,

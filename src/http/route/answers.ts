@@ -106,6 +106,18 @@ export const RETRY_AFTER = z.object({
   ),
 });
 
+/** The header of each answer that names the request, as the log does. */
+export const REQUEST_ID = 'X-Request-Id';
+
+/** What the description says about it. Answers of the Functions host itself have none. */
+export const requestIdHeader = {
+  [REQUEST_ID]: answerHeader(
+    REQUEST_ID,
+    z.string().min(1).optional(),
+    'Names this request, as `invocation_id` does in each log line about it.',
+  ),
+};
+
 /** The header that says which methods a path takes. */
 export const ALLOW = z.object({
   Allow: z.string().meta({ header: { description: 'The methods that this path takes.' } }),

@@ -15,12 +15,13 @@ export const parameter = <Schema extends z.ZodType>(schema: Schema, description:
 export const NO_QUERY = z.object({});
 
 /**
- * When a rule about several parameters is asked: as soon as each of them is right by itself, whatever else is wrong.
+ * When a rule about several members is asked: as soon as each of them is right by itself, whatever else is wrong.
  *
  * @example z.object({ from, to, limit }).superRefine(notReversed, whenRight('from', 'to'))
  */
 export const whenRight = (...names: readonly string[]) => ({
-  when: ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => names.includes(String(path?.[0]))),
+  when: ({ value, issues }: z.core.ParsePayload) =>
+    typeof value === 'object' && value !== null && !issues.some(({ path }) => names.includes(String(path?.[0]))),
 });
 
 /**

@@ -4,6 +4,7 @@ import { HttpRequest } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
 import { readJson } from '../../../src/http/route/body.ts';
+import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
 import { Problem } from '../../../src/http/problem.ts';
 
 type Body = Uint8Array | string;
@@ -16,7 +17,7 @@ const read = async (body: Body, headers: Record<string, string> = {}): Promise<u
 const refusal = async (body: Body, headers?: Record<string, string>): Promise<[number, string]> => {
   const error: unknown = await read(body, headers).catch((reason: unknown) => reason);
   if (!(error instanceof Problem)) throw new Error('was not refused');
-  return [error.status, error.init.detail];
+  return [PROBLEM_TYPES[error.code].status, error.message];
 };
 
 const TOO_LARGE = [413, 'The body is larger than 64 bytes.'];
