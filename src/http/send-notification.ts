@@ -89,9 +89,12 @@ const notificationSchema = z
 /** What {@link notificationSchema} takes, as the description shows it: a flat list, or waves with all that is for waves alone. */
 const describedNotification = z
   .xor([
-    z
-      .strictObject({ ...members, recipients: describedRecipients, confirm })
-      .meta({ id: 'NotificationToAll', description: 'All recipients are called at once.', examples: [ONE] }),
+    z.strictObject({ ...members, recipients: describedRecipients, confirm }).meta({
+      id: 'NotificationToAll',
+      minProperties: 3,
+      description: 'All recipients are called at once.',
+      examples: [ONE],
+    }),
     z
       .strictObject({
         ...members,
@@ -101,6 +104,7 @@ const describedNotification = z
       })
       .meta({
         id: 'NotificationInWaves',
+        minProperties: 4,
         description: 'One wave after another, until somebody has confirmed.',
         examples: [WAVES],
       }),

@@ -62,7 +62,7 @@ const bodyError = ({
   code,
   path,
   detail,
-  index = path.find((step) => typeof step === 'number'),
+  index = path.length === 1 ? path.find((step) => typeof step === 'number') : undefined,
 }: Fault): ProblemError => ({
   code,
   ...(index === undefined ? { field: fieldOf(path) || 'body' } : { index }),

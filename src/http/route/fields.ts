@@ -21,7 +21,10 @@ export const NO_QUERY = z.object({});
  */
 export const whenRight = (...names: readonly string[]) => ({
   when: ({ value, issues }: z.core.ParsePayload) =>
-    typeof value === 'object' && value !== null && !issues.some(({ path }) => names.includes(String(path?.[0]))),
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !issues.some(({ path }) => names.includes(String(path?.[0]))),
 });
 
 /**

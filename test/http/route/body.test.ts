@@ -61,7 +61,10 @@ describe('a JSON body', () => {
 
   it('that came in chunks, of which the host hands on nothing, is a 411 that says what to do', async () => {
     const chunked = { 'transfer-encoding': 'chunked' };
-    expect(await refusal('', chunked)).toEqual([411, 'The body came in chunks and did not arrive: send Content-Length.']);
+    expect(await refusal('', chunked)).toEqual([
+      411,
+      'The body came in chunks and did not arrive: send Content-Length.',
+    ]);
     expect(await read('{"a":1}', chunked)).toEqual({ a: 1 });
   });
 
