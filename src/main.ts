@@ -126,3 +126,5 @@ app.hook.appTerminate(async () => {
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');
+// An alert asks for this line: after others of the same instance it means that the process had ended.
+appLog.info('app started', { node: process.version });

@@ -1,4 +1,4 @@
-import type { HttpHandler, HttpResponseInit } from '@azure/functions';
+import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
 import { RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
@@ -9,15 +9,18 @@ import { Problem, problemResponse } from './problem.ts';
 /** Seconds after which to try again when storage could not. */
 const RETRY_AFTER_SECONDS = '5';
 
+/** A handler whose answer can be added to. */
+type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
+
 /**
  * The error edge: wraps every handler, so that whatever it throws becomes a problem. This is the one place where the errors of
  * `analytics` and `calls` get a status.
  */
 export const answeringErrors =
-  (handle: HttpHandler): HttpHandler =>
-  async (request, context): Promise<HttpResponseInit> => {
+  (handle: Handler): Handler =>
+  async (request, context) => {
     try {
-      return (await handle(request, context)) ?? {};
+      return await handle(request, context);
     } catch (error) {
       return problemResponse(problemFor(error, invocationLog(context)));
     }

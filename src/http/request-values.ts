@@ -49,7 +49,7 @@ export const visibleText = (most: number) => {
     .meta({ minLength: 1, maxLength: most, pattern: VISIBLE_PATTERN })
     .superRefine((text, context) => {
       if (text === '') context.addIssue(fault('empty', rule));
-      else if ([...text].length > most) context.addIssue(fault('too_long', rule));
+      else if (Array.from(text).length > most) context.addIssue(fault('too_long', rule));
       else if (!VISIBLE.test(text) || !text.isWellFormed()) context.addIssue(fault('invalid', rule));
     });
 };

@@ -224,11 +224,11 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
       ['data.ts_utc', 'is before 2000-01-01'],
     ];
     const wrong = cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data });
-    const about = { event_id: 'f-1029', camera_id: 'ridge-04' };
+    const about = { index: 1, event_id: 'f-1029', camera_id: 'ridge-04' };
     expect(await refusal(JSON.stringify([cloudEvent(), wrong]))).toEqual({
       status: 400,
       detail: '1 of 2 events are wrong; the others are recorded.',
-      errors: faults.map(([field, said]) => ({ index: 1, ...about, field, detail: `${field} ${said}` })),
+      errors: faults.map(([field, said]) => Object.assign({ field, detail: `${field} ${said}` }, about)),
       recorded: 1,
       unchanged: 0,
       superseded: 0,
@@ -315,11 +315,12 @@ describe('POST /api/events tells machines', () => {
   });
 });
 
+const of = (second: number, smoke: number) =>
+  cloudEvent({ time: `2024-02-29T08:00:0${second}Z`, data: { detections: { smoke } } });
+
 describe('POST /api/events tells how many values are superseded by newer ones', () => {
   it('within those that are unchanged', async () => {
     const { post } = open();
-    const of = (second: number, smoke: number) =>
-      cloudEvent({ time: `2024-02-29T08:00:0${second}Z`, data: { detections: { smoke } } });
     await post(of(5, 1));
     expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual({
       recorded: 1,
