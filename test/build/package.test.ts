@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { makePackage } from '../../infra/make-package.ts';
+import { makePackage } from '../../infra/build/package.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { parseCallId } from '../../src/calls/call-id.ts';
-import { newNotificationId } from '../../src/calls/notification-id.ts';
+import { parseCallId } from '../../src/calls/model/call-id.ts';
+import { newNotificationId } from '../../src/calls/model/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
+import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import { readNotification, stopNotification } from '../../src/http/read-notifications.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
@@ -61,16 +61,20 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ recipients: [] }, ['channel', 'must be "phone"'], ['alert_type', TYPES], ['recipients', SOMEBODY]],
     [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
     [{ ...good, confirm: true, recipients: [[FIRST], FIRST] }, [1, 'must be a list of phone numbers, as others are']],
-    [{ ...good, confirm: true, recipients: [[FIRST], []] }, [1, SOMEBODY]],
-    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [1, A_NUMBER]],
-    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 7]] }, [1, `has one that ${A_NUMBER}`]],
+    [{ ...good, confirm: true, recipients: [[FIRST], []] }, ['recipients.1', SOMEBODY]],
+    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [2, A_NUMBER]],
+    [
+      { ...good, confirm: true, recipients: [[FIRST, FIRST], ['+12065550101'], [FIRST, 7, 'x']] },
+      [4, A_NUMBER],
+      [5, A_NUMBER],
+    ],
     [{ ...good, recipients: [[FIRST]] }, ['confirm', 'must be true for recipients in waves']],
     [{ ...good, confirm: 'true' }, ['confirm', 'must be true or false']],
     [{ ...good, confirm: true, wave_seconds: 60 }, ['wave_seconds', 'is only for recipients in waves']],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
     ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
-    [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['unknown field', 'is unknown']],
+    [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['+…', 'is unknown']],
     [[good], ['body', OBJECT]],
     ['null', ['body', OBJECT]],
   ])('%j', async (body, ...faults) => {
