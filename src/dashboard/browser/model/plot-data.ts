@@ -121,10 +121,13 @@ export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, t
         const isRound = daysBetween('2000-01-01', day) % days === 0;
         return isRound ? [placed(step === 'day' ? Date.parse(day) : times.startOfDay(day), shortDay(day))] : [];
       }
-      return Array.from({ length: 1_440 / minutes }, (_, index) => {
-        const clock = `${twoDigits((index * minutes) / 60)}:${twoDigits((index * minutes) % 60)}`;
+      return Array.from({ length: 1_440 / minutes }, (_, index) => index * minutes).flatMap((minute) => {
+        const clock = `${twoDigits(minute / 60)}:${twoDigits(minute % 60)}`;
         const { first: instant } = times.instants(`${day} ${clock}:00`);
-        return placed(instant, index === 0 ? shortDay(day) : clock);
+        // Spring leaves some times out.
+        return times.wall(instant).slice(11, 16) === clock
+          ? [placed(instant, minute === 0 ? shortDay(day) : clock)]
+          : [];
       });
     },
   );

@@ -8,7 +8,7 @@ const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'act
 /** A trouble, and the parts that have it. */
 export interface SharedTrouble {
   readonly text: string;
-  /** What they are called; empty: all that is asked about. */
+  /** What they are called; empty: all that is asked about often. */
   readonly parts: readonly string[];
   /** When the oldest of what they show was true; undefined where one shows nothing. */
   readonly shownAt: number | undefined;
@@ -49,7 +49,7 @@ export const standingOf = ({ refreshes, panels, locked }: PageState, now: number
       Map.groupBy(failing, ({ text }) => text),
       ([text, of]) => ({
         text,
-        parts: of.length === parts.length ? [] : wordsOf(of),
+        parts: parts.every(({ name }) => !FRESH.has(name) || of.some((one) => one.name === name)) ? [] : wordsOf(of),
         shownAt: of.reduce<number | undefined>(
           (least, { shownAt }) => least && shownAt && Math.min(least, shownAt),
           Infinity,

@@ -30,7 +30,7 @@ export const AttentionStrip = ({ alarms: { alerts, seen, noCamera }, cameraIds, 
     <>
       {/* Said once: what runs on beside it would be said every second. */}
       <p class="unseen" role="status">
-        {spoken.join(' ')}
+        {spoken.length === 0 ? null : spoken.join(' ')}
       </p>
       {isCalm ? null : (
         <section class="attention" aria-label="Needs attention">

@@ -1,5 +1,3 @@
-import { useRef } from 'preact/hooks';
-
 import type { CameraCounts, Cameras as CamerasAnswer } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
 import { LIMITS } from '../model/page-state.ts';
@@ -34,14 +32,10 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
   ['annotated_total_events', 'Annotated'],
 ]);
 
-/** Milliseconds after the last key: then the service is asked for the cameras of that name. */
-const TYPING = 250;
-
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
 export const Cameras = drawnOnChange((props: CamerasProps) => {
   const { answer, busy, note, order, limit, search, days, last, daysText, isExact } = props;
   const { view, actions } = useShown();
-  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
   const cameras = answer?.cameras ?? [];
   const total = answer?.total_cameras ?? 0;
   const wholeTable = async (): Promise<WholeTable<CameraCounts> | undefined> => {
@@ -61,10 +55,7 @@ export const Cameras = drawnOnChange((props: CamerasProps) => {
             type="search"
             spellcheck={false}
             maxLength={128}
-            onInput={({ currentTarget: { value } }) => {
-              clearTimeout(typing.current);
-              typing.current = setTimeout(() => actions.want({ search: value.trim() }), TYPING);
-            }}
+            onInput={({ currentTarget: { value } }) => actions.want({ search: value.trim() })}
           />
         </label>
       </div>

@@ -139,9 +139,17 @@ interface StopButtonProps {
 const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
   const { actions } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
   return (
     <>
-      <button type="button" class="button stop" onClick={() => dialog.current?.showModal()}>
+      <button
+        type="button"
+        class="button stop"
+        onClick={() => {
+          dialog.current?.showModal();
+          cancel.current?.focus();
+        }}
+      >
         Stop…
       </button>
       <p class="trouble" role="alert">
@@ -165,7 +173,7 @@ const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
             Stop it
           </button>
           {/* Whoever presses Enter at once stops nothing. */}
-          <button type="button" class="button" autoFocus onClick={() => dialog.current?.close()}>
+          <button type="button" class="button" ref={cancel} onClick={() => dialog.current?.close()}>
             Go on phoning
           </button>
         </div>
