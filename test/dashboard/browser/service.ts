@@ -58,6 +58,8 @@ export class PageService {
   isAway = false;
   /** Until it is fulfilled, nothing is answered that is asked now, but the page. */
   held: Promise<void> | undefined;
+  /** What the paths begin with of which that is true. */
+  heldPaths = '/api/';
   /** How many questions wait for that. */
   waiting = 0;
   /** What was asked of the endpoints: path with query, what was answered, and with how many bytes, head included. */
@@ -125,10 +127,12 @@ export class PageService {
       return;
     }
     const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)] as const);
+    const sent = (await Array.fromAsync(incoming, String)).join('');
     const request = new HttpRequest({
       method: incoming.method ?? 'GET',
       url: `${this.url}${incoming.url ?? ''}`,
       headers: Object.fromEntries(headers),
+      ...(sent !== '' && { body: { string: sent } }),
     });
     const answer = new HttpResponse(await this.#answer(request));
     const body = Buffer.from(await answer.arrayBuffer());
@@ -150,9 +154,11 @@ export class PageService {
   async #answer(request: HttpRequest): Promise<HttpResponseInit> {
     const { pathname } = new URL(request.url);
     if (pathname !== '/api/dashboard') {
-      this.waiting += 1;
-      await this.held;
-      this.waiting -= 1;
+      if (pathname.startsWith(this.heldPaths)) {
+        this.waiting += 1;
+        await this.held;
+        this.waiting -= 1;
+      }
       if (this.key !== undefined && request.headers.get('x-functions-key') !== this.key) return { status: 401 };
       const instead = this.before(request.url.slice(this.url.length));
       if (instead !== undefined) return instead;
