@@ -113,7 +113,7 @@ describe('alerts', () => {
     await have.getByRole('textbox').fill('Ana');
     await page.keyboard.press('Enter');
     await page.locator('.attention.seen').waitFor();
-    expect(await page.locator('.attention.seen .alert').innerText()).toMatch(/Confirmed fire seen by Ana 0 s ago$/);
+    expect(await page.locator('.attention.seen .alert').innerText()).toMatch(/Confirmed fire\s+seen by Ana 0 s ago$/);
     expect(await page.title()).toMatch(/^\(1\) /);
     expect(service.asked.filter(({ path }) => path.endsWith('/acknowledge'))).toEqual([
       expect.objectContaining({ path: '/api/notifications/running/acknowledge', status: 200, key: 'a-key' }),
