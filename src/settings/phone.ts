@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 
 import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
-import { acsConnectionString, type Connection, oneConnection, oneOf } from './connections.ts';
+import type { Connection } from '../azure/connection.ts';
+import { acsConnectionString, oneConnection, oneOf } from './connections.ts';
 import {
   baseUrl,
   guid,

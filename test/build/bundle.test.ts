@@ -34,6 +34,7 @@ const RELEASE_ROUTES = [
   'GET health anonymous: Health',
   'GET notifications/{id} function: Notification',
   'GET openapi.json anonymous: OpenApi',
+  'GET problems anonymous: Problems',
   'GET,POST notifications function: Notifications',
   'OPTIONS events anonymous: DeliveryHandshake',
   'POST AnomalyCallback anonymous: AnomalyCallback',
