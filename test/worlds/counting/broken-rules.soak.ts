@@ -59,17 +59,14 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
     ['rows/day-shards.ts', 'if ((await shardInStorage(this.#table, day)) === undefined) {', 'if (Math.PI > 3) {'],
   ],
   'what is remembered of a day belongs to its manifest': [
-    ['record/transaction.ts', 'return version === this.#version ? this.#rows', 'return version !== "" ? this.#rows'],
+    ['record/transaction.ts', 'this.#version !== undefined && this.#version !== version', 'this.#version === null'],
   ],
   'a day is not closed while it is repaired': [
     ['rows/day-shards.ts', 'if (isRepairing || repairUntil > now) throw new DayInRepair();', ''],
   ],
   'a repair respects that a closing is announced': [
-    [
-      'audit/repair-lease.ts',
-      'const etag = this.#etag ?? (await this.#read())?.etag;\n      const until',
-      "const etag = '*';\n      const until",
-    ],
+    ['audit/repair-lease.ts', 'one?.properties[CLOSES] !== undefined', 'one?.properties[CLOSES] === null'],
+    ['audit/repair.ts', 'if (closes !== undefined)', 'if (closes === null)'],
   ],
   'a day that has lost its row of open days gets it back': [
     [
