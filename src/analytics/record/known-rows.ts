@@ -92,7 +92,6 @@ const sizeOf = (row: KnownRow): number => {
 export class KnownRows {
   readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 
-  /** What is known of a shard from now on: nothing yet. */
   ofShard(): KnownRowsOfShard {
     return new KnownRowsOfShard(this.#rows);
   }
@@ -102,9 +101,9 @@ export class KnownRows {
 export class KnownRowsOfShard {
   static #epochs = 0;
   readonly #rows: LRUCache<string, KnownRow>;
-  /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known in the first one for ever. */
-  readonly #firstEpoch = (KnownRowsOfShard.#epochs += 1);
-  #epoch = this.#firstEpoch;
+  /** Rows are known in an epoch: a new one forgets them all at once. That of counter rows changes more often. */
+  #ofEvents = (KnownRowsOfShard.#epochs += 1);
+  #ofCounters = this.#ofEvents;
 
   constructor(rows: LRUCache<string, KnownRow>) {
     this.#rows = rows;
@@ -122,8 +121,12 @@ export class KnownRowsOfShard {
 
   /** Forgets every counter row, and the rows of some events. */
   forget(eventKeys: Iterable<string>): void {
-    this.#epoch = KnownRowsOfShard.#epochs += 1;
+    this.#ofCounters = KnownRowsOfShard.#epochs += 1;
     this.forgetEvents(eventKeys);
+  }
+
+  forgetAll(): void {
+    this.#ofEvents = this.#ofCounters = KnownRowsOfShard.#epochs += 1;
   }
 
   forgetEvents(eventKeys: Iterable<string>): void {
@@ -131,6 +134,6 @@ export class KnownRowsOfShard {
   }
 
   #nameOf(rowKey: string): string {
-    return `${rowKey.startsWith('event|') ? this.#firstEpoch : this.#epoch}/${rowKey}`;
+    return `${rowKey.startsWith('event|') ? this.#ofEvents : this.#ofCounters}/${rowKey}`;
   }
 }

@@ -155,12 +155,15 @@ const differing = async (table: MemoryTable): Promise<ReadonlySet<string>> => {
 /** Repairs the day. @returns what was said */
 const repair = async (table: Table): Promise<string> => {
   const lines: string[] = [];
-  const { differences } = await repairDay(table, await auditDay(table, DATE), { say: (line) => lines.push(line) });
+  const { differences } = await repairDay(table, await auditDay(table, DATE), {
+    say: (line) => lines.push(line),
+    pause: async () => undefined,
+  });
   expect(differences).toEqual([]);
   return lines.join('\n');
 };
 
-const QUIET = { say: () => undefined };
+const QUIET = { say: () => undefined, pause: async () => undefined };
 
 /** What an audit names for a damaged row: nothing that is in other rows, but for a `total`, which names what is in them. */
 const COUNTERS_OF_ROW: Readonly<Record<string, RegExp>> = {
