@@ -366,7 +366,7 @@ traces
   }
   {
     name: 'log-cap-reached'
-    description: 'LOG_DAILY_CAP_GB is reached: until tomorrow nothing more is logged, and no alert on logs fires.'
+    description: 'LOG_DAILY_CAP_GB is reached: until the hour at which the workspace counts anew nothing more is logged, and no alert on logs fires.'
     severity: 1
     query: '_LogOperation | where Category =~ "Ingestion" and Detail has "OverQuota"'
     operator: 'GreaterThan'
