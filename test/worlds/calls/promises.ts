@@ -1,4 +1,5 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import { LINE_KEY } from '../../../src/calls/store/keys.ts';
 import { spokenMessage } from '../../../src/calls/rules/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -348,7 +349,7 @@ const brokenRows = ({ rows }: World): readonly string[] =>
   rows.flatMap(({ rowKey, properties }) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
-      rowKey.startsWith('due|') && !rowKey.includes('|expired_') && `${rowKey} is left due`,
+      rowKey.startsWith('due|') && rowKey !== LINE_KEY && !rowKey.includes('|expired_') && `${rowKey} is left due`,
     ]),
   );
 
