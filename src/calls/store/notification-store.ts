@@ -1,5 +1,5 @@
 import { isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { NotificationId } from '../model/notification-id.ts';
@@ -100,7 +100,7 @@ export interface Snapshot extends StoredLines {
 
 /** What a commit changes beside a notification. */
 export interface Beside {
-  /** What is known of the lines from now on; of a claim only if nobody has claimed, refused or made way since the snapshot. */
+  /** What is known of the lines from now on: only if nobody has claimed, refused or made way since they were read. */
   readonly line?: LineState | undefined;
   /** What was read of the lines, if not a snapshot. */
   readonly lines?: StoredLines | undefined;
@@ -462,7 +462,8 @@ const waitingIn = (due: Due): readonly Waiting[] => {
   const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
   const common = { notificationId, rowKey, isUrgent: due.kind === 'dial_urgent', dueAt: at, queuedAt };
   if (index === undefined) {
-    return (people ?? []).map(([one, hash]) => ({ ...common, index: one, position: one, number: hash }));
+    // Since they were asked for, whatever the clock of the instance that took the request says.
+    return (people ?? []).map(([one, hash]) => ({ ...common, dueAt: 0, index: one, position: one, number: hash }));
   }
   return number === undefined ? [] : [{ ...common, index, position: index, number, refusals, hadNoLine }];
 };
@@ -489,10 +490,8 @@ const entryWrites = ({ queue, etags }: Snapshot, { rowKey, index }: Waiting): re
   return [{ kind: 'replace', rowKey, etag: etags.get(rowKey) ?? '', properties: dueRows.propertiesOf({ people }) }];
 };
 
-/** Writes what is known of the lines: from a snapshot only if nobody else has, and otherwise whoever has. */
-const lineWrites = ({ line, snapshot, lines }: Beside): readonly RowWrite[] => {
-  if (line === undefined) return [];
-  const isStored = snapshot === undefined && lines?.etags.has(LINE_KEY) === true;
-  const etag = isStored ? ANY_VERSION : snapshot?.etags.get(LINE_KEY);
-  return [writeOf(LINE_KEY, etag, lineRows.propertiesOf({ lines: { ...line } }))];
-};
+/** Writes what is known of the lines, unless somebody else has since they were read: two refusals at once must not know of each other's call. */
+const lineWrites = ({ line, snapshot, lines = snapshot }: Beside): readonly RowWrite[] =>
+  line === undefined
+    ? []
+    : [writeOf(LINE_KEY, lines?.etags.get(LINE_KEY), lineRows.propertiesOf({ lines: { ...line } }))];

@@ -98,7 +98,7 @@ const brokenToRecipient = (
   const { mode } = world;
   const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
   const keys = calls.flatMap(({ keysAt }) => keysAt).length;
-  const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
+  const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate) && !madeWay(call, world));
   const outcomes = new Set(attempts.map(({ outcome }) => outcome));
   const confirm = request.confirm === true;
   const isForbidden = request.waves
@@ -126,6 +126,10 @@ const brokenToRecipient = (
     ...attempts.flatMap((attempt) => brokenAttempt(attempt, confirm, world)),
   ];
 };
+
+/** It only rang, and was hung up for an urgent call. */
+const madeWay = ({ answeredAt, endedBy, placedAt, endedAt = Infinity }: NetworkCall, { mode }: World): boolean =>
+  answeredAt === undefined && endedBy === 'service' && endedAt - placedAt < mode.ringMs - CLOCKS_MS;
 
 /** A number that does not exist, a policy, or the day's limit. */
 const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
