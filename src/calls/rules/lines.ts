@@ -22,6 +22,8 @@ export interface LineState {
   /** When a call was refused last because no line was free, and when that was beyond doubt. */
   readonly refusedAt?: number | undefined;
   readonly sureAt?: number | undefined;
+  /** The hash of the number whose call was refused last, if the callee may have declined. */
+  readonly declined?: string | undefined;
   /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
   readonly probeAt?: number | undefined;
   readonly probeMs?: number | undefined;
@@ -47,8 +49,6 @@ export const BELIEVED_MS = 3_600_000;
 /** How often a soon decline costs nobody an attempt where a line seemed free, and how often in all. */
 export const MOST_FREE_DECLINES = 3;
 export const MOST_REFUSALS = 4;
-// What the same person's second decline tells is about the person.
-const MOST_TELLING_DECLINES = 1;
 const FIRST_PROBE_MS = 1_000;
 const LONGEST_PROBE_MS = 15_000;
 // A line may ask for more; the end of a call frees one all the same.
@@ -88,8 +88,8 @@ export interface Refusal {
   readonly isUnreachable?: boolean | undefined;
   /** How long the line asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
-  /** How many of the same person's declines cost nothing before. */
-  readonly freeDeclines?: number | undefined;
+  /** The hash of the number that was refused. */
+  readonly number: string;
 }
 
 /**
@@ -98,8 +98,9 @@ export interface Refusal {
  * @param open the others
  */
 export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal: Refusal, now: number): LineState => {
-  const { isSure, isUnreachable, waitMs = 0, freeDeclines = 0 } = refusal;
-  if (!isSure && freeDeclines > MOST_TELLING_DECLINES) return line;
+  const { isSure, isUnreachable, waitMs = 0, number } = refusal;
+  // What the same person's second decline in a row tells is about the person.
+  if (!isSure && line.declined === number) return line;
   const stay = open.filter(({ acceptedAt }) => acceptedAt !== undefined).length;
   const known = isSure ? stay : Math.max(1, stay);
   const { refusedAt = -Infinity, probeMs = FIRST_PROBE_MS / 2 } = line;
@@ -111,6 +112,7 @@ export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal
     ...line,
     known,
     refusedAt: now,
+    declined: isSure ? undefined : number,
     sureAt: isSure && isUnreachable !== true ? now : line.sureAt,
     probeMs: pauseMs,
     probeAt: now + Math.max(pauseMs, Math.min(LONGEST_ASKED_MS, waitMs)),

@@ -38,11 +38,13 @@ export const ourFault = (line: LineState, number: string, reason: string | undef
   fault: { number, at: now, until: now + SET_UP_RETRY_MS, reason },
 });
 
-/** A fault is forgotten when somebody was reached after it, or after an hour. */
-export const withoutOldFault = (line: LineState, reachedAt: number, now: number): LineState =>
-  line.fault === undefined || (line.fault.at >= reachedAt && faultOf(line, now) !== undefined)
-    ? line
-    : { ...line, fault: undefined };
+/** A fault is forgotten when somebody was reached after it; whose numbers were met is forgotten after an hour. */
+export const withoutOldFault = (line: LineState, reachedAt: number, now: number): LineState => {
+  const isOld = line.fault !== undefined && (line.fault.at < reachedAt || faultOf(line, now) === undefined);
+  const isDeclineOld = line.declined !== undefined && now - (line.refusedAt ?? 0) > BELIEVED_MS;
+  if (!isOld && !isDeclineOld) return line;
+  return { ...line, fault: isOld ? undefined : line.fault, declined: isDeclineOld ? undefined : line.declined };
+};
 
 const faultOf = ({ fault }: LineState, now: number): Fault | undefined =>
   fault === undefined || now - fault.at > BELIEVED_MS ? undefined : fault;

@@ -181,17 +181,20 @@ export class Cases {
   #decide(before: StoredCase, events: readonly Pending[], read: StoredLines | undefined) {
     const { clock, policy } = this.#parts;
     let next: NotificationCase = before;
-    let line = read?.line;
+    let lines = read && { ...read, reachedAt: this.reachedAt };
     let isUnsure = false;
     const steps = events.map(({ ref, event }) => {
-      const lines = read && { ...read, line: line ?? {}, reachedAt: this.reachedAt };
       const decided = step(next, ref, event, { policy, lines, troubleAt: this.troubleAt }, clock.now());
       isUnsure ||= decided.case === next && decided.isPast !== true;
       next = decided.case;
-      line = decided.line ?? line;
+      if (lines !== undefined && decided.line !== undefined) {
+        // The next refusal does not count this call.
+        const open = lines.open.filter(({ attemptId }) => attemptId !== ref?.attemptId);
+        lines = { ...lines, line: decided.line, open };
+      }
       return decided;
     });
-    return { before, next, steps, isUnsure, line: line === read?.line ? undefined : line };
+    return { before, next, steps, isUnsure, line: lines?.line === read?.line ? undefined : lines?.line };
   }
 
   #unchanged({ before, steps }: Decided, isOutOfCalls?: true): readonly Done[] {

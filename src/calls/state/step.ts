@@ -207,7 +207,7 @@ const judgedBy = (
   if (meaning === 'no_line') {
     const { isUnreachable, waitMs } = event.result;
     const refused = { isSure: true, isProbe };
-    return { event, refused, line: afterRefusal(line, open, { isSure: true, isUnreachable, waitMs }, now) };
+    return { event, refused, line: afterRefusal(line, open, { number: own, isSure: true, isUnreachable, waitMs }, now) };
   }
   if (meaning === 'set_up') return { event, line: ourFault(line, own, event.result.reason, now) };
   if (meaning === 'forbidden') {
@@ -226,12 +226,11 @@ const judgedBy = (
     refusals,
   };
   if (!isForWantOfLine(declined, line, now) || event.kind === 'not placed') return { event };
-  const freeDeclines = isProbe ? noLine : noLine + 1;
   const hasWay = isUrgent && open.some((call) => !call.isUrgent && call.acceptedAt !== undefined && call.connectedAt === undefined);
   return {
     event: { ...event, result: { ...event.result, meaning: 'no_line' } },
     refused: { isSure: false, isProbe, hasWay },
-    line: afterRefusal(line, open, { isSure: false, freeDeclines }, now),
+    line: afterRefusal(line, open, { number: own, isSure: false }, now),
   };
 };
 

@@ -1,4 +1,5 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import { MOST_REFUSALS } from '../../../src/calls/rules/lines.ts';
 import { LINE_KEY } from '../../../src/calls/store/keys.ts';
 import { spokenMessage } from '../../../src/calls/rules/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
@@ -164,7 +165,7 @@ const isTakenForDeclined = (own: NetworkCall, { network }: World): boolean => {
   const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
   return (
     network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
-      5 ||
+      MOST_REFUSALS ||
     reasonKnownAt > (own.endedAt ?? 0) + RANG_AFTER_MS ||
     !network.calls.some((call) => call.id !== id && isOpen(call))
   );
