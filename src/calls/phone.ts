@@ -96,7 +96,10 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const { callsPerDay, retentionMs, deadlineMs } = rules;
   const isPublishing = topic !== undefined;
   const tell = (row: RowKeys, error: Error): void =>
-    ownLog.error('row unreadable', { row_key: parseOpenKey(row.rowKey) === undefined ? row.rowKey : 'open call', kind: errorKind(error) });
+    ownLog.error('row unreadable', {
+      row_key: parseOpenKey(row.rowKey) === undefined ? row.rowKey : 'open call',
+      kind: errorKind(error),
+    });
   const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId, tell });
   const alarm = new Alarm(clock);
   const policy = { rules, serviceName };

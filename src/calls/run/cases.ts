@@ -6,7 +6,15 @@ import type { NotificationId } from '../model/notification-id.ts';
 import { isLive } from '../state/attempt.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { isFinal } from '../state/recipient.ts';
-import { type AskFor, type CaseEvent, isAboutLines, type Policy, type Step, step, type StepRef } from '../state/step.ts';
+import {
+  type AskFor,
+  type CaseEvent,
+  isAboutLines,
+  type Policy,
+  type Step,
+  step,
+  type StepRef,
+} from '../state/step.ts';
 import { isCommitted, type RecipientRef, type StoredCase } from '../store/case-rows.ts';
 import type { Beside, NotificationStore, StoredLines } from '../store/notification-store.ts';
 import type { Alarm } from './alarm.ts';
@@ -207,7 +215,8 @@ export class Cases {
     if (log !== undefined) logEnds(before, stored, log);
     const [was, is] = [callsOf(before), callsOf(stored)];
     if (is.reached > was.reached) this.reachedAt = clock.now();
-    const hasEnded = is.live < was.live || (before.notification.completedAt ?? 0) < (stored.notification.completedAt ?? 0);
+    const hasEnded =
+      is.live < was.live || (before.notification.completedAt ?? 0) < (stored.notification.completedAt ?? 0);
     const isNews = is.placed !== was.placed || is.reached !== was.reached;
     // A line is free, or there is one more than was known.
     if (hasEnded || (isNews && this.isSomebodyWaiting)) alarm.set('line', clock.now());

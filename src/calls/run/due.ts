@@ -112,7 +112,9 @@ export class DueWork {
     const now = clock.now();
     publisher?.run(snapshot.due, log);
     const urgent = new Set(
-      snapshot.open.flatMap(({ isUrgent, attempt }) => (isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [])),
+      snapshot.open.flatMap(({ isUrgent, attempt }) =>
+        isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [],
+      ),
     );
     const isUrgent = (due: Due) => due.kind === 'look' && urgent.has(`${due.notificationId}|${due.index}`);
     for (const due of snapshot.due.toSorted((one, other) => Number(isUrgent(other)) - Number(isUrgent(one)))) {
@@ -173,14 +175,21 @@ export class DueWork {
   async #withNumbers(snapshot: Snapshot, log: Log): Promise<Snapshot> {
     const queue = [...snapshot.queue];
     for (const due of snapshot.due) {
-      if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined) continue;
+      if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined)
+        continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
         const { people = [], number } = (stored && entriesOf(stored).get(due.rowKey)) ?? {};
         const members = due.index === undefined || number === undefined ? people : [[due.index, number] as const];
         if (members.length === 0) await this.#dropIfLeftOver(due, stored ?? 'unknown');
         const isUrgent = due.kind === 'dial_urgent';
-        const common = { notificationId: due.notificationId, rowKey: due.rowKey, isUrgent, dueAt: due.at, queuedAt: due.at };
+        const common = {
+          notificationId: due.notificationId,
+          rowKey: due.rowKey,
+          isUrgent,
+          dueAt: due.at,
+          queuedAt: due.at,
+        };
         queue.push(...members.map(([index, one]) => ({ ...common, index, position: index, number: one })));
       } catch (error) {
         if (!isUnreadable(error)) throw error;

@@ -203,7 +203,9 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'spoken to':
       return spokenTo(attempt, now);
     case 'make way':
-      return attempt.state === 'placed' ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now) : { next: attempt };
+      return attempt.state === 'placed'
+        ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now)
+        : { next: attempt };
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
@@ -428,7 +430,10 @@ const outcomeOf = (
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
   if (attempt.makesWay === true) return { outcome: 'made_way', reason };
   if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
-  return { outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning, reason: reason ?? NOT_SPOKEN };
+  return {
+    outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning,
+    reason: reason ?? NOT_SPOKEN,
+  };
 };
 
 const NOT_SURELY_STARTED = 'the call ended before the message surely started';

@@ -97,8 +97,7 @@ export const newNotification = (
     numbers.map((number): Recipient => {
       const wave = index + 1;
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
-      const refused = (reason: string): Recipient =>
-        final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
+      const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
       if (!isAllowed(number, allowedPrefixes)) return refused(NOT_ALLOWED);
       if (wave > 1) return { ...waiting, state: 'later' };
       if (left === 0) return refused(CALLS_USED_UP);
@@ -168,9 +167,7 @@ export const abandoned = (known: NotificationCase, now: number, most = 30): Noti
       recipients: recipients.map((recipient) => {
         if (isFinal(recipient) || (recipient.isGrouped !== true && (left -= 1) < 0)) return recipient;
         const attempts = recipient.attempts.map((attempt): Attempt =>
-          isLive(attempt)
-            ? { ...attempt, ...SWITCHED_OFF, endedAt: now }
-            : attempt,
+          isLive(attempt) ? { ...attempt, ...SWITCHED_OFF, endedAt: now } : attempt,
         );
         return final({ ...recipient, attempts }, finalWord(recipient) ?? 'stopped');
       }),
@@ -204,7 +201,11 @@ const hungUpByAnother = ({ notification, recipients }: NotificationCase, now: nu
     const { isStopped, attempts, dueAt } = recipient;
     const isLate = attempts.some(({ state, hangingUpAt = now }) => state === 'hanging_up' && hangingUpAt < now);
     if (isStopped !== true || !isLate || (left -= 1) < 0) return recipient;
-    return { ...recipient, attempts: attempts.map((one) => hungUpAgain(one, now)), dueAt: Math.max(dueAt ?? 0, now + CLAIM_LEASE_MS) };
+    return {
+      ...recipient,
+      attempts: attempts.map((one) => hungUpAgain(one, now)),
+      dueAt: Math.max(dueAt ?? 0, now + CLAIM_LEASE_MS),
+    };
   });
   return { notification: { ...notification, hungUpBy: left < 0 ? now : undefined }, recipients: next };
 };

@@ -126,7 +126,10 @@ export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt |
 export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
 /** Nobody is to ring any more who was reached by another call. */
-const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Pick<Recipient, 'isStopped' | 'attempts'>): CallTerms => ({
+const callTerms = (
+  terms: ReachTerms,
+  { isStopped = false, attempts }: Pick<Recipient, 'isStopped' | 'attempts'>,
+): CallTerms => ({
   ...terms,
   isStopped: isStopped || attempts.some((attempt) => isReachedBy(attempt, terms)),
 });
@@ -181,7 +184,12 @@ export interface Claim extends Pick<Attempt, 'beside' | 'isProbe'> {
 }
 
 /** Claims to dial a recipient who waits. Nobody is dialled after the deadline. */
-export const claimed = (recipient: Recipient, { attemptId, beside, isProbe }: Claim, terms: ReachTerms, now: number): RecipientStep => {
+export const claimed = (
+  recipient: Recipient,
+  { attemptId, beside, isProbe }: Claim,
+  terms: ReachTerms,
+  now: number,
+): RecipientStep => {
   if (recipient.state !== 'waiting') return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
   const attempt: Attempt = { id: attemptId, state: 'claimed', claimedAt: now, holdsNumber: true, beside, isProbe };
@@ -282,7 +290,15 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, refused?:
   }
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
-  return { ...next, state: 'waiting', dueAt, queuedAt: dueAt, isCounted: undefined, hadNoLine: undefined, reason: undefined };
+  return {
+    ...next,
+    state: 'waiting',
+    dueAt,
+    queuedAt: dueAt,
+    isCounted: undefined,
+    hadNoLine: undefined,
+    reason: undefined,
+  };
 };
 
 const WITHOUT_CALL: ReadonlySet<string | undefined> = new Set(NOT_MADE);

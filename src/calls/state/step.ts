@@ -6,7 +6,13 @@ import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '.
 import type { PhoneRules } from '../rules/policy.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
 import type { Ask, Attempt, AttemptEvent } from './attempt.ts';
-import { isUrgentNotification, lookedAt, type NotificationCase, stoppedNotification, withRecipient } from './notification.ts';
+import {
+  isUrgentNotification,
+  lookedAt,
+  type NotificationCase,
+  stoppedNotification,
+  withRecipient,
+} from './notification.ts';
 import {
   afterEvent,
   attemptOf,
@@ -199,7 +205,8 @@ const judgedBy = (
 ): JudgedEvent => {
   const own = hashOfNumber(number);
   const isLive = attempt.state === 'claimed' || attempt.state === 'placed';
-  if (lines === undefined || own === undefined || !isLive || !isAboutLines(event) || !('result' in event)) return { event };
+  if (lines === undefined || own === undefined || !isLive || !isAboutLines(event) || !('result' in event))
+    return { event };
   const { line, reachedAt } = lines;
   const open = lines.open.filter(({ attemptId }) => attemptId !== attempt.id);
   const { isProbe = false } = attempt;
@@ -207,11 +214,20 @@ const judgedBy = (
   if (meaning === 'no_line') {
     const { isUnreachable, waitMs } = event.result;
     const refused = { isSure: true, isProbe };
-    return { event, refused, line: afterRefusal(line, open, { number: own, isSure: true, isUnreachable, waitMs }, now) };
+    return {
+      event,
+      refused,
+      line: afterRefusal(line, open, { number: own, isSure: true, isUnreachable, waitMs }, now),
+    };
   }
   if (meaning === 'set_up') return { event, line: ourFault(line, own, event.result.reason, now) };
   if (meaning === 'forbidden') {
-    const judged = judgeForbidden(line, own, Math.max(reachedAt, ...open.map(({ connectedAt = 0 }) => connectedAt)), now);
+    const judged = judgeForbidden(
+      line,
+      own,
+      Math.max(reachedAt, ...open.map(({ connectedAt = 0 }) => connectedAt)),
+      now,
+    );
     const isOurs = judged.fault === 'ours';
     const rest = { line: judged.line, isFirstForbidden: judged.isFirst };
     if (event.kind === 'not placed') return { event: { ...event, why: isOurs ? 'set_up' : 'failed' }, ...rest };
@@ -226,7 +242,8 @@ const judgedBy = (
     refusals,
   };
   if (!isForWantOfLine(declined, line, now) || event.kind === 'not placed') return { event };
-  const hasWay = isUrgent && open.some((call) => !call.isUrgent && call.acceptedAt !== undefined && call.connectedAt === undefined);
+  const hasWay =
+    isUrgent && open.some((call) => !call.isUrgent && call.acceptedAt !== undefined && call.connectedAt === undefined);
   return {
     event: { ...event, result: { ...event.result, meaning: 'no_line' } },
     refused: { isSure: false, isProbe, hasWay },
@@ -238,7 +255,8 @@ const judgedBy = (
 export const withoutNumber = ({ notification, recipients }: NotificationCase, ref: StepRef): NotificationCase => ({
   notification,
   recipients: recipients.map((recipient, index) =>
-    index === ref.index && recipient.attempts.some(({ id, holdsNumber }) => id === ref.attemptId && holdsNumber === true)
+    index === ref.index &&
+    recipient.attempts.some(({ id, holdsNumber }) => id === ref.attemptId && holdsNumber === true)
       ? {
           ...recipient,
           attempts: recipient.attempts.map((one) =>

@@ -103,7 +103,9 @@ const recipientView = (
 
 const waitingFor = ({ state, reason, attempts }: Recipient, why: string | undefined): string => {
   if (state === 'later') return 'its wave has not begun';
-  return why ?? reason ?? (state === 'calling' ? 'is being dialled' : (attempts.at(-1)?.reason ?? 'is about to be dialled'));
+  return (
+    why ?? reason ?? (state === 'calling' ? 'is being dialled' : (attempts.at(-1)?.reason ?? 'is about to be dialled'))
+  );
 };
 
 const statusOf = ({ state, attempts, isStopped, toldFinal }: Recipient): RecipientStatus => {

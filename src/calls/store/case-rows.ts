@@ -2,7 +2,12 @@ import { ANY_VERSION, type NewProperties, type RowWrite } from '../../storage/ro
 import type { NotificationId } from '../model/notification-id.ts';
 import { LONGEST_RINGING_MS } from '../model/phone-line.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
-import { isUrgentNotification, type Notification, type NotificationCase, notificationDueAt } from '../state/notification.ts';
+import {
+  isUrgentNotification,
+  type Notification,
+  type NotificationCase,
+  notificationDueAt,
+} from '../state/notification.ts';
 import type { Recipient } from '../state/recipient.ts';
 import { dueKey, notificationKey, openKey, recipientKey } from './keys.ts';
 import { type DueProperties, dueRows, notificationRows, type OpenProperties, openRows, recipientRows } from './rows.ts';
@@ -164,7 +169,9 @@ export const openWrites = (
   const before = known === undefined ? new Map<string, OpenProperties>() : openOf(known);
   const after = openOf(next);
   const replaced = new Set(
-    next.recipients.flatMap(({ attempts }) => attempts.flatMap(({ id, isReplaced }) => (isReplaced === true ? id : []))),
+    next.recipients.flatMap(({ attempts }) =>
+      attempts.flatMap(({ id, isReplaced }) => (isReplaced === true ? id : [])),
+    ),
   );
   return [
     ...[...after].flatMap(([rowKey, open]): readonly RowWrite[] => {
@@ -205,7 +212,10 @@ export const isCurrentEntry = (
     const recipient = recipients[index];
     return recipient !== undefined && rowKey === recipientEntry(notification, index, recipient);
   }
-  return rowKey === notificationEntry(notification) || recipients.some((one, at) => rowKey === recipientEntry(notification, at, one));
+  return (
+    rowKey === notificationEntry(notification) ||
+    recipients.some((one, at) => rowKey === recipientEntry(notification, at, one))
+  );
 };
 
 /** Names a recipient, and the notification. */

@@ -132,9 +132,7 @@ const lineSchema = z.object({
       declined: z.string().optional(),
       probeAt: count,
       probeMs: count,
-      fault: z
-        .object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() })
-        .optional(),
+      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
     }),
   ),
 });

@@ -237,7 +237,9 @@ export class TelephoneNetwork {
     const { answersWithinMs } = this.#ground.mode;
     const ms = answersWithinMs
       ? chance.between(...answersWithinMs)
-      : chance.happens(0.2) ? chance.between(20, 100) : chance.between(1_000, 40_000);
+      : chance.happens(0.2)
+        ? chance.between(20, 100)
+        : chance.between(1_000, 40_000);
     setTimeout(() => {
       if (call.state === 'ringing') this.#answer(call);
     }, ms);

@@ -20,7 +20,11 @@ const SEEDS = Number(process.env['WORLD_SEEDS'] ?? 4);
 const people = (count: number, group = 0): PhoneNumber[] =>
   Array.from({ length: count }, (_, index) => someNumber(group, index));
 
-const to = (numbers: readonly PhoneNumber[], alertType: AlertTypeName = 'ConfirmedFire', more: Partial<NotificationRequest> = {}) => {
+const to = (
+  numbers: readonly PhoneNumber[],
+  alertType: AlertTypeName = 'ConfirmedFire',
+  more: Partial<NotificationRequest> = {},
+) => {
   const type = findAlertType(alertType);
   if (type === undefined) throw new Error(`no alert type ${alertType}`);
   return { alertType: type, waves: [numbers], ...more };
@@ -52,10 +56,7 @@ const twoAtOnce = ({ network }: World): readonly string[] => {
   return calls.flatMap((one, at) =>
     calls
       .slice(at + 1)
-      .filter(
-        (other) =>
-          other.request?.number === one.request?.number && other.placedAt < (one.endedAt ?? Infinity),
-      )
+      .filter((other) => other.request?.number === one.request?.number && other.placedAt < (one.endedAt ?? Infinity))
       .map((other) => `${one.id} and ${other.id}`),
   );
 };
@@ -70,12 +71,14 @@ const rangAt = (world: World, number: PhoneNumber | undefined, alertType?: Alert
 };
 const statuses = async (world: World, sent: SentRequest): Promise<readonly string[]> =>
   (await world.viewOf(sent))?.recipients.map(({ status }) => status) ?? [];
-const endOf = (world: World): number => Math.max(...world.network.calls.map(({ endedAt = Infinity }) => endedAt)) - BEGINNING;
+const endOf = (world: World): number =>
+  Math.max(...world.network.calls.map(({ endedAt = Infinity }) => endedAt)) - BEGINNING;
 
 describe('an urgent one is next', () => {
   everyKind('a fire after six anomalies, two lines', {
     play: async (world) => {
-      for (let index = 0; index < 6; index += 1) world.senders.send(to(people(1, index), 'Anomaly'), `anomaly ${index}`);
+      for (let index = 0; index < 6; index += 1)
+        world.senders.send(to(people(1, index), 'Anomaly'), `anomaly ${index}`);
       await world.pass(5_000);
       const fire = world.senders.send(to(people(1, 7)), 'fire');
       await world.pass(300_000);
@@ -83,7 +86,9 @@ describe('an urgent one is next', () => {
       expect(await statuses(world, fire)).toEqual(['heard']);
       await world.pass(300_000);
       for (let index = 0; index < 6; index += 1) {
-        expect(callsTo(world, someNumber(index, 0)).some(({ speeches }) => speeches.some(({ isWhole }) => isWhole))).toBe(true);
+        expect(
+          callsTo(world, someNumber(index, 0)).some(({ speeches }) => speeches.some(({ isWhole }) => isWhole)),
+        ).toBe(true);
       }
     },
   });
@@ -99,7 +104,9 @@ describe('an urgent one is next', () => {
       expect(world.instances.logs.filter(({ event }) => event === 'call makes way')).toHaveLength(1);
       const views = await Promise.all(world.senders.sent.map(async (sent) => world.viewOf(sent)));
       // Making way costs no attempt.
-      expect(views[0]?.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))).not.toContain('unknown');
+      expect(views[0]?.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))).not.toContain(
+        'unknown',
+      );
     },
   });
 
@@ -114,7 +121,9 @@ describe('an urgent one is next', () => {
       const id = answer?.kind === 'sent' ? answer.id : '';
       const reported = world.table.firstOf(`notification|${id}`)?.number ?? Infinity;
       const claims = world.dialled.map((one) => ({ ...one, claim: world.table.claimOf(one.attemptId)?.number ?? 0 }));
-      const lastOfFire = Math.max(...claims.filter(({ notificationId }) => notificationId === id).map(({ claim }) => claim));
+      const lastOfFire = Math.max(
+        ...claims.filter(({ notificationId }) => notificationId === id).map(({ claim }) => claim),
+      );
       const between = claims.filter(
         ({ claim, notificationId }) => notificationId !== id && claim > reported && claim < lastOfFire,
       );
@@ -182,7 +191,12 @@ describe('one call at a time to a number', () => {
 describe('lines', () => {
   const ideal = (count: number, lines: number) => Math.ceil(count / lines) * (MESSAGE_MS + 8_000 + 600);
   const MESSAGE_MS = 16_000;
-  for (const [lines, count] of [[1, 4], [2, 12], [4, 24], [10, 50]] as const) {
+  for (const [lines, count] of [
+    [1, 4],
+    [2, 12],
+    [4, 24],
+    [10, 50],
+  ] as const) {
     everyKind(`${count} people, ${lines} lines`, {
       mode: { lines, deadlineMs: 1_800_000 },
       play: async (world) => {
@@ -203,8 +217,12 @@ describe('lines', () => {
     play: async (world) => {
       const sent = world.senders.send(to(people(12)), 'fire');
       await world.pass(1_800_000);
-      expect(callsTo(world, someNumber(0, 3)).filter(({ fate }) => fate !== 'turned away').length).toBeLessThanOrEqual(6);
-      expect(await statuses(world, sent)).toEqual(people(12).map((_, index) => (index === 3 ? 'not_reached' : 'heard')));
+      expect(callsTo(world, someNumber(0, 3)).filter(({ fate }) => fate !== 'turned away').length).toBeLessThanOrEqual(
+        6,
+      );
+      expect(await statuses(world, sent)).toEqual(
+        people(12).map((_, index) => (index === 3 ? 'not_reached' : 'heard')),
+      );
     },
   });
 });
