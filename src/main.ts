@@ -29,7 +29,7 @@ import { recordEvents } from './http/record-events.ts';
 import { problemsPage } from './http/problems-page.ts';
 import type { Route } from './http/route/route.ts';
 import { answerOf } from './http/notification-answer.ts';
-import { readNotification, stopNotification } from './http/read-notifications.ts';
+import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
@@ -89,6 +89,7 @@ const routes: readonly Route[] = [
   notifications(phone),
   readNotification(phone),
   stopNotification(phone),
+  acknowledgeNotification(phone),
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),

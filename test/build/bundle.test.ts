@@ -44,6 +44,7 @@ const RELEASE_ROUTES = [
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
   'POST events function: RecordEvents',
+  'POST notifications/{id}/acknowledge function: AcknowledgeNotification',
   'POST notifications/{id}/stop function: StopNotification',
 ];
 

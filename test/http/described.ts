@@ -52,7 +52,11 @@ export const describedPaths = async (): Promise<Readonly<Record<'events' | 'noti
     recorder: { record: async (messages) => Promise.resolve(messages.map(() => 'recorded' as const)) },
     now: () => NOW,
   });
-  const sending = notifications({ send: waiting, newest: async () => Promise.resolve([]) });
+  const sending = notifications({
+    send: waiting,
+    list: async () => Promise.resolve({ found: [], next: undefined }),
+    needingAttention: async () => Promise.resolve([]),
+  });
   const description = apiDescription(() => [recording, sending]);
   const { body } = await ask(description.handler, '/api/openapi.json');
   const contract = new Contract(JSON.stringify(body));

@@ -25,9 +25,14 @@ const send = async (request: NotificationRequest, key: string | undefined) => {
   sent.push({ ...request, key });
   return Promise.resolve(answer);
 };
-const unknown = { read: async () => Promise.resolve(undefined), stop: async () => Promise.resolve(undefined) };
+const nothing = async () => Promise.resolve(undefined);
+const unknown = { read: nothing, stop: nothing, acknowledge: nothing };
 const handlers = {
-  notifications: notifications({ send, newest: async () => Promise.resolve([]) }).handler,
+  notifications: notifications({
+    send,
+    list: async () => Promise.resolve({ found: [], next: undefined }),
+    needingAttention: async () => Promise.resolve([]),
+  }).handler,
   'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
 };
 
