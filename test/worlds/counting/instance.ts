@@ -24,7 +24,7 @@ const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 const now = (): Instant => instantFromMilliseconds(Date.now());
 
 /** What is said of a message whose day is closed. */
-export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY}`;
+export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
 /** One step of a series. */
 export interface StepAnswer {
