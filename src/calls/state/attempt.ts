@@ -42,6 +42,15 @@ export interface Attempt extends ResultCodes {
   readonly state: (typeof ATTEMPT_STATES)[number];
   /** When it was claimed, before anything was sent. */
   readonly claimedAt: number;
+  /** It has the row of its number's open call: no other call to the number is claimed meanwhile, and its end deletes that row. */
+  readonly holdsNumber?: boolean | undefined;
+  /** An urgent call has taken the number over, because this one was held to be over: it is not sent again. */
+  readonly isReplaced?: boolean | undefined;
+  /** How many calls were open when it was claimed, and whether it was to find out if there is one line more. */
+  readonly beside?: number | undefined;
+  readonly isProbe?: boolean | undefined;
+  /** It only rang, and was hung up for an urgent call. */
+  readonly makesWay?: boolean | undefined;
   /** When the call request was sent again for the last time, and how often it was. */
   readonly resentAt?: number | undefined;
   readonly resent?: number | undefined;
@@ -108,12 +117,15 @@ export interface CallTerms {
   readonly messageMs: number;
 }
 
+/** Why there is no call. `failed`: it counts as an attempt; `unclear`: there may be one. */
+export type NotPlaced = Exclude<NotMade, 'made_way'> | 'refused' | 'failed' | 'unclear';
+
 /** What happened. */
 export type AttemptEvent =
   /** The line accepted the call request. */
   | { readonly kind: 'placed'; readonly callId: CallId }
-  /** It did not, or did not say so. `unclear`: it may have been done. */
-  | { readonly kind: 'not placed'; readonly why: NotMade | 'refused' | 'unclear'; readonly result: CallResult }
+  /** It did not, or did not say so. */
+  | { readonly kind: 'not placed'; readonly why: NotPlaced; readonly result: CallResult }
   | { readonly kind: 'connected'; readonly callId: CallId }
   /** The line accepted a speech; the message if none is named. */
   | { readonly kind: 'speech accepted'; readonly speech?: SpeechNumber | undefined }
@@ -136,6 +148,10 @@ export type AttemptEvent =
   | { readonly kind: 'no key' }
   | { readonly kind: 'hung up' }
   | { readonly kind: 'disconnected' | 'create failed'; readonly callId: CallId; readonly result: CallResult }
+  /** It was spoken to while the table could not be used. */
+  | { readonly kind: 'spoken to'; readonly callId: CallId }
+  /** An urgent call needs its line or its number, if it only rings. */
+  | { readonly kind: 'make way' }
   /** It is time to look, or somebody has stopped the notification. */
   | { readonly kind: 'look' };
 
@@ -254,6 +270,12 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
       return speechOver(attempt, event, terms, now);
     case 'no key':
       return isQuiet(attempt, now) ? hangingUp(attempt, {}, now) : { next: attempt };
+    case 'spoken to':
+      return spokenTo(attempt, now);
+    case 'make way':
+      return attempt.state === 'placed'
+        ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now)
+        : { next: attempt };
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
@@ -274,6 +296,7 @@ const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
 };
 
 const STOPPED = 'stopped before it was answered';
+const MADE_WAY = 'made way for an urgent call';
 
 const notPlaced = (
   attempt: Attempt,
@@ -285,7 +308,9 @@ const notPlaced = (
   if (attempt.state !== 'claimed') return { next: attempt };
   // An earlier request of this attempt may have been done, whatever this one was answered.
   const isSure = why !== 'unclear' && attempt.resent === undefined;
-  if (isSure) return { next: ended(attempt, { ...result, meaning: why }, terms, now) };
+  if (isSure) {
+    return { next: ended(attempt, { ...result, meaning: why === 'failed' ? undefined : why }, terms, now) };
+  }
   // A line that throttles has not looked at the request: it does not count as sent again.
   const resent = why === 'no_line' || why === 'set_up' ? (attempt.resent ?? 1) - 1 : attempt.resent;
   return { next: { ...attempt, resent, reason: result.reason, lookAt: now + RESEND_AFTER_MS } };
@@ -316,6 +341,13 @@ const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt 
   if (later === undefined || later.number !== speech || isGoodbye(speech) || later.acceptedAt !== undefined)
     return attempt;
   return { ...attempt, later: { ...later, acceptedAt: now } };
+};
+
+/** What follows is not asked for: it is done already. */
+const spokenTo = (attempt: Attempt, now: number): AttemptStep => {
+  if (attempt.speakingAt !== undefined) return { next: attempt };
+  const spoken = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now, acceptedAt: now };
+  return { next: attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken };
 };
 
 const notSpoken = (
@@ -376,7 +408,8 @@ const keyPressed = (
 ): AttemptStep => {
   const answer = answerOfKey(key?.key);
   if (!terms.confirm || answer === undefined || key === undefined) return { next: attempt };
-  const known = attempt.speakingAt === undefined ? spokenTo(attempt, now) : attempt;
+  // Keys are listened for with the message: somebody heard it while that could not be written down.
+  const known = spokenTo(attempt, now).next;
   switch (answer) {
     case 'confirms':
       if (known.confirmedAt !== undefined) return { next: attempt };
@@ -387,14 +420,6 @@ const keyPressed = (
     case 'repeat':
       return repeated(known, key.sequence, now);
   }
-};
-
-/** Keys are listened for with the message: somebody heard it while that could not be written down. */
-const spokenTo = (attempt: Attempt, now: number): Attempt => {
-  const known = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now };
-  return attempt.state === 'claimed' || attempt.state === 'placed'
-    ? { ...known, state: 'speaking', acceptedAt: now }
-    : known;
 };
 
 const repeated = (attempt: Attempt, sequence: number, now: number): AttemptStep => {
@@ -523,7 +548,7 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
   if (attempt.callId !== undefined) return placed(attempt, terms, now);
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped) {
+  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
     return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
   }
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
@@ -542,6 +567,14 @@ const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptSt
   ask: 'hang up',
 });
 
+/** A ringing call after a stop, with its hang-up claimed; the same object if it does not only ring. */
+export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'placed' ? ringingHungUp(attempt, STOPPED, now).next : attempt;
+
+/** A call whose hang-up is claimed again, because whoever had claimed it may have died; the same object if it is not to be hung up. */
+export const hungUpAgain = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'hanging_up' ? hangingUp(attempt, {}, now).next : attempt;
+
 const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptStep =>
   hangingUp({ ...attempt, isUnanswered: true }, { reason }, now);
 
@@ -555,7 +588,7 @@ const ended = (attempt: Attempt, result: CallResult, terms: CallTerms, endedAt: 
   // Why it was hung up is known better here than on the line; of a provisional end nothing is kept.
   const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
   const { code, subCode, reason } = why;
-  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt };
+  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt, holdsNumber: undefined };
   return {
     ...over,
     ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, endedAt),
@@ -582,8 +615,12 @@ const outcomeOf = (
     return { outcome: 'cut_short', hasHeardUnit: spokenMs >= unitMs, reason: reason ?? 'the callee hung up' };
   }
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
+  if (attempt.makesWay === true) return { outcome: 'made_way', reason };
   if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
-  return { outcome: meaning ?? 'unknown', reason: reason ?? NOT_SPOKEN };
+  return {
+    outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning,
+    reason: reason ?? NOT_SPOKEN,
+  };
 };
 
 const NO_ANSWER_BY_KEY = 'neither 1 nor 3 was pressed';
@@ -614,6 +651,8 @@ export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
     case 'not spoken':
     case 'hung up':
     case 'disconnected':
+    case 'spoken to':
+    case 'make way':
     case 'look':
       return attempt.state === 'over' && wasTaken(attempt);
   }
