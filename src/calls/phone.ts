@@ -126,7 +126,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const alarm = new Alarm(clock);
   const policy = { rules, serviceName };
   const cases = new Cases({ store, policy, alarm, clock, random });
-  const driver = new Driver({ line, cases, store, policy, clock });
+  const driver = new Driver({ line, cases, store, policy, clock, log: ownLog });
   const publishers = DESTINATIONS.map(
     (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
   );

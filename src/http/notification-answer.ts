@@ -45,12 +45,14 @@ export const notificationAnswer = z
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
     reference: z.string().optional(),
+    details: z.string().optional().describe('What is spoken beside the alert type: the place.'),
     created_at: time,
     status: z.enum(NOTIFICATION_STATUSES),
     reached: z
       .int()
       .min(0)
       .describe('How many were reached: who has confirmed if `confirm` was asked for, else who has heard the message.'),
+    confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
     confirmed_by: z.array(z.int().min(0)).describe('Who has confirmed, by index in `recipients`.'),
     next_wave_at: time
       .optional()
@@ -107,7 +109,9 @@ export const answerOf = (view: NotificationView): z.input<typeof notificationAns
   notification_id: view.id,
   alert_type: view.alertType,
   reference: view.reference,
+  details: view.details,
   created_at: isoTime(view.createdAt),
+  confirmations_needed: view.confirmationsNeeded,
   status: view.status,
   reached: view.reached,
   confirmed_by: [...view.confirmedBy],

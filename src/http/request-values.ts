@@ -43,7 +43,10 @@ export const identifier = z
 /** What an invisible text is made of, or one that looks like another: control, format and separator characters. */
 const INVISIBLE = '\\x00-\\x1f\\x7f-\\x9f\\xad\u061C\u180E\u200B\u200E-\u200F\u2027-\u202E\u2060-\u206F\uFEFD-\uFF00';
 const SPACE = '\\x20\\xa0\u1680\u2000-\u200A\u202F\u205F\u3000';
-const VISIBLE_PATTERN = `^[^${INVISIBLE}]*[^${INVISIBLE}${SPACE}][^${INVISIBLE}]*$`;
+/** @param without further characters that are not in the text */
+const visiblePattern = (without = ''): string =>
+  `^[^${INVISIBLE}${without}]*[^${INVISIBLE}${SPACE}${without}][^${INVISIBLE}${without}]*$`;
+const VISIBLE_PATTERN = visiblePattern();
 const VISIBLE = new RegExp(VISIBLE_PATTERN, 'u');
 
 /** A text of one line that people read: of any script, without control and format characters, and not of spaces alone. */
@@ -58,6 +61,17 @@ export const visibleText = (most: number) => {
       else if (!VISIBLE.test(text) || !text.isWellFormed()) context.addIssue(fault('invalid', rule));
     });
 };
+
+// A voice reads tags and character references aloud. An ampersand alone is a word to it.
+const MARKUP = /[<>]|&#?\w+;/;
+
+/** A visible text that is spoken: without markup. */
+export const spokenText = (most: number) =>
+  visibleText(most)
+    .meta({ pattern: visiblePattern('<>&') })
+    .superRefine((text, context) => {
+      if (MARKUP.test(text)) context.addIssue(fault('invalid', 'must be plain text without markup'));
+    });
 
 /**
  * A whole number in a query. The description has it as an integer.

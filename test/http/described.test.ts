@@ -18,12 +18,12 @@ it.each([
     for (const body of made) {
       const faults = faultsIn(await path.post(body));
       expect(
-        faults.filter((fault) => !RULES_IN_WORDS.has(fault)),
+        faults.filter((fault) => !RULES_IN_WORDS[name].has(fault)),
         JSON.stringify(body),
       ).toEqual([]);
       if (faults.length === 0) taken += 1;
     }
-    expect(taken).toBeGreaterThan(0.9 * made.length);
+    expect(taken).toBeGreaterThan(0.5 * made.length);
   },
 );
 

@@ -37,7 +37,11 @@ export interface Described {
 }
 
 /** What is refused by a rule that the description has in words. */
-export const RULES_IN_WORDS: ReadonlySet<string> = new Set(['too_early', 'too_late', 'too_many', 'day_closed']);
+export const RULES_IN_WORDS = {
+  events: new Set(['too_early', 'too_late', 'too_many', 'day_closed']),
+  // More confirmations than recipients, and more than 50 in all waves together.
+  notifications: new Set(['out_of_range', 'too_many']),
+} as const satisfies Record<string, ReadonlySet<string>>;
 
 /** The codes of what is wrong by an answer; none if it is good. */
 export const faultsIn = (answer: Answer): readonly string[] => {

@@ -1,5 +1,6 @@
 import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './call-id.ts';
+import type { SpeechNumber } from './speech.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */
 export interface ResultCodes {
@@ -42,6 +43,14 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
+/** A key that the callee has pressed. */
+export interface PressedKey {
+  /** `0` to `9`, `*` or `#`. */
+  readonly key: string;
+  /** Its place among the keys of the call: a key that is reported again has the same one. */
+  readonly sequence: number;
+}
+
 /** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
@@ -49,4 +58,8 @@ export interface CallEvent {
   readonly result: CallResult;
   /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
   readonly attempt: AttemptRef | undefined;
+  /** Of events about what is spoken: which speech. Undefined: the message. */
+  readonly speech?: SpeechNumber | undefined;
+  /** Of `tone received`; undefined if it is none that a telephone has. */
+  readonly key?: PressedKey | undefined;
 }

@@ -4,8 +4,6 @@ import type { TokenCredential } from '@azure/identity';
 import { LONGEST_PUBLISHING_MS, type OutcomeTopic } from '../model/outcome-events.ts';
 import { lazily } from '../../azure/lazily.ts';
 
-const SOURCE = '/notifications';
-
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
 export interface EventGridTopic {
   readonly endpoint: string;
@@ -13,8 +11,16 @@ export interface EventGridTopic {
   readonly key: string | undefined;
 }
 
-/** Publishes to an Event Grid topic. */
-export const eventGridTopic = ({ endpoint, key }: EventGridTopic, credential: TokenCredential): OutcomeTopic => {
+/**
+ * Publishes to an Event Grid topic.
+ *
+ * @param source of the events
+ */
+export const eventGridTopic = (
+  { endpoint, key }: EventGridTopic,
+  source: string,
+  credential: TokenCredential,
+): OutcomeTopic => {
   const client = lazily(() => {
     const options = {
       // Whoever looks tries again.
@@ -36,7 +42,7 @@ export const eventGridTopic = ({ endpoint, key }: EventGridTopic, credential: To
           id,
           type,
           subject,
-          source: SOURCE,
+          source,
           time: new Date(time),
           data,
           datacontenttype: 'application/json',

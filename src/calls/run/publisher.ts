@@ -5,7 +5,6 @@ import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { reachedOf } from '../state/attention.ts';
 import { finalWord, isFinal } from '../state/recipient.ts';
 import type { Due, NotificationStore } from '../store/notification-store.ts';
 import { viewOf } from '../state/view.ts';
@@ -113,11 +112,14 @@ export class Publisher {
     const known = isNewEnough && isOverThere && isSeenThere ? remembered : await this.#parts.store.load(notificationId);
     if (known === undefined) return [];
     const view = viewOf(known, this.#parts.clock.now());
-    const { alertType, reference } = view;
+    const { alertType, reference, details, reached, confirmationsNeeded } = view;
     const about = {
       notification_id: notificationId,
       alert_type: alertType,
       ...(reference === undefined ? {} : { reference }),
+      ...(details === undefined ? {} : { details }),
+      reached,
+      ...(confirmationsNeeded === undefined ? {} : { confirmations_needed: confirmationsNeeded }),
     };
     const common = { subject: notificationId, time: firstAt };
     return [
@@ -128,8 +130,7 @@ export class Publisher {
         const { attempts } = recipient;
         const wave = known.notification.waveMs === undefined ? undefined : recipient.wave;
         const masked = maskPhoneNumber(recipient.number);
-        const reached = reachedOf(known);
-        const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length, reached };
+        const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length };
         return [{ ...common, id: `${notificationId}/${index}/${status}`, type: 'Notification.RecipientFinal', data }];
       }),
       ...(isAcknowledged === true

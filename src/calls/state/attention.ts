@@ -1,3 +1,5 @@
+import { areEnough } from '../rules/confirmations.ts';
+import { answerBy } from './attempt.ts';
 import { finalWord, type Recipient } from './recipient.ts';
 
 // Which notifications somebody has to look at, because too few people know of them.
@@ -6,6 +8,7 @@ import { finalWord, type Recipient } from './recipient.ts';
 interface Reaching {
   readonly notification: {
     readonly confirm?: boolean | undefined;
+    readonly confirmationsNeeded?: number | undefined;
     readonly stoppedAt?: number | undefined;
     readonly completedAt?: number | undefined;
   };
@@ -20,10 +23,9 @@ export const LONGEST_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
 
 /** The indexes of those who have confirmed. */
 export const confirmedBy = ({ recipients }: Pick<Reaching, 'recipients'>): readonly number[] =>
-  recipients.flatMap((recipient, index) => {
-    const isConfirmed = recipient.attempts.some(({ confirmedAt }) => confirmedAt !== undefined);
-    return isConfirmed || finalWord(recipient) === 'confirmed' ? [index] : [];
-  });
+  recipients.flatMap(({ attempts }, index) =>
+    attempts.some((attempt) => answerBy(attempt) === 'confirmed') ? [index] : [],
+  );
 
 /** How many were reached: those who have confirmed if a key is asked for, else all who have heard the message. */
 export const reachedOf = (known: Reaching): number => {
@@ -35,9 +37,8 @@ export const reachedOf = (known: Reaching): number => {
 };
 
 /** Whether enough were reached: in waves as many as were asked for, else one. */
-export const areEnoughReached = (known: Reaching): boolean => reachedOf(known) >= neededOf(known);
-
-const neededOf = (_known: Reaching): number => 1;
+export const areEnoughReached = (known: Reaching): boolean =>
+  areEnough(reachedOf(known), known.notification.confirmationsNeeded);
 
 /** Whether it has reached too few, and was not stopped: for how long that matters is up to {@link needsAttention}. */
 export const isShort = (known: Reaching): boolean =>

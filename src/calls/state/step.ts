@@ -90,8 +90,8 @@ export const termsOf = ({ notification }: NotificationCase, { rules, serviceName
   const { attempts, retryMs, ringMs } = rules;
   const { confirm = false, deadlineAt } = notification;
   const alertType = findAlertType(notification.alertType);
-  const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
-  const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
+  const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
+  const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
   const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
   return { attempts, retryMs, confirm, deadlineAt, ...durations };
 };
