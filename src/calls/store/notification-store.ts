@@ -135,6 +135,7 @@ const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 const AHEAD_MS = 2_500;
 const MOST_TOLD = 1_000;
 const MOST_ROWS_LISTED = 1_000;
+const FEWEST_ROWS_LISTED = 100;
 const LOADED_AT_A_TIME = 16;
 
 /**
@@ -205,7 +206,7 @@ export class NotificationStore {
   }
 
   /**
-   * Notifications, the newest first, without those that cannot be read. Reads about a thousand rows at most.
+   * Notifications, the newest first, without those that cannot be read. Reads at most a thousand rows.
    *
    * @param isMeant whether one belongs to the list
    * @returns at most `most`, and the last one that was looked at if there may be more
@@ -224,7 +225,9 @@ export class NotificationStore {
       last = idOf(rows[0]);
       rows = [];
     };
-    const pages = { most: Math.min(MOST_ROWS_LISTED, 6 * most), isAnyFormat: true };
+    // Most have few people.
+    const size = most * 6 <= MOST_ROWS_LISTED / 2 ? Math.max(FEWEST_ROWS_LISTED, most * 6) : MOST_ROWS_LISTED;
+    const pages = { most: size, isAnyFormat: true };
     for await (const page of this.#table.pages(CALLS, notificationsIn(query), pages)) {
       for (const row of page) {
         if (rows.length > 0 && idOf(row) !== idOf(rows[0])) {
@@ -234,7 +237,8 @@ export class NotificationStore {
         rows.push(row);
       }
       read += page.length;
-      if (read >= MOST_ROWS_LISTED) return { found, next: last };
+      if (read >= MOST_ROWS_LISTED || (page.length === size && read + size > MOST_ROWS_LISTED))
+        return { found, next: last };
     }
     if (rows.length > 0) lookAtRows();
     return { found, next: undefined };
