@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
+import { reasonCode } from '../calls/rules/reason-code.ts';
 import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
@@ -9,12 +10,13 @@ import { type Answers, type ProblemAnswers, problemMembers } from './route/answe
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
+const code = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
 
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), reason }),
-  z.strictObject({ recipient, status: z.literal('failed'), reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), code, reason }),
+  z.strictObject({ recipient, status: z.literal('failed'), code, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
@@ -28,8 +30,8 @@ const PLACED = {
   status: 'placed',
   call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
 };
-const WAITING = { recipient: '+12065550101', status: 'waiting', reason: 'throttled' };
-const FAILED = { recipient: '+12065550102', status: 'failed', reason: 'refused (400)' };
+const WAITING = { recipient: '+12065550101', status: 'waiting', code: 'no_line', reason: 'throttled' };
+const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'refused (400)' };
 
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
@@ -47,6 +49,7 @@ export const CALLS_ANSWERS = {
 const NOT_CALLED = {
   recipient: '+442071838750',
   status: 'failed',
+  code: 'not_allowed',
   reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
@@ -106,4 +109,9 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> =>
   call.status === 'placed'
     ? { recipient: call.recipient, status: call.status, call_connection_id: call.callId }
-    : { recipient: call.recipient, status: call.status, reason: call.reason };
+    : {
+        recipient: call.recipient,
+        status: call.status,
+        code: reasonCode(call.reason, call.status),
+        reason: call.reason,
+      };

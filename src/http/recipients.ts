@@ -6,7 +6,7 @@ import type { FaultCode } from './problem-types.ts';
 import { fault } from './route/faults.ts';
 
 /** The most recipients of one request, after removing repeated ones. */
-const MAX_RECIPIENTS = 50;
+export const MAX_RECIPIENTS = 50;
 
 /** The most a body that names recipients may have, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import type { Phone as CallsPhone } from '../calls/phone.ts';
+import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
@@ -9,10 +10,11 @@ import {
   alertTypeOf,
   describedRecipients,
   describedWaves,
+  MAX_RECIPIENTS,
   MAX_RECIPIENTS_BYTES,
   wavesSchema,
 } from './recipients.ts';
-import { visibleText } from './request-values.ts';
+import { spokenText, visibleText } from './request-values.ts';
 import { jsonBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
 import { NO_QUERY, whenRight } from './route/fields.ts';
@@ -24,12 +26,15 @@ const WAVES = {
   alert_type: 'ConfirmedFire',
   recipients: [['+12065550100'], ['+12065550101', '+12065550102']],
   reference: 'ridge-04',
+  details: 'Antelope Ridge, camera 4.',
   confirm: true,
   wave_seconds: 120,
+  confirmations_needed: 2,
 };
 const SEVERAL = { channel: 'phone', alert_type: 'BurnJob', recipients: ['+12065550100', '+12065550101'] };
 
 const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
+const NEEDED = 'must be a whole number from 1 to the number of recipients';
 const WITH_CONFIRM = 'must be true for recipients in waves';
 const DEFAULT_WAVE_SECONDS = 120;
 
@@ -45,13 +50,21 @@ const members = {
         'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see. Without control and format characters, and not of spaces alone.',
       examples: ['ridge-04'],
     }),
+  details: spokenText(MAX_DETAILS_CHARACTERS)
+    .optional()
+    .meta({
+      description:
+        "The place: spoken after the alert's sentence, each time that it is said, and shown in the state and on the page. Plain text of one line, without markup.",
+      examples: ['Antelope Ridge, camera 4.'],
+    }),
 };
 
 const confirm = z
   .boolean({ error: 'must be true or false' })
   .optional()
   .meta({
-    description: 'Whether the callee has to press a key. Who does not is called again.',
+    description:
+      'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. Who presses neither 1 nor 3 is called again.',
     examples: [true],
   });
 
@@ -65,6 +78,15 @@ const waveMembers = {
       description: 'Time from one wave to the next, in seconds; 120 by default.',
       examples: [120],
     }),
+  confirmations_needed: z
+    .int({ error: NEEDED })
+    .min(1, NEEDED)
+    .max(MAX_RECIPIENTS, NEEDED)
+    .optional()
+    .meta({
+      description: 'How many have to confirm until the rest is stopped: 1 to the number of recipients; 1 by default.',
+      examples: [2],
+    }),
 };
 
 const notificationSchema = z
@@ -73,11 +95,16 @@ const notificationSchema = z
     { error: 'must be an object with channel, alert_type and recipients' },
   )
   .superRefine(
-    ({ recipients: { areWaves }, confirm: isConfirmed, ...given }, context) => {
+    ({ recipients: { waves, areWaves }, confirm: isConfirmed, ...given }, context) => {
       if (areWaves && isConfirmed !== true) {
         context.addIssue(fault('waves_need_confirm', WITH_CONFIRM, { path: ['confirm'] }));
       }
-      if (areWaves) return;
+      if (areWaves) {
+        const { confirmations_needed: needed } = given;
+        if (typeof needed !== 'number' || needed <= waves.flat().length) return;
+        context.addIssue(fault('out_of_range', NEEDED, { path: ['confirmations_needed'] }));
+        return;
+      }
       for (const name of Object.keys(waveMembers)) {
         if (!Object.hasOwn(given, name)) continue;
         context.addIssue(fault('only_with_waves', 'is only for recipients in waves', { path: [name] }));
@@ -105,7 +132,7 @@ const describedNotification = z
       .meta({
         id: 'NotificationInWaves',
         minProperties: 4,
-        description: 'One wave after another, until somebody has confirmed.',
+        description: 'One wave after another, until enough have confirmed.',
         examples: [WAVES],
       }),
   ])
@@ -128,7 +155,7 @@ const idempotencyKey = z
  * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
  * the key with another request is a 422. `GET` lists the newest.
  */
-export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>): Route =>
+export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'needingAttention'>>): Route =>
   route({
     name: 'Notifications',
     path: 'notifications',
@@ -156,7 +183,9 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>)
           alertType: alertTypeOf(body.alert_type),
           waves,
           reference: body.reference,
+          details: body.details?.trim(),
           confirm: body.confirm,
+          confirmationsNeeded: body.confirmations_needed,
           waveMs: areWaves ? (body.wave_seconds ?? DEFAULT_WAVE_SECONDS) * 1_000 : undefined,
         };
         return callsAnswer(await phoneOr503(phone).send(request, key, log));

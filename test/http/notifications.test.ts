@@ -25,9 +25,14 @@ const send = async (request: NotificationRequest, key: string | undefined) => {
   sent.push({ ...request, key });
   return Promise.resolve(answer);
 };
-const unknown = { read: async () => Promise.resolve(undefined), stop: async () => Promise.resolve(undefined) };
+const nothing = async () => Promise.resolve(undefined);
+const unknown = { read: nothing, stop: nothing, acknowledge: nothing };
 const handlers = {
-  notifications: notifications({ send, newest: async () => Promise.resolve([]) }).handler,
+  notifications: notifications({
+    send,
+    list: async () => Promise.resolve({ found: [], next: undefined }),
+    needingAttention: async () => Promise.resolve([]),
+  }).handler,
   'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
 };
 
@@ -74,6 +79,19 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
     ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
+    [{ ...good, confirm: true, confirmations_needed: 1 }, ['confirmations_needed', 'is only for recipients in waves']],
+    ...[0, 3, 1.5, '2'].map((confirmations_needed): [unknown, Fault] => [
+      { ...good, confirm: true, recipients: [[FIRST], ['+12065550101', FIRST]], confirmations_needed },
+      ['confirmations_needed', 'must be a whole number from 1 to the number of recipients'],
+    ]),
+    ...['', '  ', 'a\nb', 'a\u0007', 'a\u202Eb', 'x'.repeat(201)].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be 1 to 200 visible characters'],
+    ]),
+    ...['<break time="5s"/>', 'a > b', 'Fire &amp; Rescue', '&#38;', '&#x26;'].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be plain text without markup'],
+    ]),
     [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['+…', 'is unknown']],
     [[good], ['body', OBJECT]],
     ['null', ['body', OBJECT]],
@@ -117,7 +135,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
 it('GET /api/notifications refuses a wrong number of them, and what it does not know', async () => {
   expect(problemOf(await ask(handlers.notifications, '/api/notifications?limit=101&page=2'))).toMatchObject({
     status: 400,
-    detail: 'page is unknown: the parameters are limit; limit must be a whole number from 1 to 100',
+    detail: expect.stringMatching(/^page is unknown: .*; limit must be a whole number from 1 to 100$/),
   });
 });
 
@@ -132,6 +150,20 @@ describe('POST /api/notifications hands on', () => {
       { key: undefined, waves, waveMs: 30_000 },
     ]);
   });
+
+  it('the place, trimmed, and how many have to confirm', async () => {
+    const recipients = [[FIRST], ['+12065550101']];
+    const details = 'Antelope Ridge: R&D, camera 4 (50 m, 7 %)';
+    await post('notifications', {
+      ...good,
+      recipients,
+      confirm: true,
+      confirmations_needed: 2,
+      details: ` ${details} `,
+    });
+    await post('notifications', { ...good, details: '火'.repeat(200) });
+    expect(sent).toMatchObject([{ details, confirmationsNeeded: 2 }, { details: '火'.repeat(200) }]);
+  });
 });
 
 const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
@@ -140,19 +172,20 @@ const USED = 'This Idempotency-Key was used for another request in the last 24 h
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
+  const told = { ...failed, code: 'refused' };
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
-    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: one }],
-    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: one }],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [told] }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [told] }],
     [
       { kind: 'sent', id, calls: two },
       502,
       'None of the 2 calls could be placed.',
-      { notification_id: id, calls: two },
+      { notification_id: id, calls: [told, told] },
     ],
   ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;
@@ -186,7 +219,8 @@ describe('POST /api/test-call', () => {
     [{ recipients: [FIRST] }, '', ['body', 'must be an array of phone numbers']],
     [[], '', ['body', SOMEBODY]],
     [[FIRST], '?alert_type=Fire', ['alert_type', TYPES]],
-    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type']],
+    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type, confirm']],
+    [[FIRST], '?confirm=yes', ['confirm', 'must be true or false']],
   ])('refuses %j%s', async (body, query, fault) => {
     expect(problemOf(await post('test-call', body, query))).toMatchObject({ status: 400, errors: errorsOf([fault]) });
     expect(sent).toEqual([]);
@@ -194,11 +228,11 @@ describe('POST /api/test-call', () => {
 
   it('asks for a call about Custom if no type is given, whose events go to the address for test calls', async () => {
     await post('test-call', [FIRST]);
-    await post('test-call', [FIRST], '?alert_type=BurnJob');
+    await post('test-call', [FIRST], '?alert_type=BurnJob&confirm=true');
     const callbackBaseUrl = 'https://tunnel.example.org';
     expect(sent).toMatchObject([
-      { alertType: { name: 'Custom' }, waves: [[FIRST]], callbackBaseUrl },
-      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], callbackBaseUrl },
+      { alertType: { name: 'Custom' }, waves: [[FIRST]], confirm: false, callbackBaseUrl },
+      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], confirm: true, callbackBaseUrl },
     ]);
   });
 });

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { loadBundle } from '../harness/bundled.ts';
 import { type CheckedFetch, checkedFetch } from '../harness/contract.ts';
+import { mutated } from './mutated.ts';
 
 const KEY = 'a-key-of-this-test';
 
@@ -81,37 +82,6 @@ describe.each(['release', 'debug'] as const)('the description of a %s build', (b
   });
 });
 
-/** JSON values, with those that often break parsers. */
-const anyJson = fc.oneof(
-  fc.jsonValue({ maxDepth: 3 }),
-  fc.constantFrom(
-    '',
-    '\u0000',
-    '__proto__',
-    'constructor',
-    '-1',
-    '1e999',
-    '9'.repeat(400),
-    '\uD800',
-    [[[[]]]],
-    {},
-    null,
-  ),
-);
-
-/** The example with one value, at any depth, replaced, or removed where it is a member. */
-const mutated = (value: unknown): fc.Arbitrary<unknown> => {
-  const members: readonly (readonly [string, unknown])[] = Object.entries(Object(value));
-  if (typeof value !== 'object' || members.length === 0) return anyJson;
-  const inside = fc.constantFrom(...members).chain(([name, member]) =>
-    fc.option(mutated(member), { nil: undefined, freq: 6 }).map((other) => {
-      if (Array.isArray(value)) return value.with(Number(name), other);
-      return Object.fromEntries([...members, [name, other]]);
-    }),
-  );
-  return fc.oneof({ weight: 1, arbitrary: anyJson }, { weight: 5, arbitrary: inside });
-};
-
 /** Text that can be in an address or a header. */
 const text = fc
   .string({ unit: 'grapheme-ascii', maxLength: 60 })
@@ -161,6 +131,18 @@ describe('the service is as it is described', () => {
     const response = await fetch(`${app.url}/api/openapi.json`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toEqual(description);
+  });
+
+  it('in a fifth of the bytes to whoever takes gzip, and in none to whoever has it', async () => {
+    const zipped = await fetch(`${app.url}/api/openapi.json`);
+    const [length, tag] = ['content-length', 'etag'].map((name) => zipped.headers.get(name) ?? '');
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(Number(length)).toBeLessThan((await zipped.text()).length / 5);
+    const plain = await fetch(`${app.url}/api/openapi.json`, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(plain.headers.get('etag')).not.toBe(tag);
+    const known = await fetchChecked(`${app.url}/api/openapi.json`, { headers: { 'if-none-match': tag ?? '' } });
+    expect([known.status, await known.text(), known.headers.get('cache-control')]).toEqual([304, '', 'no-cache']);
   });
 
   it('in each operation, which asks for a key exactly where that is said', async () => {

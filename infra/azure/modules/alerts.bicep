@@ -265,7 +265,7 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts, or nobody of all waves has confirmed. Nobody tries any more: phone them.'
+    description: 'Somebody who should have been phoned was not reached in all attempts, or too few of all waves have confirmed. Nobody tries any more: phone them.'
     severity: 0
     query: '''
 traces
@@ -366,7 +366,7 @@ traces
   }
   {
     name: 'log-cap-reached'
-    description: 'LOG_DAILY_CAP_GB is reached: until tomorrow nothing more is logged, and no alert on logs fires.'
+    description: 'LOG_DAILY_CAP_GB is reached: until the hour at which the workspace counts anew nothing more is logged, and no alert on logs fires.'
     severity: 1
     query: '_LogOperation | where Category =~ "Ingestion" and Detail has "OverQuota"'
     operator: 'GreaterThan'

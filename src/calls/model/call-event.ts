@@ -1,5 +1,6 @@
 import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './call-id.ts';
+import type { SpeechNumber } from './speech.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */
 export interface ResultCodes {
@@ -14,9 +15,10 @@ export interface ResultCodes {
  * - `declined`: by the callee, or the telephone network had no line for it: the codes are the same;
  * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
  * - `no_line`: no line was free;
+ * - `forbidden`: by the callee's network, or our caller may not call at all: one call alone does not tell;
  * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended.
  */
-export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up';
+export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up';
 
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
@@ -24,6 +26,9 @@ export interface CallResult extends ResultCodes {
   readonly reason?: string | undefined;
   /** Undefined where it is none of these. */
   readonly meaning?: ResultMeaning | undefined;
+  /** Of a request: how long the line asked to wait, in milliseconds, and whether it could not even be reached. */
+  readonly waitMs?: number | undefined;
+  readonly isUnreachable?: boolean | undefined;
 }
 
 /** What an event reports. `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
@@ -38,6 +43,14 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
+/** A key that the callee has pressed. */
+export interface PressedKey {
+  /** `0` to `9`, `*` or `#`. */
+  readonly key: string;
+  /** Its place among the keys of the call: a key that is reported again has the same one. */
+  readonly sequence: number;
+}
+
 /** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
@@ -45,4 +58,8 @@ export interface CallEvent {
   readonly result: CallResult;
   /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
   readonly attempt: AttemptRef | undefined;
+  /** Of events about what is spoken: which speech. Undefined: the message. */
+  readonly speech?: SpeechNumber | undefined;
+  /** Of `tone received`; undefined if it is none that a telephone has. */
+  readonly key?: PressedKey | undefined;
 }

@@ -7,6 +7,17 @@ export type Fate =
   | 'presses in the middle'
   | 'presses at the end'
   | 'presses twice'
+  | 'presses late'
+  | 'presses too late'
+  | 'hears it again and confirms'
+  | 'hears it again, late'
+  | 'hears it again and again'
+  | 'cannot go'
+  | 'presses 9'
+  | 'confirms, then cannot go'
+  | 'cannot go, then confirms'
+  | 'two keys at once'
+  | 'cannot go, and hangs up'
   | 'hangs up early'
   | 'hangs up in the middle'
   | 'hangs up in the silence'
@@ -16,6 +27,8 @@ export type Fate =
   | 'rings out'
   | 'declines'
   | 'declines by 603'
+  | 'declines at once'
+  | 'forbidden'
   | 'wrong number'
   | 'no line'
   | 'set-up';
@@ -56,6 +69,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly stops: number;
   readonly whenLinesAreTaken: WhenLinesAreTaken;
   readonly fates: Fates;
+  /** How long a phone rings before somebody picks up, in milliseconds; some answer at once by default. */
+  readonly answersWithinMs?: readonly [number, number] | undefined;
   readonly lines: number;
   readonly instances: number;
   readonly mostRecipients: number;
@@ -82,6 +97,17 @@ const PEOPLE_WHO_PRESS: Fates = [
   [0.12, 'presses in the middle'],
   [0.04, 'presses at the end'],
   [0.05, 'presses twice'],
+  [0.03, 'presses late'],
+  [0.03, 'presses too late'],
+  [0.04, 'hears it again and confirms'],
+  [0.03, 'hears it again, late'],
+  [0.03, 'hears it again and again'],
+  [0.05, 'cannot go'],
+  [0.02, 'presses 9'],
+  [0.03, 'confirms, then cannot go'],
+  [0.04, 'cannot go, then confirms'],
+  [0.03, 'two keys at once'],
+  [0.03, 'cannot go, and hangs up'],
 ];
 
 const USUAL: Mode = {
@@ -139,6 +165,22 @@ export const MODES: readonly Mode[] = [
     fates: PEOPLE_WHO_PRESS,
     deathsAtRequests: 0.02,
   },
+  {
+    ...USUAL,
+    ...NO_FAULTS,
+    name: 'keys and storage faults',
+    confirms: 0.9,
+    fates: PEOPLE_WHO_PRESS,
+    tableFaults: 0.05,
+  },
+  {
+    ...USUAL,
+    name: 'keys and storage outages',
+    confirms: 0.9,
+    fates: PEOPLE_WHO_PRESS,
+    outages: 3,
+    deathsAtRequests: 0,
+  },
   { ...USUAL, ...NO_FAULTS, name: 'many people', mostRecipients: 20, fates: [] },
   { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },
   { ...USUAL, ...NO_FAULTS, name: 'storage faults, without line faults and deaths', tableFaults: 0.05 },
@@ -158,7 +200,15 @@ export const MODES: readonly Mode[] = [
     stops: 0.1,
     fates: PEOPLE_WHO_PRESS,
   },
-  { ...USUAL, ...NO_FAULTS, name: 'taken lines are 603', whenLinesAreTaken: '603', mostRecipients: 10 },
+  {
+    ...USUAL,
+    ...NO_FAULTS,
+    name: 'taken lines are 603',
+    whenLinesAreTaken: '603',
+    mostRecipients: 10,
+    // A line that says so when it is full is believed for an hour.
+    fates: PEOPLE.filter(([, fate]) => fate !== 'no line'),
+  },
   { ...USUAL, name: 'taken lines are 8530', whenLinesAreTaken: '8530' },
   { ...USUAL, ...NO_FAULTS, name: 'our set-up is wrong', setUpFaults: 2 },
   { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },

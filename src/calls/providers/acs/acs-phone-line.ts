@@ -10,12 +10,13 @@ import {
 } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
-import type { Connection } from '../../../settings.ts';
-import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
-import { type AttemptRef, formatCallContext } from '../../model/call-context.ts';
+import type { Connection } from '../../../azure/connection.ts';
+import { type AcsFailure, callFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
+import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
+import { MESSAGE } from '../../model/speech.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
@@ -107,16 +108,21 @@ export class AcsPhoneLine implements PhoneLine {
         },
       );
     // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwSetUp);
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwOfCall);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
   }
 
-  async speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
+  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<void> {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
-    const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
+    const options = {
+      loop: false,
+      ...(ref === undefined ? {} : { operationContext: formatSpeechContext(ref) }),
+      // Otherwise it would be spoken after what is being spoken.
+      ...(ref === undefined || ref.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
+    };
     const speak = async () =>
       attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
         throwGone,
@@ -166,10 +172,8 @@ const throwGone = (error: unknown): never => {
   throw new PhoneLineError('gone', 'call not found', { subCode });
 };
 
-// The address of a call request is the resource's: there is no such resource, or not any more.
-const throwSetUp = (error: unknown): never => {
-  if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
-  throw new PhoneLineError('set-up', 'there is no such phone service', error);
+const throwOfCall = (error: unknown): never => {
+  throw error instanceof PhoneLineError ? callFailure(error) : error;
 };
 
 const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({
