@@ -195,15 +195,15 @@ const startTimer = ({ method }: IncomingMessage, name: string, listeners: readon
 };
 
 const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker: Worker): Promise<void> => {
-  const { response } = exchange;
+  const { request, response } = exchange;
   try {
-    const http = await readMessage(exchange, params).catch(() => undefined);
-    // The client has left: nobody is answered.
-    if (http === undefined) return void response.destroy();
+    const http = await readMessage(exchange, params);
     const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } });
     if (given === undefined) sendEmpty(response, 204);
     else sendAnswer(response, given);
   } catch (error) {
+    // The client has left in the middle of its body: nobody is answered, and nobody has to be told.
+    if (request.errored !== null) return void response.destroy();
     logFailure(route.registered, error);
     sendEmpty(response, 500);
   }
