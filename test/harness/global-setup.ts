@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
 import type { TestProject } from 'vitest/node';
 
-import { buildApp } from '../../infra/bundle.ts';
-import { startAzurite } from '../../infra/local/azurite.ts';
+import { buildApp } from '../../infra/build/bundle.ts';
+import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 
 const INFRA = fileURLToPath(new URL('../../infra/', import.meta.url));
@@ -18,10 +18,10 @@ const WITH_REQUIRE =
 
 /** The scripts that many tests start, in infra. */
 const COMMANDS = {
-  send: 'send.ts',
-  export: 'export.ts',
-  audit: 'local/audit.ts',
-  host: 'local/functions-host/main.ts',
+  send: 'cli/send.ts',
+  export: 'cli/export.ts',
+  audit: 'cli/audit.ts',
+  host: 'cli/functions-host.ts',
 } as const;
 
 /** The path of each as one file. */

@@ -12,7 +12,7 @@ import { ownTablesPrefix } from '../../harness/app.ts';
 import { Between, CARRIED_OUT, killedAtWrite } from '../../harness/between.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';
 import { startWatch } from '../../harness/watch.ts';
-import { NO_SETTINGS } from '../../local/npm-start.ts';
+import { NO_SETTINGS } from '../../cli/npm-start.ts';
 
 const BATCH = 20;
 const DEATHS = ['before the request', 'before its answer'] as const;

@@ -7,7 +7,7 @@ import { ownTablesPrefix } from '../../harness/app.ts';
 import { ownDirectory } from '../../harness/own-directory.ts';
 import { startWatch } from '../../harness/watch.ts';
 import { readText } from '../../docs/markdown.ts';
-import { run } from '../../send/running.ts';
+import { run } from '../../cli/send/running.ts';
 
 /** The clocks of the app run so much faster than others. */
 const FASTER = 60;
@@ -28,7 +28,8 @@ const MESSAGES = Array.from({ length: 300 }, (_, index) => {
 
 /** The commands by which the page says to fill a table anew. */
 const commands = (): readonly string[] => {
-  const [, , text = ''] = readText('infra/send/README.md').split('## Backup and restore')[1]?.split('```sh\n') ?? [];
+  const [, , text = ''] =
+    readText('infra/cli/send/README.md').split('## Backup and restore')[1]?.split('```sh\n') ?? [];
   return text.slice(0, text.indexOf('```')).trim().split('\n');
 };
 

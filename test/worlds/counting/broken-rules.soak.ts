@@ -102,7 +102,7 @@ const brokenCopy = (changes: readonly Change[]): string => {
     'test/worlds',
     'test/analytics/counting-service.ts',
     'test/storage',
-    'infra/local',
+    'infra/cli/demo/random.ts',
     'package.json',
   ];
   for (const name of [...needed, 'tsconfig.json']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });

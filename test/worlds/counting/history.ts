@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { randomFrom } from '../../../infra/local/demo/random.ts';
+import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
