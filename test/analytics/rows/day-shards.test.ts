@@ -79,6 +79,7 @@ describe('the shards of a day', () => {
     // Damage is told: the endpoint answers 500 and names the row, the timer logs it.
     await expect(lowered.record(frames(START, 40))).rejects.toThrow('it is missing, and the day has rows');
     await expect(lowered.shards.close(DATE)).rejects.toThrow(DamagedRow);
+    await expect(lowered.answer({ start: START, end: START + DAY })).rejects.toThrow(DamagedRow);
     const report = await auditDay(lowered.table, DATE);
     await repairDay(lowered.table, report, { say: () => undefined, pause: async () => undefined });
     expect(new Set(await lowered.record(frames(START, 40)))).toEqual(new Set(['unchanged']));
