@@ -135,6 +135,8 @@ const measured = async (fill: (known: KnownRows) => Promise<void> | void): Promi
 
 const SECONDS: Stream = { cameras: 20, frames: 1_000, step: 1_000_000, days: 1 };
 const MINUTES: Stream = { ...SECONDS, frames: 1_440, step: 60_000_000 };
+/** Spread over the day, so that there are rows of all kinds. */
+const DAYS: Stream = { ...SECONDS, frames: 600, step: 120_000_000, days: 4 };
 const WAYS: Readonly<Record<string, (known: KnownRows) => Promise<void> | void>> = {
   'events without detections': (known) => keepRows(known, 'event', { ...SECONDS, detections: 0 }),
   'events with eight categories': (known) => keepRows(known, 'event', { ...SECONDS, detections: 8 }),
@@ -147,13 +149,13 @@ const WAYS: Readonly<Record<string, (known: KnownRows) => Promise<void> | void>>
   'half minutes with many frames': (known) => keepRows(known, 'samples', { ...SECONDS, frames: 3_000 }),
   'hours with all minutes': (known) => keepRows(known, 'buckets', MINUTES),
   'a total with many cameras': (known) => keepRows(known, 'total', { ...SECONDS, cameras: 3_000, frames: 3_000 }),
-  'frames, one a request': async (known) => recordFrames(known, 1, { ...SECONDS, frames: 200, days: 4 }),
-  'frames, ten a request': async (known) => recordFrames(known, 10, { ...SECONDS, days: 2 }),
+  'frames, one a request': async (known) => recordFrames(known, 1, { ...DAYS, frames: 200, step: 400_000_000 }),
+  'frames, ten a request': async (known) => recordFrames(known, 10, DAYS),
 };
 
 // What is compiled, and what is made once, is no row.
 keepRows(new KnownRows(), 'event', { ...SECONDS, annotations: 2 });
-await recordFrames(new KnownRows(), 2, { ...SECONDS, frames: 300, days: 4 });
+await recordFrames(new KnownRows(), 2, { ...DAYS, frames: 300 });
 const ratios: Record<string, number> = {};
 for (const [way, fill] of Object.entries(WAYS)) ratios[way] = await measured(fill);
 console.log(JSON.stringify(ratios));
