@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-import type { AlertType } from '../calls/alert-types.ts';
-import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/callbacks.ts';
+import type { AlertType } from '../calls/model/alert-types.ts';
+import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/providers/callbacks.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';

@@ -1,9 +1,14 @@
 import * as z from 'zod';
 
-import { ALERT_TYPE_NAMES } from '../calls/alert-types.ts';
-import { OUTCOMES } from '../calls/attempt.ts';
-import { MASKED_NUMBER_PATTERN } from '../calls/phone-number.ts';
-import { type AttemptView, type NotificationView, RECIPIENT_STATUSES, type RecipientView } from '../calls/view.ts';
+import { ALERT_TYPE_NAMES } from '../calls/model/alert-types.ts';
+import { OUTCOMES } from '../calls/model/outcome.ts';
+import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
+import {
+  type AttemptView,
+  type NotificationView,
+  RECIPIENT_STATUSES,
+  type RecipientView,
+} from '../calls/state/view.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
-import { PHONE_NUMBER_PATTERN } from '../calls/phone-number.ts';
+import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';

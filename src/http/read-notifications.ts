@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { isNotificationId } from '../calls/notification-id.ts';
+import { isNotificationId } from '../calls/model/notification-id.ts';
 import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
 import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';

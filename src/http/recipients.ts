@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-import { ALERT_TYPE_NAMES, type AlertType, findAlertType } from '../calls/alert-types.ts';
-import { parsePhoneNumber, PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/phone-number.ts';
+import { ALERT_TYPE_NAMES, type AlertType, findAlertType } from '../calls/model/alert-types.ts';
+import { parsePhoneNumber, PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/model/phone-number.ts';
 
 /** The most recipients of one request, after removing repeated ones. */
 const MAX_RECIPIENTS = 50;

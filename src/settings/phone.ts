@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-import { type PhoneNumber, parsePhoneNumber } from '../calls/phone-number.ts';
+import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
 import { acsConnectionString, type Connection, oneConnection, oneOf } from './connections.ts';
 import {
   baseUrl,

@@ -5,7 +5,7 @@ import { TableClient } from '@azure/data-tables';
 import { AuthenticationError } from '@azure/identity';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
-import { freePort } from '../../infra/local/free-port.ts';
+import { freePort } from '../../infra/emulators/free-port.ts';
 import { readSdkError } from '../../src/azure/sdk-error.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { LoopbackServer } from '../harness/loopback-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { makePackage } from '../../infra/make-package.ts';
+import { makePackage } from '../../infra/build/package.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 
@@ -16,9 +16,15 @@ it('the package asks for nothing and runs from its folder alone, with keys, hard
   const deployed = join(directory, 'deployed');
   await cp(join(directory, 'made'), deployed, { recursive: true });
   expect((await readdir(deployed, { recursive: true })).sort()).toEqual(
-    ['dist', 'dist/dashboard.html', 'dist/main.cjs', 'dist/main.cjs.map', 'host.json', 'package.json'].map((path) =>
-      join(path),
-    ),
+    [
+      'dist',
+      'dist/dashboard.html',
+      'dist/dashboard.html.gz',
+      'dist/main.cjs',
+      'dist/main.cjs.map',
+      'host.json',
+      'package.json',
+    ].map((path) => join(path)),
   );
   const manifest: unknown = JSON.parse(await readFile(join(deployed, 'package.json'), 'utf8'));
   expect(manifest).toMatchObject({ main: 'dist/main.cjs' });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
-import { bundle } from '../../infra/bundle.ts';
+import { bundle } from '../../infra/build/bundle.ts';
 import { sourceFrames } from '../../src/source-frames.ts';
 import { startApp } from '../harness/app.ts';
 import { LOAD_BUNDLE } from '../harness/bundled.ts';

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { SCENARIOS } from '../../infra/local/acs-simulator/scenarios.ts';
-import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
+import { SCENARIOS } from '../../infra/emulators/acs-simulator/scenarios.ts';
+import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { settingSchemas } from '../../src/settings.ts';
 import { readText, ROOT, tableOf } from './markdown.ts';
 
@@ -40,8 +40,8 @@ it('src/calls/README.md has the alert types of the service', () => {
   );
 });
 
-it('infra/local/README.md has the numbers of the simulator', () => {
-  expect(tableOf('infra/local/README.md', 'The simulated phone')).toEqual(
+it('infra/README.md has the numbers of the simulator', () => {
+  expect(tableOf('infra/README.md', 'The simulated phone')).toEqual(
     SCENARIOS.map(({ digits, name }) => [digits, name]),
   );
 });

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as send, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-import type { Random } from '../../infra/local/demo/random.ts';
+import type { Random } from '../../infra/cli/demo/random.ts';
 import { LoopbackServer } from './loopback-server.ts';
 
 /** A request as it arrived. */

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 
 import type { TestProject } from 'vitest/node';
 
-import { buildApp } from '../../infra/bundle.ts';
-import { startAzurite } from '../../infra/local/azurite.ts';
+import { buildApp } from '../../infra/build/bundle.ts';
+import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
 /** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start` and `npm run screenshot`. */
 const COMMANDS = {
-  send: 'send.ts',
-  export: 'export.ts',
-  audit: 'local/audit.ts',
-  host: 'local/functions-host/main.ts',
+  send: 'cli/send.ts',
+  export: 'cli/export.ts',
+  audit: 'cli/audit.ts',
+  host: 'cli/functions-host.ts',
 } as const;
 
 /** The path of each as one file. */

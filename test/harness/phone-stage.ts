@@ -7,12 +7,12 @@ import {
   type AcsSimulator,
   type AcsSimulatorOptions,
   startAcsSimulator,
-} from '../../infra/local/acs-simulator/simulator.ts';
-import type { Pace } from '../../infra/local/acs-simulator/simulated-call.ts';
-import type { CallStory } from '../../infra/local/acs-simulator/story.ts';
-import { randomFrom } from '../../infra/local/demo/random.ts';
-import { findAlertType } from '../../src/calls/alert-types.ts';
-import { spokenMessage } from '../../src/calls/message.ts';
+} from '../../infra/emulators/acs-simulator/simulator.ts';
+import type { Pace } from '../../infra/emulators/acs-simulator/simulated-call.ts';
+import type { CallStory } from '../../infra/emulators/acs-simulator/story.ts';
+import { randomFrom } from '../../infra/cli/demo/random.ts';
+import { findAlertType } from '../../src/calls/model/alert-types.ts';
+import { spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type App, startApp, testEnvironment } from './app.ts';
 import { Between, type Rule, splitOver } from './between.ts';

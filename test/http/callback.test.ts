@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { parseCallEvents } from '../../src/calls/acs/call-events.ts';
-import { ALERT_TYPES } from '../../src/calls/alert-types.ts';
-import type { CallEvent } from '../../src/calls/call-event.ts';
-import type { TokenVerdict } from '../../src/calls/callbacks.ts';
+import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
+import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
+import type { CallEvent } from '../../src/calls/model/call-event.ts';
+import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
 import { callback, RefusalLog } from '../../src/http/callback.ts';
 import { ask, problemOf } from './asking.ts';
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { parseCallId } from '../../src/calls/call-id.ts';
-import { newNotificationId } from '../../src/calls/notification-id.ts';
+import { parseCallId } from '../../src/calls/model/call-id.ts';
+import { newNotificationId } from '../../src/calls/model/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/phone-number.ts';
+import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import { readNotification, stopNotification } from '../../src/http/read-notifications.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';

@@ -1,4 +1,4 @@
-import { type Random, randomFrom } from '../../infra/local/demo/random.ts';
+import { type Random, randomFrom } from '../../infra/cli/demo/random.ts';
 
 /** Random choices that are the same in every run with the same seed. */
 export class Chance {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { randomFrom } from '../../infra/local/demo/random.ts';
+import { randomFrom } from '../../infra/cli/demo/random.ts';
 import { inVirtualTime, runIn, type VirtualTime } from './virtual-time.ts';
 
 const START = Date.parse('2026-11-21T22:00:00Z');

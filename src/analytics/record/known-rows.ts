@@ -119,8 +119,8 @@ export class KnownRows {
     return this.#rows.calculatedSize;
   }
 
-  ofShard(partition: string): KnownRowsOfShard {
-    return new KnownRowsOfShard(this.#rows, partition);
+  ofShard(): KnownRowsOfShard {
+    return new KnownRowsOfShard(this.#rows);
   }
 }
 
@@ -128,13 +128,12 @@ export class KnownRows {
 export class KnownRowsOfShard {
   static #epochs = 0;
   readonly #rows: LRUCache<string, KnownRow>;
-  readonly #partition: string;
-  /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known at any time. */
-  #epoch = (KnownRowsOfShard.#epochs += 1);
+  /** Rows are known in an epoch: a new one forgets them all at once. That of counter rows changes more often. */
+  #ofEvents = (KnownRowsOfShard.#epochs += 1);
+  #ofCounters = this.#ofEvents;
 
-  constructor(rows: LRUCache<string, KnownRow>, partition: string) {
+  constructor(rows: LRUCache<string, KnownRow>) {
     this.#rows = rows;
-    this.#partition = partition;
   }
 
   get(rowKey: string): KnownRow | undefined {
@@ -149,8 +148,12 @@ export class KnownRowsOfShard {
 
   /** Forgets every counter row, and the rows of some events. */
   forget(eventKeys: Iterable<string>): void {
-    this.#epoch = KnownRowsOfShard.#epochs += 1;
+    this.#ofCounters = KnownRowsOfShard.#epochs += 1;
     this.forgetEvents(eventKeys);
+  }
+
+  forgetAll(): void {
+    this.#ofEvents = this.#ofCounters = KnownRowsOfShard.#epochs += 1;
   }
 
   forgetEvents(eventKeys: Iterable<string>): void {
@@ -158,6 +161,6 @@ export class KnownRowsOfShard {
   }
 
   #nameOf(rowKey: string): string {
-    return rowKey.startsWith('event|') ? `${this.#partition}/${rowKey}` : `${this.#partition}/${this.#epoch}/${rowKey}`;
+    return `${rowKey.startsWith('event|') ? this.#ofEvents : this.#ofCounters}/${rowKey}`;
   }
 }

@@ -1,12 +1,17 @@
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type NewProperties, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
-import { callsLeft, dayOf } from '../day-limit.ts';
-import { KEY_HOLDS_MS, type KeyUse } from '../idempotency.ts';
-import { isUrgentNotification, type Notification, type NotificationCase, notificationDueAt } from '../notification.ts';
-import type { NotificationId } from '../notification-id.ts';
-import { isFinal, type Recipient } from '../recipient.ts';
-import { isStranger } from '../stranger.ts';
+import { callsLeft, dayOf } from '../rules/day-limit.ts';
+import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
+import {
+  isUrgentNotification,
+  type Notification,
+  type NotificationCase,
+  notificationDueAt,
+} from '../state/notification.ts';
+import type { NotificationId } from '../model/notification-id.ts';
+import { isFinal, type Recipient } from '../state/recipient.ts';
+import { isStranger } from '../state/foreign-call.ts';
 import {
   ALL_NOTIFICATIONS,
   CALLS,

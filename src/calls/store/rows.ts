@@ -2,12 +2,13 @@ import * as z from 'zod';
 
 import { DamagedRow } from '../../storage/errors.ts';
 import type { NewProperties, StoredRow } from '../../storage/row.ts';
-import { ALERT_TYPE_NAMES } from '../alert-types.ts';
-import { ATTEMPT_STATES, OUTCOMES } from '../attempt.ts';
-import { type CallId, parseCallId } from '../call-id.ts';
-import { notificationIdSchema } from '../notification-id.ts';
-import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../phone-number.ts';
-import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../recipient.ts';
+import { ALERT_TYPE_NAMES } from '../model/alert-types.ts';
+import { OUTCOMES } from '../model/outcome.ts';
+import { ATTEMPT_STATES } from '../state/attempt.ts';
+import { type CallId, parseCallId } from '../model/call-id.ts';
+import { notificationIdSchema } from '../model/notification-id.ts';
+import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../state/recipient.ts';
 
 /** The format of the rows that this version writes. */
 export const CALLS_FORMAT = 2;

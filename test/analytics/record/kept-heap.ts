@@ -17,11 +17,13 @@ import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { parseCameraEvent } from '../../../src/http/event-message.ts';
+import type { Log } from '../../../src/log.ts';
 import { AzureTable } from '../../../src/storage/azure-table.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { dayStart } from '../../bench/workload.ts';
+import { dayStart } from '../../../bench/workload.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
 
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const CATEGORIES = ['smoke', 'fire', 'structure', 'fog', 'dust', 'vehicle', 'person', 'animal'];
 
 /** A stream of frames. */
@@ -78,7 +80,7 @@ const keepRows = (known: KnownRows, kind: KnownRow['kind'], stream: Stream): voi
         rows.set(key, { ...row, etag: `W/"datetime'2026-11-22T21%3A32%3A${String((etag += 1)).padStart(10, '0')}Z'"` });
       }
     }
-    const ofShard = known.ofShard(partition);
+    const ofShard = known.ofShard();
     for (const [key, row] of rows) if (row.kind === kind) ofShard.keep(key, row);
   }
 };
@@ -89,7 +91,7 @@ const [connection = '', name = ''] = process.argv.slice(2);
 const recordFrames = async (known: KnownRows, size: number, stream: Stream): Promise<void> => {
   const client = TableClient.fromConnectionString(connection, `${name}${size}`, { allowInsecureConnection: true });
   const table = new Table(new AzureTable(() => client), { format: FORMAT, deadlineMs: 60_000 });
-  const manifests = new DayShards(table, 1);
+  const manifests = new DayShards(table, 1, SILENT);
   const recordDay = async (_: unknown, index: number): Promise<void> => {
     const frames = framesOf(index, stream);
     const partition = partitionOf(frames);
@@ -101,7 +103,7 @@ const recordFrames = async (known: KnownRows, size: number, stream: Stream): Pro
       count: 1,
       manifests,
       partition,
-      known: known.ofShard(partition),
+      known: known.ofShard(),
       last,
       knownCategories,
     };

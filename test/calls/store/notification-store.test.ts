@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, it } from 'vitest';
 
-import { newNotification } from '../../../src/calls/notification.ts';
-import { newNotificationId } from '../../../src/calls/notification-id.ts';
-import { parsePhoneNumber } from '../../../src/calls/phone-number.ts';
+import { newNotification } from '../../../src/calls/state/notification.ts';
+import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';

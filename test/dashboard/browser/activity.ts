@@ -1,4 +1,4 @@
-import { believableDay } from '../../../infra/local/demo/day.ts';
+import { believableDay } from '../../../infra/cli/demo/day.ts';
 
 /** The day that is today where no test says otherwise, and the one before; UTC, and both of 24 hours in Los Angeles. */
 export const TODAY = '2026-11-21';

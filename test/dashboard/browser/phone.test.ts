@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
-import { placeDemoAlerts } from '../../../infra/screenshot/demo-alerts.ts';
+import { placeDemoAlerts } from '../../../infra/cli/screenshot/demo-alerts.ts';
 import { markOf, recipientsText, wordingOf } from '../../../src/dashboard/browser/model/alerts.ts';
 import { notificationsSchema } from '../../../src/dashboard/browser/model/answers.ts';
 import { setStage } from '../../harness/phone-stage.ts';

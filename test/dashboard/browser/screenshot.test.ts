@@ -27,7 +27,17 @@ afterAll(() => rm(directory, { recursive: true }));
 /** Takes the picture. */
 const screenshot = async (...args: readonly string[]) => {
   const out = join(directory, 'page.png');
-  const command = ['--import', 'tsx', 'infra/screenshot.ts', '--url', stage.service.url, '--date', TODAY, '--out', out];
+  const command = [
+    '--import',
+    'tsx',
+    'infra/cli/screenshot.ts',
+    '--url',
+    stage.service.url,
+    '--date',
+    TODAY,
+    '--out',
+    out,
+  ];
   return { out, ...(await promisify(execFile)(process.execPath, [...command, ...args])) };
 };
 

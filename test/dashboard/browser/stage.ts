@@ -2,7 +2,7 @@ import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
-import { launchBrowser } from '../../../infra/browser.ts';
+import { launchBrowser } from '../../../infra/cli/screenshot/browser.ts';
 import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
 import { MemoryStorage } from '../../analytics/counting.ts';
 import { NOON } from './activity.ts';

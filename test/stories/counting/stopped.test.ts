@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { startAzurite } from '../../../infra/local/azurite.ts';
+import { startAzurite } from '../../../infra/emulators/azurite.ts';
 import { Oracle } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';

@@ -1,7 +1,7 @@
-import type { NotificationId } from '../../../src/calls/notification-id.ts';
-import type { OutcomeEvent } from '../../../src/calls/outcome-events.ts';
+import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
+import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { Chance } from '../chance.ts';
 import type { Travel } from '../life.ts';
 import { Story } from '../story.ts';

@@ -1,9 +1,9 @@
-import { meaningOfResult } from '../../../src/calls/acs/result-meaning.ts';
-import type { AttemptRef } from '../../../src/calls/call-context.ts';
-import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/call-event.ts';
-import { type CallId, parseCallId } from '../../../src/calls/call-id.ts';
-import { type CallRequest, PhoneLineError } from '../../../src/calls/phone-line.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import { meaningOfResult } from '../../../src/calls/providers/acs/result-meaning.ts';
+import type { AttemptRef } from '../../../src/calls/model/call-context.ts';
+import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/model/call-event.ts';
+import { type CallId, parseCallId } from '../../../src/calls/model/call-id.ts';
+import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Ground } from './ground.ts';
 import type { Fate } from './modes.ts';
 

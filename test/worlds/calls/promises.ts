@@ -1,8 +1,8 @@
-import { isUrgent } from '../../../src/calls/alert-types.ts';
-import { spokenMessage } from '../../../src/calls/message.ts';
-import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/view.ts';
-import { maskPhoneNumber } from '../../../src/calls/phone-number.ts';
-import { FINAL_STATES } from '../../../src/calls/recipient.ts';
+import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import { spokenMessage } from '../../../src/calls/rules/message.ts';
+import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
+import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, type SentRequest } from './senders.ts';

@@ -1,5 +1,5 @@
-import type { NotificationView, RecipientView } from '../../../src/calls/view.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { idOf } from './senders.ts';
 import type { World } from './world.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { type AlertTypeName, findAlertType } from '../../../src/calls/alert-types.ts';
-import { PhoneLineError } from '../../../src/calls/phone-line.ts';
-import { phoneOff } from '../../../src/calls/phone-off.ts';
+import { type AlertTypeName, findAlertType } from '../../../src/calls/model/alert-types.ts';
+import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { BEGINNING } from './ground.ts';
 import { type Fate, type Mode, QUIET } from './modes.ts';

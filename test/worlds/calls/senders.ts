@@ -1,7 +1,7 @@
-import { ALERT_TYPES } from '../../../src/calls/alert-types.ts';
-import type { NotificationId } from '../../../src/calls/notification-id.ts';
+import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
+import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/phone-number.ts';
+import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Ground } from './ground.ts';
 import type { Instance, Instances } from './instances.ts';
 import type { Commit } from './watched-table.ts';

@@ -1,4 +1,4 @@
-import type { OutcomeTopic } from '../../../src/calls/outcome-events.ts';
+import type { OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 

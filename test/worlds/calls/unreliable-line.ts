@@ -1,7 +1,12 @@
-import type { AttemptRef } from '../../../src/calls/call-context.ts';
-import type { CallId } from '../../../src/calls/call-id.ts';
-import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../../src/calls/phone-line.ts';
-import type { PhoneNumber } from '../../../src/calls/phone-number.ts';
+import type { AttemptRef } from '../../../src/calls/model/call-context.ts';
+import type { CallId } from '../../../src/calls/model/call-id.ts';
+import {
+  type CallRequest,
+  LONGEST_REQUEST_MS,
+  type PhoneLine,
+  PhoneLineError,
+} from '../../../src/calls/model/phone-line.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Life, Travel } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { randomFrom } from '../../../infra/local/demo/random.ts';
-import type { NotificationId } from '../../../src/calls/notification-id.ts';
+import { randomFrom } from '../../../infra/cli/demo/random.ts';
+import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
 import type { NotificationView } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
-import { viewOf } from '../../../src/calls/view.ts';
+import { viewOf } from '../../../src/calls/state/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';

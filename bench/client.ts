@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { EventMessage } from '../src/analytics/model/camera-event.ts';
+import { dayOf, MICROSECONDS, startOfDay } from '../src/analytics/model/day.ts';
+import { formatInstant, type Instant, instantFrom, instantFromMilliseconds } from '../src/analytics/model/instant.ts';
+import { cloudEventOf } from './workload.ts';
+
+/** The start of yesterday: no event is too far ahead, and the day does not change under way. */
+export const yesterday = (): Instant =>
+  startOfDay(dayOf(instantFrom(instantFromMilliseconds(Date.now()) - MICROSECONDS.day)));
+
+/** The query for the activity from one instant to another. */
+export const rangeQuery = (start: bigint, end: bigint): string =>
+  new URLSearchParams({
+    ts_utc_start: formatInstant(instantFrom(start)),
+    ts_utc_end: formatInstant(instantFrom(end)),
+  }).toString();
+
+/** Sends a request that must be answered as it should; its whole body is waited for. @throws {Error} with what was answered instead */
+export const ask = async (
+  url: string,
+  init: RequestInit = {},
+  status = 200,
+): Promise<{ tag: string; bytes: number }> => {
+  const answer = await fetch(url, init);
+  const body = await answer.text();
+  if (answer.status !== status) throw new Error(`${url} answered ${answer.status}: ${body}`);
+  return { tag: answer.headers.get('etag') ?? '', bytes: Buffer.byteLength(body) };
+};
+
+/** Records some frames by one request. */
+export const record = async (url: string, messages: readonly EventMessage[]): Promise<unknown> =>
+  ask(`${url}/api/events`, { method: 'POST', body: JSON.stringify(messages.map(cloudEventOf)) });
+
+/** What became of something that was sent. */
+export interface Sent<Value> {
+  /** From when it was due to the end of its answer. */
+  readonly ms: number;
+  /** How long after it was due it was sent: more than a few milliseconds shows a machine that is too busy to measure. */
+  readonly lateMs: number;
+  readonly value: Value;
+}
+
+/**
+ * Sends when it is due, whether or not earlier ones are answered: a slow answer does not slow the sender, and the wait that it causes is in
+ * the measurement.
+ *
+ * @param dueMs when, in milliseconds after the start, in order
+ */
+export const openLoop = async <Value>(
+  dueMs: readonly number[],
+  send: (index: number) => Promise<Value>,
+): Promise<readonly Sent<Value>[]> => {
+  const start = performance.now();
+  const sent: Promise<Sent<Value>>[] = [];
+  for (const [index, due] of dueMs.entries()) {
+    const early = start + due - performance.now();
+    if (early > 0) await sleep(early);
+    const lateMs = performance.now() - start - due;
+    sent.push(send(index).then((value) => ({ ms: performance.now() - start - due, lateMs, value })));
+  }
+  return Promise.all(sent);
+};
+
+/** Sends so many times, evenly over the seconds; how long each took from when it was due, in milliseconds. */
+export const evenly = async (
+  times: number,
+  seconds: number,
+  send: (index: number) => Promise<unknown>,
+): Promise<number[]> => {
+  const due = Array.from({ length: times }, (_, index) => (index * seconds * 1_000) / times);
+  return (await openLoop(due, send)).map(({ ms }) => ms);
+};

@@ -1,0 +1,56 @@
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { build } from 'esbuild';
+
+import { buildDashboard } from './dashboard.ts';
+
+/** What to bundle, and how. */
+export interface BundleOptions {
+  /** The entry point; the service's own composition root where it is not given. */
+  readonly entry?: string;
+  /** Where the bundle goes; its source map goes beside it. */
+  readonly outfile: string;
+  /** True keeps what `if (DEBUG)` guards, false removes it and the modules that only it uses. */
+  readonly debug: boolean;
+}
+
+/** The service's composition root. */
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/**
+ * Makes the one CommonJS file that Azure loads. A CommonJS bundle loads in a fifth of the time of unbundled ECMAScript modules. Names
+ * stay as they are, so that a stack trace can be read; the source map is without the sources, which a stack trace does not need.
+ *
+ * @throws where a source does not compile or an import does not resolve
+ */
+export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): Promise<void> => {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node22',
+    sourcemap: true,
+    sourcesContent: false,
+    define: { DEBUG: String(debug) },
+    // Without it, what `if (DEBUG)` guards would stay in a release bundle as `if (false)`.
+    minifySyntax: true,
+    // A third less to read at every cold start. Names stay as they are, and lines short enough for a stack trace.
+    minifyWhitespace: true,
+    lineLimit: 160,
+    // The Functions worker provides it.
+    external: ['@azure/functions-core'],
+    logLevel: 'warning',
+  });
+};
+
+/**
+ * Makes everything that Azure loads: the service's bundle, and the dashboard's page beside it.
+ *
+ * @throws where a source does not compile or an import does not resolve
+ */
+export const buildApp = async ({ outfile, debug }: Omit<BundleOptions, 'entry'>): Promise<void> => {
+  await Promise.all([bundle({ outfile, debug }), buildDashboard(dirname(outfile))]);
+};

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+import { readSdkError } from '../../src/azure/sdk-error.ts';
+import { RequestRefused, StorageTrouble, TableMissing } from '../../src/storage/errors.ts';
+import { settingSchemas, type Settings } from '../../src/settings.ts';
+import { CommandError } from './command-line.ts';
+import { mergeSettings, readSettingsFile, type Settings as Given, withoutLocalParts } from './start/local-settings.ts';
+import { readRunNote, type RunNote } from './start/run-directory.ts';
+
+/**
+ * The storage that a command works on: the one that the environment names, else the settings file, else that of the local run on this
+ * port.
+ *
+ * @param settingsFile a file like local.settings.json; undefined: the one of the repository, if it exists
+ * @throws {CommandError} that names the wrong or missing settings, without their values
+ */
+export const chosenStorage = async (port: number, settingsFile: string | undefined): Promise<Settings['tables']> => {
+  return storageFrom(process.env, await readSettingsFile(settingsFile), port, await readRunNote(port));
+};
+
+const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX } = settingSchemas;
+const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX });
+
+/**
+ * {@link chosenStorage} from what is known. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
+ * `npm start`.
+ */
+export const storageFrom = (
+  environment: Readonly<Record<string, string | undefined>>,
+  file: Given,
+  port: number,
+  note: RunNote | undefined,
+): Settings['tables'] => {
+  const given = mergeSettings(environment, withoutLocalParts(file), note?.tables ?? {}, file);
+  const { success, data, error } = tablesSchema.safeParse(given);
+  if (!success) {
+    throw new CommandError(error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'));
+  }
+  const { TABLES_CONNECTION_STRING: connectionString, TABLES_ENDPOINT: endpoint, TABLES_PREFIX: prefix = '' } = data;
+  if (connectionString !== undefined && endpoint !== undefined) {
+    throw new CommandError('TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING.');
+  }
+  if (connectionString !== undefined) return { connection: { connectionString }, prefix };
+  if (endpoint !== undefined) return { connection: { endpoint }, prefix };
+  const run =
+    note === undefined
+      ? `There is no local run on port ${port} (npm start); --port names another one.`
+      : `The local run on port ${port} uses a storage that is named in its environment.`;
+  throw new CommandError(
+    `Set TABLES_CONNECTION_STRING or TABLES_ENDPOINT, in the environment or in a settings file.\n${run}`,
+  );
+};
+
+/**
+ * Why storage did not do what a command asked, without values of settings or messages of an SDK.
+ *
+ * @param table the name of the table
+ * @returns undefined for an error that is not storage's
+ */
+export const storageFailure = (error: unknown, table: string): string | undefined => {
+  if (error instanceof TableMissing) {
+    return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
+  }
+  if (error instanceof RequestRefused) return `The storage refused the request with status ${error.status}.`;
+  if (!(error instanceof StorageTrouble)) return undefined;
+  const { status, unanswered } = readSdkError(error.cause);
+  if (status === 401 || status === 403) return 'The storage denies access: the key or the role is wrong.';
+  if (unanswered === 'no token') return 'The storage requires an identity, and nobody is signed in here.';
+  return `The storage ${status === undefined ? 'did not answer' : `answered ${status}`} (${error.reason}).`;
+};

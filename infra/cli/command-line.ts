@@ -1,0 +1,134 @@
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+
+import { z } from 'zod';
+
+import { isDay } from '../../src/analytics/model/day.ts';
+
+/** What a command takes, and how it says so. */
+export interface Command<Values> {
+  /** The text of `--help`: the usage in its first line, then a line per option. Printed after a usage error as well. */
+  readonly help: string;
+  /** The options for `parseArgs`; `--help` is added. */
+  readonly options: ParseArgsOptionsConfig;
+  /** What the options must be. The message of an issue is the whole sentence that the person reads. */
+  readonly values: z.ZodType<Values>;
+  /** True if the command takes arguments that are not options; the schema finds them under `positionals`. */
+  readonly takesPositionals?: boolean;
+}
+
+/** Something to tell the person who runs a command. Its stack would not help, so only the message is printed. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  /** The exit code of the process; undefined: that of the command for any failure. */
+  readonly exitCode: number | undefined;
+
+  constructor(message: string, { exitCode, ...options }: ErrorOptions & { readonly exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The value of an option that is a TCP port. */
+export const portOption = z
+  .string()
+  .refine((text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535, {
+    error: ({ input }) => `${String(input)} is not a port.`,
+  })
+  .transform(Number);
+
+/** The value of an option that is a UTC day. */
+export const dayOption = z.string().refine(isDay, {
+  error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
+  abort: true,
+});
+
+/** The value of an option that is the URL of a service. */
+export const urlOption = z
+  .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
+  .transform((text) => new URL(text));
+
+/** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
+export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
+
+/** The value of an option that is a whole number from `least` to `most`. */
+export const numberOption = (name: string, least: number, most: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most, {
+      error: `--${name} must be a whole number from ${least} to ${most}.`,
+    })
+    .transform(Number);
+
+/**
+ * The values of a command line.
+ *
+ * @param args what follows the command, as in `process.argv.slice(2)`
+ * @returns `'help'` if `--help` is among them, whatever else is
+ * @throws {CommandError} that says what is wrong, and the help after it
+ */
+export const readArguments = <Values>(command: Command<Values>, args: readonly string[]): Values | 'help' => {
+  const usageError = (message: string, cause?: unknown): CommandError =>
+    new CommandError(`${message}\n${command.help}`, { cause });
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: command.takesPositionals ?? false,
+    });
+    if (values['help'] === true) return 'help';
+    const { success, data, error } = command.values.safeParse({ ...values, positionals });
+    if (success) return data;
+    throw usageError(error.issues.map(({ message }) => message).join('\n'));
+  } catch (error) {
+    if (error instanceof CommandError || !(error instanceof TypeError)) throw error;
+    throw usageError(error.message, error);
+  }
+};
+
+/** The first Node that has all that the commands and the service use. */
+const LEAST_NODE = 22;
+
+/**
+ * Why the commands do not run on this Node; undefined where they do.
+ *
+ * @param version as in `process.versions.node`
+ */
+export const nodeFault = (version: string): string | undefined =>
+  Number.parseInt(version) >= LEAST_NODE
+    ? undefined
+    : `Node ${LEAST_NODE} or later is needed, and this is Node ${version}.`;
+
+/** How a command reports a failure. */
+export interface FailureReport {
+  /** The exit code of a command that failed, unless its {@link CommandError} says another one; 1 by default. */
+  readonly exitCode?: number;
+  /** What to print for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
+  readonly describe?: (error: unknown) => string | undefined;
+}
+
+/**
+ * Runs a command with the arguments of this process: prints the help for `--help`, a message for a {@link CommandError},
+ * and sets the exit code. A Node that is too old is told before anything else.
+ *
+ * @param work gets the values of the command line and returns the exit code; 0 if it returns nothing
+ */
+export const runCommand = async <Values>(
+  command: Command<Values>,
+  work: (values: Values) => Promise<number | void>,
+  { exitCode = 1, describe }: FailureReport = {},
+): Promise<void> => {
+  const fault = nodeFault(process.versions.node);
+  if (fault !== undefined) {
+    console.error(fault);
+    process.exitCode = 1;
+    return;
+  }
+  try {
+    const values = readArguments(command, process.argv.slice(2));
+    if (values === 'help') console.log(command.help);
+    else process.exitCode = (await work(values)) ?? 0;
+  } catch (error) {
+    console.error(error instanceof CommandError ? error.message : (describe?.(error) ?? error));
+    process.exitCode = error instanceof CommandError ? (error.exitCode ?? exitCode) : exitCode;
+  }
+};

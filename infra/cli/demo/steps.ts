@@ -1,0 +1,141 @@
+import { z } from 'zod';
+
+import { type Command, CommandError, dayOption, urlOption } from '../command-line.ts';
+import { Progress } from '../progress.ts';
+import { Delivery } from '../send/deliver.ts';
+import { simulatorOf } from '../start/run-directory.ts';
+import { calledNumbers, callStory, firstOutcome } from './call-story.ts';
+import { believableDay, CAMERAS } from './day.ts';
+import { dayTable } from './day-table.ts';
+import { Service } from './service.ts';
+
+/** What `npm run demo` was asked for. */
+export interface DemoOptions {
+  /** Of the running service, without `/api`. */
+  readonly url: URL;
+  /** The UTC day to fill, `YYYY-MM-DD`; today or before. */
+  readonly date: string;
+}
+
+const DAY_MILLISECONDS = 86_400_000;
+
+/**
+ * The command `npm run demo`. Without a date it fills yesterday, which is a whole day.
+ *
+ * @param now in milliseconds since 1970
+ */
+export const demoCommand = (now: number): Command<DemoOptions> => ({
+  help: `npm run demo -- [--url URL] [--date YYYY-MM-DD]
+  Sends a day of 20 cameras to a running service, phones people in waves, and prints what the service makes of both.
+  --url URL          the service, without /api; http://localhost:7071 by default
+  --date YYYY-MM-DD  the UTC day to fill, 2000-01-01 to today; yesterday by default`,
+  options: {
+    url: { type: 'string', default: 'http://localhost:7071' },
+    date: { type: 'string', default: isoDay(now - DAY_MILLISECONDS) },
+  },
+  values: z.object({
+    url: urlOption,
+    date: dayOption.refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
+      error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
+    }),
+  }),
+});
+
+const isoDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+
+/**
+ * Sends what happened on a day until now, places a test call, reports a fire to three people in waves, and prints what the service makes of it.
+ *
+ * @param now in milliseconds since 1970
+ */
+export const demo = async ({ url, date }: DemoOptions, now: number): Promise<void> => {
+  const service = new Service(url.href);
+  await service.mustBeHealthy();
+  await sendDay(service, date, now);
+  console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
+  const simulatorUrl = await simulatorOf(url);
+  if (simulatorUrl === undefined) {
+    console.log(
+      '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
+    );
+  } else {
+    const numbers = freshNumbers(await calledNumbers(simulatorUrl));
+    const tested = `${numbers}00`;
+    await service.testCall(tested);
+    await tellStory(simulatorUrl, 'The test call', tested);
+    await tellWaves(service, simulatorUrl, numbers);
+  }
+  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
+};
+
+const BATCH_SIZE = 500;
+
+/** The most that storage may be away. */
+const GIVE_UP_AFTER_MS = 60_000;
+
+const sendDay = async (service: Service, date: string, now: number): Promise<void> => {
+  const messages = believableDay(date, now);
+  console.log(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
+  if (messages.length === 0) return;
+  const progress = new Progress(date, 'messages');
+  const delivery = new Delivery({
+    target: { url: service.url, key: undefined },
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+    stop: new AbortController().signal,
+    note: (text) => progress.note(text),
+  });
+  const items = messages.map((message, index) => ({ line: 1, index, text: JSON.stringify(message), fault: undefined }));
+  const total = { recorded: 0, unchanged: 0 };
+  const start = performance.now();
+  for (let from = 0; from < messages.length; from += BATCH_SIZE) {
+    const { recorded, unchanged } = await delivery.deliver(items.slice(from, from + BATCH_SIZE));
+    total.recorded += recorded;
+    total.unchanged += unchanged;
+    const sent = Math.min(from + BATCH_SIZE, messages.length);
+    progress.update({ part: sent / messages.length, count: sent });
+  }
+  progress.end();
+  const seconds = (performance.now() - start) / 1000;
+  console.log(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
+};
+
+const tellStory = async (simulatorUrl: string, what: string, number: string): Promise<void> => {
+  const story = await callStory(simulatorUrl, number);
+  if (story === undefined) throw new CommandError(`${what} did not end in time.`);
+  console.log(`\n${what} to ${number}:\n`);
+  for (const line of story) console.log(`  ${line}`);
+};
+
+const FIRST_AREA_CODE = 206;
+const LAST_AREA_CODE = 989;
+
+/**
+ * How the numbers of this demo begin; the simulator goes by the last two digits. It was not asked for any number of this area code before. Numbers
+ * with 555-01 in the middle belong to nobody, in any area code.
+ *
+ * @param called the numbers that the simulator has called since it was started
+ * @throws {CommandError} where there are no more
+ */
+export const freshNumbers = (called: readonly string[]): string => {
+  for (let area = FIRST_AREA_CODE; area <= LAST_AREA_CODE; area += 1) {
+    if (!called.some((number) => number.startsWith(`+1${area}`))) return `+1${area}55501`;
+  }
+  throw new CommandError('All numbers of the demo have been called. Start the service again.');
+};
+
+/** The first person never answers, the second presses a key, and so the third is not called. */
+const tellWaves = async (service: Service, simulatorUrl: string, numbers: string): Promise<void> => {
+  const id = await service.alert({
+    alert_type: 'ConfirmedFire',
+    recipients: [[`${numbers}01`], [`${numbers}70`], [`${numbers}90`]],
+    confirm: true,
+    wave_seconds: 60,
+    reference: CAMERAS[0],
+  });
+  console.log('\nWaiting until all three are reached, given up or stopped …');
+  const state = await service.completed(id);
+  await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`);
+  console.log(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
+  const published = await firstOutcome(simulatorUrl, id);
+  console.log(`\nThe first event at the local Event Grid topic:\n\n${JSON.stringify(published, undefined, 2)}`);
+};

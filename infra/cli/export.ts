@@ -1,0 +1,189 @@
+/**
+ * `npm run export -- --date D`: a day's events as CloudEvents, a line each; `npm run send` brings them into any service. Reads only.
+ * infra/cli/send/README.md tells how to use it.
+ */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+
+import { z } from 'zod';
+
+import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
+import { formatInstant, type Instant, instantFrom } from '../../src/analytics/model/instant.ts';
+import { manifestFrom } from '../../src/analytics/rows/day-shards.ts';
+import { eventRowFrom } from '../../src/analytics/rows/event-row.ts';
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import {
+  ALL_EVENTS,
+  dayPartition,
+  MINUTES,
+  OPEN_DAYS_PARTITION,
+  parseEventKey,
+  SHARDS_KEY,
+  shardPartition,
+} from '../../src/analytics/rows/keys.ts';
+import { lazyCredential } from '../../src/azure/credential.ts';
+import { CAMERA_EVENT_TYPE } from '../../src/http/event-message.ts';
+import { azureTable } from '../../src/storage/azure-table.ts';
+import { DamagedRow, DecodeError } from '../../src/storage/errors.ts';
+import type { StoredRow } from '../../src/storage/row.ts';
+import { Table } from '../../src/storage/table.ts';
+import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
+import { chosenStorage, storageFailure } from './chosen-storage.ts';
+import { Progress } from './progress.ts';
+import { moveOnto } from './replace-file.ts';
+
+const values = z
+  .object({
+    date: z.string('--date is missing.').pipe(dayOption),
+    to: dayOption.optional(),
+    out: textOption('--out needs a file.'),
+    port: portOption,
+    settings: textOption('--settings needs a file.'),
+  })
+  .refine(({ date, to = date }) => date <= to, '--to is before --date.');
+
+const EXPORT = {
+  help: `npm run export -- --date YYYY-MM-DD [--to YYYY-MM-DD] [--out FILE] [--port N] [--settings FILE]
+  Writes the events of UTC days as CloudEvents, NDJSON. npm run send -- FILE brings them into any service.
+  --date YYYY-MM-DD  the day, or the first one
+  --to YYYY-MM-DD    the last day, if there are several
+  --out FILE         where they go, gzip if the name ends with .gz, - for standard output; DATE.ndjson.gz by default
+  --port N           the local run whose storage is meant if no settings name a storage; 7071 by default
+  --settings FILE    a settings file; local.settings.json by default, if it exists
+
+Reads only. Exit code 0: every event is in the file. 1: events could not be read, or a day is closed. 2: there is no file.`,
+  options: {
+    date: { type: 'string' },
+    to: { type: 'string' },
+    out: { type: 'string' },
+    port: { type: 'string', default: '7071' },
+    settings: { type: 'string' },
+  },
+  values,
+} as const;
+
+/** Facets of one time go into one message: an event has as many messages as its facets have times. */
+const messagesOf = (row: StoredRow): readonly string[] => {
+  const { cameraId, eventId } = parseEventKey(row.rowKey);
+  const { ts, facets } = eventRowFrom(row);
+  const { detections, reviewed, annotations } = facets;
+  const times = new Set([detections, reviewed, annotations].flatMap((facet) => facet?.time ?? []));
+  return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) =>
+    messageText(cameraId, eventId, ts, time, {
+      ...(detections?.time === time && { detections: Object.fromEntries(detections.value) }),
+      ...(reviewed?.time === time && { reviewed: reviewed.value }),
+      ...(annotations?.time === time && { annotations: Object.fromEntries(annotations.value) }),
+    }),
+  );
+};
+
+const messageText = (cameraId: string, eventId: string, ts: Instant, time: Instant, facets: object): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    // The same for the same message, whenever it is exported.
+    id: createHash('sha256')
+      .update(JSON.stringify([cameraId, eventId, String(time)]))
+      .digest('base64url'),
+    source: '/export',
+    type: CAMERA_EVENT_TYPE,
+    time: formatInstant(time),
+    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(ts), ...facets },
+  });
+
+/** The days from the first to the last, both included. */
+const daysBetween = (first: Day, last: Day): readonly Day[] => {
+  const days = [first];
+  for (let day = first; day < last; days.push(day)) day = dayOf(instantFrom(endOfDay(day) + 1n));
+  return days;
+};
+
+/** How many shards a day has that can be exported; 0 if it has no events. */
+const shardsOf = async (table: Table, day: Day): Promise<number> => {
+  const row = await table.get(dayPartition(day), SHARDS_KEY);
+  if (row === undefined) {
+    // A day without events has neither row. One whose manifest is lost must not become an empty backup.
+    if ((await table.get(OPEN_DAYS_PARTITION, day)) === undefined) return 0;
+    throw new CommandError(`The manifest of ${day} is missing: run npm run audit.`);
+  }
+  const { shards, closes } = readable(row, manifestFrom) ?? {};
+  if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
+  if (closes === undefined) return shards;
+  // There is no backup of it any more.
+  throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
+};
+
+/** What a row says; undefined if it is damaged. */
+const readable = <Value>(row: StoredRow, read: (row: StoredRow) => Value): Value | undefined => {
+  try {
+    return read(row);
+  } catch (error) {
+    if (error instanceof DamagedRow || error instanceof DecodeError) return undefined;
+    throw error;
+  }
+};
+
+/** The events of some days as lines, a page of rows at a time; tells what it could not read. */
+async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGenerator<string> {
+  for (const [index, day] of days.entries()) {
+    const shards = await shardsOf(table, day);
+    for (let shard = 0; shard < shards; shard += 1) {
+      for await (const page of table.pages(shardPartition(day, shard), ALL_EVENTS)) {
+        for (const row of page) {
+          const messages = readable(row, messagesOf);
+          if (messages === undefined) told.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
+          else told.events += 1;
+          for (const message of messages ?? []) yield `${message}\n`;
+        }
+        // Rows come in the order of their minutes: how far the day has come is how far the export has.
+        const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
+        const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
+        told.onPart((index + (shard + ofDay) / shards) / days.length);
+      }
+    }
+    // The day may have been closed while it was read.
+    await shardsOf(table, day);
+  }
+}
+
+interface Told {
+  events: number;
+  readonly unreadable: string[];
+  /** Is told how much is done, 0 to 1. */
+  readonly onPart: (part: number) => void;
+}
+
+let tableName = 'analytics';
+
+const exportDays = async ({ date, to = date, out, port, settings }: z.infer<typeof values>): Promise<number> => {
+  const storage = await chosenStorage(port, settings);
+  tableName = `${storage.prefix}analytics`;
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
+  const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
+  const progress = new Progress(file === '-' ? date : file, 'events');
+  const onPart = (part: number): void => progress.update({ part, count: exported.events });
+  const exported: Told = { events: 0, unreadable: [], onPart };
+  const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
+  // Under another name until it is whole: what an interrupted run leaves cannot be taken for a backup.
+  const partial = `${file}.part`;
+  try {
+    if (file === '-') await pipeline(lines, process.stdout, { end: false });
+    else if (file.endsWith('.gz')) await pipeline(lines, createGzip(), createWriteStream(partial));
+    else await pipeline(lines, createWriteStream(partial));
+    if (file !== '-') await moveOnto(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  } finally {
+    progress.end();
+  }
+  console.error(`${exported.events.toLocaleString('en-GB')} events${file === '-' ? '' : ` in ${file}`}`);
+  if (exported.unreadable.length === 0) return 0;
+  console.error(`These rows cannot be read, and are not in it:\n${exported.unreadable.join('\n')}`);
+  return 1;
+};
+
+await runCommand(EXPORT, exportDays, { exitCode: 2, describe: (error) => storageFailure(error, tableName) });

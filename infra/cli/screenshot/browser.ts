@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { type Browser, chromium } from 'playwright-core';
+import { z } from 'zod';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const PACKAGE = join(ROOT, 'node_modules/@sparticuz/chromium');
+
+/**
+ * Starts the browser that the page is tested in: on Linux x64 the Chromium that comes out of the npm registry with its own
+ * libraries and fonts, elsewhere the Chrome that is installed.
+ *
+ * @throws {Error} where there is neither: tests of the page are never skipped
+ */
+export const launchBrowser = async (): Promise<Browser> => {
+  if (process.platform === 'linux' && process.arch === 'x64') return launchUnpacked(await unpacked());
+  try {
+    return await chromium.launch({ channel: 'chrome' });
+  } catch (error) {
+    throw new Error(
+      'A real browser is needed, to test the page and to take its picture. On this platform none comes with npm: install Google Chrome.',
+      { cause: error },
+    );
+  }
+};
+
+/** None of the package's own flags: with some of them a page may do what no reader's browser allows it. */
+const launchUnpacked = async (directory: string): Promise<Browser> => {
+  const libraries = join(directory, 'al2023/lib');
+  const inherited = process.env['LD_LIBRARY_PATH'];
+  return chromium.launch({
+    executablePath: join(directory, 'chromium'),
+    // A container often allows no sandbox; the only pages that are opened are the project's own.
+    chromiumSandbox: false,
+    args: ['--font-render-hinting=none'],
+    env: {
+      ...process.env,
+      FONTCONFIG_PATH: join(directory, 'fonts'),
+      LD_LIBRARY_PATH: inherited === undefined ? libraries : `${inherited}:${libraries}`,
+    },
+  });
+};
+
+/** The package's archives, unpacked once and kept beside the packages. */
+const unpacked = async (): Promise<string> => {
+  const manifest: unknown = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'));
+  const { version } = z.object({ version: z.string() }).parse(manifest);
+  const cache = join(ROOT, 'node_modules/.cache');
+  const directory = join(cache, `chromium-${version}`);
+  if (await exists(join(directory, 'chromium'))) return directory;
+  await mkdir(cache, { recursive: true });
+  // Elsewhere first, then renamed: two test files may unpack at the same time, and nobody may find half a browser.
+  const making = await mkdtemp(join(cache, 'chromium-'));
+  try {
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', UNPACK], {
+      cwd: ROOT,
+      // It unpacks into the temporary directory, and its libraries only where it takes the machine for a bare one.
+      env: { ...process.env, TMPDIR: making, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' },
+    });
+    await writeFile(join(making, 'fonts/fonts.conf'), fontsConfiguration(directory));
+    await rename(making, directory).catch(async (error: unknown) => {
+      if (!(await exists(join(directory, 'chromium')))) throw error;
+    });
+  } finally {
+    await rm(making, { recursive: true, force: true });
+  }
+  return directory;
+};
+
+const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath();";
+
+/** The package's fonts, and those of the machine. */
+const fontsConfiguration = (directory: string): string =>
+  [
+    '<?xml version="1.0"?>',
+    '<!DOCTYPE fontconfig SYSTEM "fonts.dtd">',
+    '<fontconfig>',
+    `  <dir>${join(directory, 'fonts/fonts')}</dir>`,
+    '  <dir>/usr/share/fonts</dir>',
+    `  <cachedir>${join(directory, 'fonts-cache')}</cachedir>`,
+    '</fontconfig>',
+    '',
+  ].join('\n');
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,28 @@
+import { Service } from '../demo/service.ts';
+
+/**
+ * What is phoned for the picture, in this order. The simulator knows by a number's last two digits what becomes of its calls: 00 answers,
+ * 06 is busy at first, 08 is busy and then does not answer at first, 01 never answers.
+ */
+const ALERTS = [
+  { alert_type: 'BurnJob', recipients: ['+12065550300'] },
+  { alert_type: 'ReportOfFire', recipients: ['+12065550308', '+12065550200'] },
+  { alert_type: 'ConfirmedFire', recipients: ['+12065550300', '+12065550306', '+12065550301'] },
+] as const;
+
+/**
+ * Has people phoned by a service with an ACS simulator, so that there are notifications to see, and waits until nothing more will be
+ * done about them. Within a day it phones them once, however often it is called.
+ *
+ * @param base the service, without `/api`
+ */
+export const placeDemoAlerts = async (base: string): Promise<void> => {
+  const service = new Service(base);
+  for (const alert of ALERTS) {
+    const { alert_type, recipients } = alert;
+    const id = await service.alert(alert, `picture-${alert_type}`);
+    const people = recipients.length === 1 ? '1 person' : `${recipients.length} people`;
+    console.log(`Waiting for ${people} to be reached or given up (${alert_type}) …`);
+    await service.completed(id);
+  }
+};

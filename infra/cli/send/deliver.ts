@@ -1,0 +1,219 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { z } from 'zod';
+
+import { retryAfterMs } from '../../../src/azure/sdk-error.ts';
+import { type Item, jsonIn } from './items.ts';
+import { stoppedError, type Target } from './options.ts';
+
+/** What became of some events, all of which the service has answered for. */
+export interface Outcome {
+  readonly recorded: number;
+  readonly unchanged: number;
+  /** Those that it refused, and why. */
+  readonly refused: ReadonlyMap<Item, string>;
+}
+
+/** How a service is sent to. */
+export interface Sending {
+  readonly target: Target;
+  /** How long one request may fail in a row. */
+  readonly giveUpAfterMs: number;
+  /** Ends the sending: what is in flight is finished, nothing new begins; its reason is thrown. */
+  readonly stop: AbortSignal;
+  /** Tells the person what is being waited for. */
+  readonly note: (text: string) => void;
+  /** Waits so many milliseconds, or until the signal is aborted; a test may let the time pass at once. */
+  readonly sleep?: typeof sleepOrStop;
+}
+
+const sleepOrStop = async (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal }).catch(() => undefined);
+
+/** The first wait after a failure, and the longest, in milliseconds. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Requests that waited together start again spread over this part of the wait. */
+const SPREAD = 0.25;
+
+/**
+ * Sends events until the service has answered for each of them: again if it asks for that, in halves if they are too many or too
+ * large for it. All requests in flight wait together, so that a service in trouble is left in peace by all of them at once: as long as
+ * `Retry-After` asks, else longer and longer while nothing succeeds.
+ */
+export class Delivery {
+  readonly #sending: Sending;
+  #failures = 0;
+  #heldUntil = 0;
+
+  constructor(sending: Sending) {
+    this.#sending = sending;
+  }
+
+  /**
+   * Delivers some events, none of them with a fault.
+   *
+   * @throws {CommandError} if that cannot be done: none, some or all of them may be recorded
+   */
+  async deliver(items: readonly Item[]): Promise<Outcome> {
+    if (items.length === 0) return { recorded: 0, unchanged: 0, refused: new Map() };
+    let failingSince: number | undefined;
+    for (;;) {
+      await this.#ready();
+      const reply = await post(this.#sending.target, items);
+      if (reply === 'too large') return this.#halves(items);
+      if ('refused' in reply) {
+        this.#failures = 0;
+        return reply;
+      }
+      failingSince ??= Date.now();
+      this.#hold(reply, failingSince);
+    }
+  }
+
+  async #halves(items: readonly Item[]): Promise<Outcome> {
+    const [only] = items;
+    if (only !== undefined && items.length === 1) {
+      return { recorded: 0, unchanged: 0, refused: new Map([[only, 'is too large for the service (413)']]) };
+    }
+    const middle = Math.ceil(items.length / 2);
+    const first = await this.deliver(items.slice(0, middle));
+    const second = await this.deliver(items.slice(middle));
+    return {
+      recorded: first.recorded + second.recorded,
+      unchanged: first.unchanged + second.unchanged,
+      refused: new Map([...first.refused, ...second.refused]),
+    };
+  }
+
+  async #ready(): Promise<void> {
+    const { stop, sleep = sleepOrStop } = this.#sending;
+    for (;;) {
+      stop.throwIfAborted();
+      const wait = this.#heldUntil - Date.now();
+      if (wait <= 0) return;
+      await sleep(wait * (1 + Math.random() * SPREAD), stop);
+    }
+  }
+
+  /** Makes all requests wait after one has failed. */
+  #hold({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
+    const now = Date.now();
+    const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
+    if (now >= giveUpAt) throw stoppedError(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
+    if (asked !== undefined && now + asked > giveUpAt) {
+      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(asked)}.`);
+    }
+    // Requests that were in flight together fail together: that is one failure.
+    const isHeld = this.#heldUntil > now;
+    if (!isHeld) this.#failures += 1;
+    const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
+    const wait = Math.max(asked ?? backoff, FIRST_WAIT_MS / 2);
+    this.#heldUntil = Math.max(this.#heldUntil, Math.min(now + wait, giveUpAt));
+    if (isHeld) return;
+    this.#sending.note(`Waiting ${seconds(this.#heldUntil - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`);
+  }
+}
+
+const seconds = (milliseconds: number): string =>
+  milliseconds < 10_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : `${Math.round(milliseconds / 1_000)} s`;
+
+/** It may work later; after `retryAfterMs` if the service says when. */
+interface Unavailable {
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+}
+
+type Reply = Outcome | 'too large' | Unavailable;
+
+/** Azure's front end ends a request after 230 seconds; nothing that is still alive takes longer. */
+const REQUEST_MILLISECONDS = 240_000;
+
+/** One request. @throws {CommandError} for what will not work later either */
+const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply> => {
+  let response: Response;
+  let body: string;
+  try {
+    response = await fetch(`${url}/api/events`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/cloudevents-batch+json',
+        ...(key === undefined ? {} : { 'x-functions-key': key }),
+      },
+      body: `[${items.map(({ text }) => text).join(',')}]`,
+      // The key must not follow to another host.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
+    });
+    body = await response.text();
+  } catch (failure) {
+    return connectionFailure(failure);
+  }
+  return replyOf(response, body, items);
+};
+
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+const QUOTED_CHARACTERS = 200;
+
+const detailSchema = z.object({ detail: z.string() });
+
+/**
+ * What an answer of the service means.
+ *
+ * @throws {CommandError} if no waiting mends it
+ */
+const replyOf = ({ status, headers }: Response, body: string, items: readonly Item[]): Reply => {
+  if (status === 413) return 'too large';
+  if (status === 401 || status === 403) {
+    throw stoppedError(
+      `The service refuses the function key (${status}). Give the right one with --key-file or FUNCTION_KEY.`,
+    );
+  }
+  if (PASSING_STATUSES.has(status)) {
+    const detail = detailSchema.safeParse(jsonIn(body)).data?.detail;
+    const reason = `the service answers ${status}${detail === undefined ? '' : ` (${detail})`}`;
+    return { reason, retryAfterMs: retryAfterMs(headers, Date.now()) };
+  }
+  const taken = status === 200 || status === 400 ? outcomeIn(jsonIn(body), items) : undefined;
+  if (taken !== undefined) return taken;
+  throw stoppedError(
+    `POST /api/events was answered with ${status}, which this service does not do. Is the URL right? ` +
+      `The answer begins: ${JSON.stringify(body.slice(0, QUOTED_CHARACTERS))}`,
+  );
+};
+
+const answerSchema = z.object({
+  recorded: z.int().min(0),
+  unchanged: z.int().min(0),
+  errors: z.array(z.object({ index: z.int().min(0), detail: z.string() })).default([]),
+});
+
+/** Undefined if the answer does not account for every event that was sent: then it proves nothing. */
+const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined => {
+  const { data } = answerSchema.safeParse(answer);
+  if (data === undefined) return undefined;
+  const { recorded, unchanged, errors } = data;
+  const refused = new Map<Item, string>();
+  for (const { index, detail } of errors) {
+    const item = items[index];
+    if (item === undefined) return undefined;
+    const before = refused.get(item);
+    refused.set(item, before === undefined ? detail : `${before}; ${detail}`);
+  }
+  return recorded + unchanged + refused.size === items.length ? { recorded, unchanged, refused } : undefined;
+};
+
+/** Connection errors that no waiting mends: the other side is not what it should be. */
+const LASTING_ERRORS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_INVALID/;
+
+const connectionFailure = (failure: unknown): Unavailable => {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  const name = failure instanceof Error ? failure.name : 'Error';
+  const what = name === 'TimeoutError' ? `no answer within ${REQUEST_MILLISECONDS / 1_000} s` : (code ?? name);
+  if (LASTING_ERRORS.test(what))
+    throw stoppedError(`The connection cannot be made (${what}). Is the URL right?`, failure);
+  return { reason: `no connection to the service (${what})`, retryAfterMs: undefined };
+};

@@ -1,0 +1,65 @@
+/**
+ * `npm start`: the whole service on one machine. It starts Azurite, the ACS simulator and the functions host; a setting that
+ * names real storage or a real ACS replaces one of the first two. Ctrl-C stops everything.
+ */
+import { z } from 'zod';
+
+import { type Command, numberOption, portOption, runCommand, textOption } from './command-line.ts';
+import { announcement } from './start/announcement.ts';
+import { type LocalRun, type LocalRunOptions, startLocalRun } from './start/local-run.ts';
+import { watchForStop } from './stop-request.ts';
+
+/** ACS gives a new number two calls at a time. */
+const LINES = '2';
+
+const START: Command<LocalRunOptions> = {
+  help: `npm start -- [--port N] [--data DIR] [--settings FILE] [--lines N] [--verify-callbacks]
+  Runs the whole service on this machine. Ctrl-C stops everything.
+  --port N            the port that serves the functions, 1 to 65535; 7071 by default
+  --data DIR          keeps the tables there between runs; in memory by default
+  --settings FILE     settings as in local.settings.json, which is the default where it exists
+  --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default
+  --verify-callbacks  accepts callbacks only with the simulator's token; without it, anybody may post them`,
+  options: {
+    port: { type: 'string', default: '7071' },
+    data: { type: 'string' },
+    settings: { type: 'string' },
+    lines: { type: 'string', default: LINES },
+    'verify-callbacks': { type: 'boolean', default: false },
+  },
+  values: z.object({
+    port: portOption,
+    data: textOption('--data needs a directory.'),
+    settings: textOption('--settings needs a file.'),
+    lines: numberOption('lines', 1, 9_999),
+    'verify-callbacks': z.boolean(),
+  }),
+};
+
+const start = async (options: LocalRunOptions): Promise<number> => {
+  const stop = watchForStop();
+  let run: LocalRun | undefined;
+  // Before everything has started, the processes that have are ended by the loss of this one.
+  void stop.insisted.then(() => {
+    run?.kill();
+    process.exit(130);
+  });
+
+  console.log('Starting …');
+  run = await startLocalRun(options, process.env, (line) => console.log(line));
+  console.log(announcement(run, options, process.uptime()));
+
+  const reason = await Promise.race([stop.asked, run.partLost]);
+  console.log(reason === 'asked' ? 'Stopping …' : `${reason}. Stopping the rest …`);
+  await run.stop();
+  console.log('Everything has stopped.');
+  return reason === 'asked' ? 0 : 1;
+};
+
+// A closed terminal: what is written there then is lost, and that is no reason to leave anything running.
+process.stdout.on('error', () => undefined);
+process.stderr.on('error', () => undefined);
+
+await runCommand(START, start, { describe: (error) => (error instanceof Error ? error.message : undefined) });
+// After a failed start a part may keep the process alive.
+process.exit();

@@ -1,0 +1,194 @@
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { LOOPBACK_HOST } from '../../../src/settings/rules.ts';
+import { buildApp } from '../../build/bundle.ts';
+import { CommandError } from '../command-line.ts';
+import type { Pace } from '../../emulators/acs-simulator/simulated-call.ts';
+import { type AcsSimulator, startAcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
+import { type Azurite, startAzurite } from '../../emulators/azurite.ts';
+import { polled } from '../../emulators/deadline.ts';
+import { portIsFree } from '../../emulators/free-port.ts';
+import {
+  gives,
+  localDefaults,
+  mergeSettings,
+  readSettingsFile,
+  type Settings,
+  unknownNames,
+  withoutLocalParts,
+} from './local-settings.ts';
+import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
+import { ServiceProcess } from '../../emulators/service-process.ts';
+
+/** What to run. */
+export interface LocalRunOptions {
+  /** The port that serves the functions. */
+  readonly port: number;
+  /** The directory that keeps the tables between runs; undefined: they are in memory. */
+  readonly data?: string | undefined;
+  /** A file like local.settings.json; undefined: the repository's own, if there is one. */
+  readonly settings?: string | undefined;
+  /** How many calls the simulated phone takes at a time. */
+  readonly lines: number;
+  /** True where the service accepts a callback only with the simulator's token. */
+  readonly 'verify-callbacks': boolean;
+}
+
+/** Everything of the service, running on this machine. */
+export interface LocalRun {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly settings: Settings;
+  /** Undefined where real storage is used. */
+  readonly azurite: Azurite | undefined;
+  /** Undefined if a real ACS is used, or the phone is off. */
+  readonly simulator: AcsSimulator | undefined;
+  /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
+  readonly warnings: readonly string[];
+  /** Fulfils with the reason when the first part ends, stopped or not. */
+  readonly partLost: Promise<string>;
+  /** Stops the parts in good order, the functions first, and waits until they have ended. */
+  stop(): Promise<void>;
+  /** Ends all processes at once. */
+  kill(): void;
+}
+
+/** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
+interface Part {
+  stop(): Promise<void>;
+  kill?(): void;
+  readonly exited?: Promise<string>;
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const HOST_MAIN = fileURLToPath(new URL('../functions-host.ts', import.meta.url));
+
+/** Most that the wait for health may take, in milliseconds. */
+const HEALTH_MILLISECONDS = 20_000;
+
+/**
+ * Builds the debug bundle and starts it with all it needs: Azurite and the ACS simulator, unless `environment` or
+ * the settings file names real ones.
+ *
+ * @param environment wins over the settings file, which wins over the local defaults
+ * @param print gets what the app logs and what the simulator speaks, line by line
+ * @param pace how long ringing, speaking and so on take in the simulator
+ * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Parts that were started
+ *   are stopped before.
+ */
+export const startLocalRun = async (
+  { port, data, settings: settingsFile, lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
+  environment: NodeJS.ProcessEnv,
+  print: (line: string) => void,
+  pace: Pace = PACE,
+): Promise<LocalRun> => {
+  if (!(await portIsFree(port))) throw portInUse(port);
+  const fileSettings = await readSettingsFile(settingsFile);
+  const given = mergeSettings(environment, withoutLocalParts(fileSettings));
+  mustReachThisMachine(given, port);
+  const parts: Part[] = [];
+  const stop = async (): Promise<void> => {
+    for (const part of parts.toReversed()) await part.stop();
+  };
+  const started = <Started extends Part>(part: Started): Started => {
+    parts.push(part);
+    return part;
+  };
+  try {
+    const bundlePath = join(runDirectory(port), 'main.cjs');
+    await buildApp({ outfile: bundlePath, debug: true });
+    started({ stop: () => removeRunDirectory(port) });
+
+    const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
+      ? undefined
+      : started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }));
+    const simulator =
+      given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
+        ? undefined
+        : started(await startAcsSimulator({ pace, lines, print: (line) => print(`[phone] ${line}`) }));
+    const settings = mergeSettings(given, localDefaults(port, azurite?.connectionString, simulator, verifiesCallbacks));
+    await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
+    started(await startHost(port, bundlePath, settings, print));
+    const url = `http://localhost:${port}`;
+    return {
+      url,
+      settings,
+      azurite,
+      simulator,
+      warnings: [
+        ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
+        ...unknownNames(fileSettings).map(
+          (name) => `${settingsFile ?? 'local.settings.json'} has ${name}, which is no setting of this service.`,
+        ),
+      ],
+      partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
+      stop,
+      kill: () => {
+        for (const part of parts) part.kill?.();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
+  }
+};
+
+/** @throws {CommandError} if calls would be real ones, and what ACS says of them would not come here: nobody would hear anything */
+const mustReachThisMachine = (given: Settings, port: number): void => {
+  const { ACS_CONNECTION_STRING, ACS_ENDPOINT, CALLBACK_BASE_URL: base = 'http://localhost' } = given;
+  const acs = ACS_ENDPOINT ?? /(?:^|;) *endpoint=([^;]+)/i.exec(ACS_CONNECTION_STRING ?? '')?.[1];
+  if (given['PHONE'] === 'off' || acs === undefined || !URL.canParse(acs) || isLoopback(acs)) return;
+  if (!URL.canParse(base) || !isLoopback(base)) return;
+  throw new CommandError(
+    'Calls would be real, and ACS could not tell this machine when somebody answers. Set CALLBACK_BASE_URL to a public https address\n' +
+      `that forwards to http://localhost:${port}, or PHONE=off.`,
+  );
+};
+
+const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
+
+/** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
+const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({
+  TABLES_CONNECTION_STRING: connectionString,
+  TABLES_PREFIX,
+});
+
+/** Slow enough to follow on a terminal, fast enough for a test call to end within seconds. */
+const PACE: Pace = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };
+
+const startHost = async (
+  port: number,
+  bundlePath: string,
+  settings: Settings,
+  print: (line: string) => void,
+): Promise<ServiceProcess> => {
+  // Until it is ready: if it fails, the error says the same lines.
+  let held: string[] | undefined = [];
+  const host = await ServiceProcess.start({
+    name: 'The functions host',
+    args: [
+      `--import=${import.meta.resolve('tsx')}`,
+      HOST_MAIN,
+      `--bundle=${bundlePath}`,
+      `--host-json=${join(ROOT, 'host.json')}`,
+      `--port=${port}`,
+    ],
+    // Azure sets it too. The app names the command that examines damage with the port in it.
+    environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
+    ready: /^Functions host ready/,
+    onLine: (line) => (held === undefined ? print(line) : void held.push(line)),
+  });
+  for (const line of held) print(line);
+  held = undefined;
+  return host;
+};
+
+const portInUse = (port: number): CommandError =>
+  new CommandError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
+
+const becomesHealthy = async (url: string): Promise<boolean> => {
+  const signal = AbortSignal.timeout(HEALTH_MILLISECONDS);
+  const isHealthy = async () => (await fetch(`${url}/api/health`, { signal }).catch(() => undefined))?.ok;
+  return (await polled(HEALTH_MILLISECONDS, async () => (await isHealthy()) === true || undefined)) === true;
+};

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { z } from 'zod';
+
+import { settingSchemas } from '../../../src/settings.ts';
+import { CommandError } from '../command-line.ts';
+import { isMissing } from '../replace-file.ts';
+import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
+
+/** Settings by their environment names. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** Settings of one source; undefined or blank: it does not give this one. */
+type Given = Readonly<Record<string, string | undefined>>;
+
+const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
+
+/** The repository's own settings file, which a command reads unless it is told to read another one. */
+const LOCAL_SETTINGS = fileURLToPath(new URL('../../../local.settings.json', import.meta.url));
+
+/**
+ * The `Values` of a file like local.settings.json.
+ *
+ * @param path undefined: the repository's own file, if it exists
+ * @throws {CommandError} that names the file and quotes nothing of it
+ */
+export const readSettingsFile = async (path: string | undefined): Promise<Settings> => {
+  if (path === undefined) return existsSync(LOCAL_SETTINGS) ? readSettingsFile(LOCAL_SETTINGS) : {};
+  try {
+    return localSettingsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).Values;
+  } catch (error) {
+    if (isMissing(error)) throw new CommandError(`The settings file ${path} does not exist.`);
+    throw new CommandError(`${path} is not a settings file: valid JSON, and under "Values" strings only.`);
+  }
+};
+
+/** Settings of the Functions host, which a settings file may have as well. */
+const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICATIONINSIGHTS_|languageWorkers)/;
+
+/** The names in a settings file that neither the service nor the Functions host knows: misspelt ones change nothing, silently. */
+export const unknownNames = (fileSettings: Settings): readonly string[] =>
+  Object.keys(fileSettings).filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name));
+
+/** The default of the service for a setting, as a file would have it. */
+const defaultOf = (name: string): string | undefined => {
+  const schema = new Map<string, z.ZodType>(Object.entries(settingSchemas)).get(name);
+  const { data } = schema?.safeParse(undefined) ?? {};
+  if (Array.isArray(data)) return data.join(',');
+  return typeof data === 'string' || typeof data === 'number' ? String(data) : undefined;
+};
+
+/**
+ * The file's settings without those that are meant for `func start`: Azurite on its usual port and the address of this machine. A
+ * local run starts its own Azurite and chooses its own address. Nor those that only repeat a default, as a copy of the example does: a
+ * local run has defaults of its own.
+ */
+export const withoutLocalParts = (fileSettings: Settings): Settings =>
+  Object.fromEntries(
+    Object.entries(fileSettings).filter(
+      ([name, value]) =>
+        value !== defaultOf(name) &&
+        !(name === 'TABLES_CONNECTION_STRING' && /^UseDevelopmentStorage=true;?$/i.test(value)) &&
+        !(name === 'CALLBACK_BASE_URL' && /^http:\/\/(localhost|127\.0\.0\.1)(:|\/|$)/i.test(value)),
+    ),
+  );
+
+/** Pairs of settings of which only one may be set. Where a stronger source sets either, weaker sources set neither. */
+const ALTERNATIVES: readonly (readonly [string, string])[] = [
+  ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
+  ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'],
+  ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'],
+];
+
+/**
+ * One environment from several sources. The first source that gives a setting wins; an empty value gives nothing.
+ *
+ * @example mergeSettings(process.env, withoutLocalParts(await readSettingsFile('local.settings.json')), defaults)
+ */
+export const mergeSettings = (...strongestFirst: readonly Given[]): Settings => {
+  const merged: Record<string, string> = {};
+  for (const source of strongestFirst) {
+    const taken = new Set(ALTERNATIVES.filter((pair) => pair.some((name) => name in merged)).flat());
+    for (const [name, value] of Object.entries(source)) {
+      if (value === undefined || value.trim() === '' || name in merged || taken.has(name)) continue;
+      merged[name] = value;
+    }
+  }
+  return merged;
+};
+
+/** True where any of the settings is given. */
+export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
+  names.some((name) => name in settings);
+
+/** What the settings of a local run need to know about the ACS simulator. */
+export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'keysUrl' | 'resourceId'> & {
+  readonly topic: Pick<AcsSimulator['topic'], 'endpoint' | 'key'>;
+};
+
+/**
+ * The settings of a local run that nobody gave otherwise. For a real ACS there are no defaults: the app names what is missing.
+ *
+ * @param tablesConnectionString of the run's own Azurite; undefined where real storage is used
+ * @param acs undefined where a real ACS is used, or the phone is off
+ * @param verifiesCallbacks false where anybody may post a callback, as wherever ACS_RESOURCE_ID is not set
+ */
+export const localDefaults = (
+  port: number,
+  tablesConnectionString: string | undefined,
+  acs: SimulatedAcs | undefined,
+  verifiesCallbacks: boolean,
+): Given => {
+  const signer = verifiesCallbacks ? acs : undefined;
+  return {
+    SERVICE_NAME: 'Wildfire Watch',
+    CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
+    TABLES_CONNECTION_STRING: tablesConnectionString,
+    ACS_CONNECTION_STRING: acs?.connectionString,
+    ACS_SOURCE_PHONE_NUMBER: acs && '+12065550199',
+    // Nobody wants to watch a simulated phone for a minute.
+    CALL_RETRY_SECONDS: acs && '5',
+    ACS_COGNITIVE_SERVICES_ENDPOINT: acs && 'https://speech.invalid/',
+    EVENT_TOPIC_ENDPOINT: acs?.topic.endpoint,
+    EVENT_TOPIC_KEY: acs?.topic.key,
+    ACS_RESOURCE_ID: signer?.resourceId,
+    ACS_TOKEN_ISSUER: signer?.issuer,
+    ACS_TOKEN_KEYS_URL: signer?.keysUrl,
+  };
+};

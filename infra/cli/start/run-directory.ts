@@ -1,0 +1,48 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { z } from 'zod';
+
+const runNoteSchema = z.object({
+  /** The URL of the ACS simulator; undefined where a real ACS places the calls. */
+  simulatorUrl: z.string().optional(),
+  /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
+  tables: z.record(z.string(), z.string()).optional(),
+});
+
+/** What a local run leaves in a file for the demo and the audit: no secrets. */
+export type RunNote = z.infer<typeof runNoteSchema>;
+
+/**
+ * The directory of the local run on a port. Runs on two ports share no file, and no run writes the bundle that `npm run build` makes:
+ * otherwise a debug bundle could be deployed by mistake.
+ */
+export const runDirectory = (port: number): string =>
+  fileURLToPath(new URL(`../../../dist/local-${port}/`, import.meta.url));
+
+const noteFile = (port: number): string => join(runDirectory(port), 'run.json');
+
+/** Writes the note of the run on this port; it is removed when the run ends. */
+export const writeRunNote = async (port: number, note: RunNote): Promise<void> => {
+  await mkdir(runDirectory(port), { recursive: true });
+  await writeFile(noteFile(port), JSON.stringify(note));
+};
+
+/** The note of the run on this port; undefined where there is none, as for a service that runs elsewhere. */
+export const readRunNote = async (port: number): Promise<RunNote | undefined> => {
+  const text = await readFile(noteFile(port), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : runNoteSchema.parse(JSON.parse(text));
+};
+
+/** The URL of the simulator of the local run that serves this URL; undefined where people would really be phoned, or nobody. */
+export const simulatorOf = async (service: URL): Promise<string | undefined> =>
+  ['localhost', '127.0.0.1'].includes(service.hostname)
+    ? (await readRunNote(Number(service.port)))?.simulatorUrl
+    : undefined;
+
+/** Removes the files of the run on this port. */
+export const removeRunDirectory = async (port: number): Promise<void> => {
+  // Windows refuses to remove a file that somebody, a virus scanner say, still has open.
+  await rm(runDirectory(port), { recursive: true, force: true, maxRetries: 5 });
+};

@@ -1,0 +1,27 @@
+/**
+ * What became of an attempt; the same words in answers, rows, logs and alerts.
+ * - `confirmed`: the callee pressed a key;
+ * - `heard`: the line reported that the whole message was spoken;
+ * - `unconfirmed`: it was, and no key was pressed where one was asked for;
+ * - `cut_short`: it surely started, and the callee hung up, or its end was not reported;
+ * - `no_answer`, `busy`, `declined`: as the telephone network says;
+ * - `refused`: calling this number is of no use, or the line or our own rules refuse to call it;
+ * - `unknown`: nothing was surely spoken, for another reason or for none that is known.
+ */
+export const OUTCOMES = [
+  'confirmed',
+  'heard',
+  'unconfirmed',
+  'cut_short',
+  'no_answer',
+  'busy',
+  'declined',
+  'refused',
+  'unknown',
+] as const;
+
+/** What became of an attempt. */
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Why no attempt was made after all: it is not kept among the attempts. */
+export type NotMade = 'no_line' | 'set_up';

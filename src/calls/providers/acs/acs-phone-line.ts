@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import {
+  CallAutomationClient,
+  type CallAutomationClientOptions,
+  type CallInvite,
+  type TextSource,
+  VoiceKind,
+} from '@azure/communication-call-automation';
+import type { TokenCredential } from '@azure/identity';
+
+import type { Connection } from '../../../settings.ts';
+import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
+import { type AttemptRef, formatCallContext } from '../../model/call-context.ts';
+import { type CallId, parseCallId } from '../../model/call-id.ts';
+import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import type { PhoneNumber } from '../../model/phone-number.ts';
+
+/** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
+export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
+  const options = {
+    retryOptions: { maxRetries: 0 },
+    additionalPolicies: [{ policy: listenDeadline, position: 'perCall' as const }],
+  };
+  return 'connectionString' in connection
+    ? // The settings accept plain http for loopback addresses only.
+      new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
+    : new CallAutomationClient(connection.endpoint, credential, options);
+};
+
+type AdditionalPolicy = NonNullable<CallAutomationClientOptions['additionalPolicies']>[number];
+
+const LISTEN_MS = 5_000;
+
+// The SDK drops the options of this request, the abort signal too: without a deadline of its own it may hang for ever.
+const listenDeadline: AdditionalPolicy['policy'] = {
+  name: 'listenDeadline',
+  sendRequest: async (request, next) => {
+    if (request.url.includes(':startContinuousDtmfRecognition')) request.timeout = LISTEN_MS;
+    return next(request);
+  },
+};
+
+/** Limits of one request, in milliseconds. */
+interface Bounds {
+  /** For the answer to one attempt. */
+  readonly attemptMs: number;
+  /** For all attempts and the waiting between them. */
+  readonly withinMs: number;
+  /** How many attempts may fail. Throttled ones do not count. */
+  readonly attempts: number;
+}
+
+const CALL: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
+// Without an answer it is not repeated, so one attempt may take longer.
+const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
+// The policy above ends each of them.
+const LISTEN: Bounds = { attemptMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, attempts: 2 };
+const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
+
+const FIRST_PAUSE_MS = 200;
+// If ACS does not say how long to wait.
+const FIRST_THROTTLE_PAUSE_MS = 1_000;
+const LONGEST_FLOOR_MS = 2_000;
+
+/** Who calls: an ACS number, or a Teams resource account (Teams Phone extensibility). */
+export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
+
+/** Settings of the line. */
+export interface AcsLineOptions {
+  readonly caller: Caller;
+  /** Text to speech. Without it, the call connects and stays silent. */
+  readonly cognitiveServicesEndpoint: string;
+  /** The callback paths are below it. Without a slash at its end. */
+  readonly callbackBaseUrl: string;
+}
+
+/**
+ * The telephone line of Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
+ * which ACS acts once. Requests to speak cannot have one.
+ */
+export class AcsPhoneLine implements PhoneLine {
+  readonly #client: () => CallAutomationClient;
+  readonly #options: AcsLineOptions;
+
+  constructor(client: () => CallAutomationClient, options: AcsLineOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallRequest): Promise<CallId> {
+    const { caller, cognitiveServicesEndpoint } = this.#options;
+    const requestOptions = repeatable(ref.attemptId, firstSentAt);
+    const ask = (abortSignal: AbortSignal) =>
+      this.#client().createCall(
+        inviteTo(number, caller),
+        `${callbackBaseUrl ?? this.#options.callbackBaseUrl}/api/${alertType.callbackPath}`,
+        {
+          operationContext: formatCallContext(ref),
+          callIntelligenceOptions: { cognitiveServicesEndpoint },
+          ...('teamsResourceAccountId' in caller
+            ? { teamsAppSource: { teamsAppId: caller.teamsResourceAccountId } }
+            : {}),
+          abortSignal,
+          requestOptions,
+        },
+      );
+    // Throttled: whoever asked knows better when to ask again.
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwSetUp);
+    const callId = parseCallId(callConnectionProperties.callConnectionId);
+    if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
+    return callId;
+  }
+
+  async speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
+    const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
+    const media = this.#client().getCallConnection(callId).getCallMedia();
+    const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
+    const speak = async () =>
+      attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
+        throwGone,
+      );
+    try {
+      await speak();
+    } catch (error) {
+      const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
+      if (subCode === undefined || !NOT_IN_THAT_STATE.has(subCode)) throw error;
+      await sleep(STATE_PAUSE_MS);
+      await speak();
+    }
+  }
+
+  async listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
+    const media = this.#client().getCallConnection(callId).getCallMedia();
+    const callee = { phoneNumber: number };
+    const operationContext = formatCallContext(ref);
+    await attempt(hadNoEffect, LISTEN, async () => media.startContinuousDtmfRecognition(callee, { operationContext }));
+  }
+
+  async hangUp(callId: CallId): Promise<void> {
+    const connection = this.#client().getCallConnection(callId);
+    const requestOptions = repeatable(randomUUID(), Date.now());
+    try {
+      await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
+    } catch (error) {
+      // 404/8522 and the like: an earlier hang-up, or the callee, has ended the call.
+      if (!(error instanceof PhoneLineError) || !isOver(error)) throw error;
+    }
+  }
+}
+
+/** Sub-codes of a request about a call that is over, and of one that is over or not in that state (yet). */
+const CALL_IS_OVER: ReadonlySet<number> = new Set([8_522, 8_528]);
+const NOT_IN_THAT_STATE: ReadonlySet<number> = new Set([8_500, 8_585]);
+const HUNG_UP: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
+const STATE_PAUSE_MS = 500;
+
+const isOver = ({ failure, code, subCode }: PhoneLineError): boolean =>
+  failure === 'gone' || code === 410 || HUNG_UP.has(subCode);
+
+// Some of these are answered 400, not 404.
+const throwGone = (error: unknown): never => {
+  const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
+  if (subCode === undefined || !CALL_IS_OVER.has(subCode)) throw error;
+  throw new PhoneLineError('gone', 'call not found', { subCode });
+};
+
+// The address of a call request is the resource's: there is no such resource, or not any more.
+const throwSetUp = (error: unknown): never => {
+  if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
+  throw new PhoneLineError('set-up', 'there is no such phone service', error);
+};
+
+const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({
+  targetParticipant: { phoneNumber: number },
+  ...('phoneNumber' in caller ? { sourceCallIdNumber: { phoneNumber: caller.phoneNumber } } : {}),
+});
+
+// Replaces the SDK's own headers: it makes a new repeatability id for every request.
+const repeatable = (id: string, firstSentAt: number) => ({
+  customHeaders: {
+    'Repeatability-Request-ID': id,
+    'Repeatability-First-Sent': new Date(firstSentAt).toUTCString(),
+  },
+});
+
+const hadNoEffect = ({ kind }: AcsFailure): boolean => kind === 'throttled' || kind === 'not sent';
+
+const mayHaveFailed = ({ kind }: AcsFailure): boolean => kind === 'unanswered' || kind === 'not sent';
+
+const isSafeToRepeat = (failure: AcsFailure): boolean => hadNoEffect(failure) || failure.kind === 'unanswered';
+
+/** Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds. */
+const attempt = async <Answer>(
+  mayRepeat: (failure: AcsFailure) => boolean,
+  { attemptMs, withinMs, attempts }: Bounds,
+  send: (abortSignal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> => {
+  const end = performance.now() + withinMs;
+  let unclear: AcsFailure | undefined;
+  for (let sent = 0, throttled = 0; ;) {
+    const left = end - performance.now();
+    try {
+      return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(attemptMs, left)))));
+    } catch (error) {
+      const failure = judgeAcsError(error, Date.now());
+      if (failure.kind === 'throttled') throttled += 1;
+      else sent += 1;
+      if (failure.kind === 'unanswered') unclear = failure;
+      const floorMs = Math.min(LONGEST_FLOOR_MS, FIRST_PAUSE_MS * 2 ** (sent + throttled - 1)) * (0.5 + Math.random());
+      const pauseMs =
+        failure.kind === 'throttled'
+          ? Math.max(floorMs, failure.waitMs ?? FIRST_THROTTLE_PAUSE_MS * throttled)
+          : floorMs;
+      const isLast = sent >= attempts || performance.now() + pauseMs >= end;
+      // An earlier request of these may have been done, whatever this one was answered; but a call that is gone is gone.
+      if (isLast || !mayRepeat(failure)) throw phoneLineError(failure.kind === 'gone' ? failure : (unclear ?? failure));
+      await sleep(pauseMs);
+    }
+  }
+};

@@ -1,0 +1,64 @@
+import type { CallResult, ResultCodes } from '../../model/call-event.ts';
+
+type Meaning = Pick<CallResult, 'reason' | 'meaning'>;
+
+const NO_ANSWER: Meaning = { reason: 'no answer', meaning: 'no_answer' };
+const BUSY: Meaning = { reason: 'busy', meaning: 'busy' };
+const DECLINED: Meaning = { reason: 'declined', meaning: 'declined' };
+const INVALID: Meaning = { reason: 'invalid number', meaning: 'refused' };
+const NO_LINE: Meaning = { reason: 'no line is free', meaning: 'no_line' };
+const NO_PERMISSION: Meaning = { reason: 'the phone service does not accept this app', meaning: 'set_up' };
+
+/** Sub-codes that operators meet. */
+const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
+  [560_480, NO_ANSWER],
+  // Cancelled when it had rung for long enough.
+  [10_004, NO_ANSWER],
+  [10_024, DECLINED],
+  [560_603, DECLINED],
+  [560_486, BUSY],
+  [560_484, INVALID],
+  [7_504, NO_PERMISSION],
+  [7_507, NO_PERMISSION],
+  [10_105, { reason: 'the Teams bot may not call', meaning: 'set_up' }],
+  [510_403, { reason: 'the caller is not a number of this resource, or is blocked', meaning: 'set_up' }],
+  [511_532, { reason: 'the trunk is not set up', meaning: 'set_up' }],
+  [511_404, { reason: 'the Communication Services resource is not set up', meaning: 'set_up' }],
+  [8_516, { reason: 'throttled', meaning: 'no_line' }],
+  [8_522, { reason: 'call not found' }],
+  [8_529, { reason: "the month's limit of calls is reached", meaning: 'set_up' }],
+  [8_530, NO_LINE],
+  // Speech that fails may work at the next attempt: nothing is wrong with the number.
+  [8_535, { reason: 'speech in a bad format' }],
+  [8_536, { reason: 'speech could not be downloaded' }],
+  [8_565, { reason: 'speech refused' }],
+  [8_567, { reason: 'speech not configured' }],
+]);
+
+/** Used if the sub-code is unknown. */
+const OF_CODE: ReadonlyMap<number, Meaning> = new Map([
+  [403, NO_PERMISSION],
+  [404, { reason: 'number not found', meaning: 'refused' }],
+  [408, NO_ANSWER],
+  [429, { reason: 'throttled', meaning: 'no_line' }],
+  [480, NO_ANSWER],
+  [484, INVALID],
+  [486, BUSY],
+  [487, { reason: 'cancelled' }],
+  [603, DECLINED],
+]);
+
+// The service's own: limits, states and speech, not permissions.
+const isOfService = (subCode: number | undefined): boolean =>
+  subCode !== undefined && subCode >= 8_500 && subCode < 8_600;
+
+/**
+ * Codes → what they mean; empty if that is not known or nothing went wrong.
+ *
+ * @example meaningOfResult({ code: 480, subCode: 560480 }) // { reason: 'no answer', meaning: 'no_answer' }
+ */
+export const meaningOfResult = ({ code, subCode }: ResultCodes): Meaning =>
+  (subCode === undefined ? undefined : OF_SUB_CODE.get(subCode)) ??
+  (code === 403 && isOfService(subCode) ? NO_LINE : undefined) ??
+  (code === undefined ? undefined : OF_CODE.get(code)) ??
+  {};

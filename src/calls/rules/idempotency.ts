@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto';
+
+import type { NotificationRequest } from '../model/notification-request.ts';
+
+/** The `Idempotency-Key` of a request and what it is for, as hashes: the key's characters are the caller's. */
+export interface KeyUse {
+  readonly keyHash: string;
+  /** Of all that the request asks for. */
+  readonly fingerprint: string;
+}
+
+/** How long a key belongs to its first request, in milliseconds. */
+export const KEY_HOLDS_MS = 86_400_000;
+
+/** A key and its request. The key is part of the fingerprint: without it, the few possible phone numbers could be tried. */
+export const keyUse = (
+  key: string,
+  { alertType, waves, reference, confirm = false, waveMs }: NotificationRequest,
+): KeyUse => ({
+  keyHash: hash('sha256', key),
+  fingerprint: hash('sha256', JSON.stringify([key, alertType.name, waves, reference ?? '', confirm, waveMs ?? 0])),
+});

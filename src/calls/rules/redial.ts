@@ -1,0 +1,51 @@
+import type { NotMade, Outcome } from '../model/outcome.ts';
+import type { PhoneRules } from './policy.ts';
+
+/** How long a person is tried. */
+export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
+  /** Whether a key is asked for. */
+  readonly confirm: boolean;
+  /** No call request is sent after it, in milliseconds since 1970. */
+  readonly deadlineAt: number;
+}
+
+/** An attempt as redialling sees it. */
+export interface PastAttempt {
+  /** Undefined while it lasts. */
+  readonly outcome?: Outcome | NotMade | undefined;
+  /** Of `cut_short`: one whole unit of the message was spoken. */
+  readonly hasHeardUnit?: boolean | undefined;
+  /** In milliseconds since 1970. */
+  readonly endedAt?: number | undefined;
+}
+
+// Lines taken and a callee who declines have the same codes; so has a network that refuses once.
+const MOST_DECLINED = 2;
+
+/** What follows an attempt. */
+export type AfterAttempt =
+  | { readonly kind: 'reached'; readonly outcome: Extract<Outcome, 'heard' | 'confirmed'> }
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'given up' }
+  /** `at`: in milliseconds since 1970. */
+  | { readonly kind: 'dial again'; readonly at: number };
+
+/** What follows when all attempts so far are over: who was reached in any of them, however late that became known, is not called again. */
+export const afterAttempts = (
+  attempts: readonly PastAttempt[],
+  { attempts: most, retryMs, confirm, deadlineAt }: RedialTerms,
+): AfterAttempt => {
+  if (attempts.some((attempt) => hasReached(attempt, confirm))) {
+    return { kind: 'reached', outcome: confirm ? 'confirmed' : 'heard' };
+  }
+  const last = attempts.at(-1);
+  if (last?.outcome === 'refused') return { kind: 'failed' };
+  const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
+  if (declined >= MOST_DECLINED || attempts.length >= most) return { kind: 'given up' };
+  const at = (last?.endedAt ?? 0) + retryMs;
+  return at < deadlineAt ? { kind: 'dial again', at } : { kind: 'given up' };
+};
+
+/** Whether the attempt has reached a person: one who heard the message or its first unit or, if a key was asked for, pressed one. */
+export const hasReached = ({ outcome, hasHeardUnit }: PastAttempt, confirm: boolean): boolean =>
+  confirm ? outcome === 'confirmed' : outcome === 'heard' || (outcome === 'cut_short' && hasHeardUnit === true);

@@ -1,0 +1,112 @@
+import type { Log, LogFields } from '../../log.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { AttemptRef } from '../model/call-context.ts';
+import { type Attempt, isLive } from '../state/attempt.ts';
+import type { CallId } from '../model/call-id.ts';
+import type { Notification, NotificationCase } from '../state/notification.ts';
+import { PhoneLineError } from '../model/phone-line.ts';
+import { maskPhoneNumber } from '../model/phone-number.ts';
+import { attemptOf, isFinal, type Recipient } from '../state/recipient.ts';
+import { isStranger } from '../state/foreign-call.ts';
+
+/** The fields of every log line about an attempt. */
+export const attemptFields = (
+  { notification, recipients }: NotificationCase,
+  { index, attemptId }: AttemptRef,
+  callId?: CallId,
+): LogFields => {
+  const recipient = recipients[index];
+  const at = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
+  return {
+    call_id: callId ?? recipient?.attempts[at]?.callId,
+    ...recipientFields(notification, recipient, index),
+    alert_type: notification.alertType,
+    // From 1; undefined if it is not kept, because there was no line for it.
+    attempt: at < 0 ? undefined : at + 1,
+  };
+};
+
+const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields =>
+  isStranger(notification.id)
+    ? {}
+    : {
+        notification_id: notification.id,
+        recipient_index: index,
+        recipient: recipient?.number && maskPhoneNumber(recipient.number),
+        reference: notification.reference,
+      };
+
+const outcomeFields = (known: Attempt | undefined): LogFields => ({
+  outcome: known?.outcome,
+  code: known?.code,
+  sub_code: known?.subCode,
+  reason: known?.reason,
+});
+
+const REACHED: ReadonlySet<string | undefined> = new Set(['heard', 'cut_short', 'confirmed']);
+
+/** Logs what a commit has brought to its end: attempts, recipients, the notification. */
+export const logEnds = (before: NotificationCase, after: NotificationCase, log: Log): void => {
+  const { notification } = after;
+  after.recipients.forEach((recipient, index) => {
+    const known = before.recipients[index];
+    recipient.attempts.forEach((one, at) => {
+      const was = known && attemptOf(known, one.id);
+      if (isLive(one) || (was !== undefined && !isLive(was) && was.outcome === one.outcome)) return;
+      const fields = {
+        call_id: one.callId,
+        ...recipientFields(notification, recipient, index),
+        attempt: at + 1,
+        ...outcomeFields(one),
+      };
+      if (REACHED.has(one.outcome)) log.info('attempt ended', fields);
+      else log.warn('attempt ended', fields);
+    });
+    if (isStranger(notification.id) || !isFinal(recipient) || recipient.state === known?.state) return;
+    const fields = {
+      ...recipientFields(notification, recipient, index),
+      alert_type: notification.alertType,
+      status: recipient.state,
+      attempts: recipient.attempts.length,
+      ...outcomeFields(recipient.attempts.at(-1)),
+    };
+    const isMissed = recipient.state === 'not_reached' || recipient.state === 'failed';
+    // With waves somebody else is called: it is for an operator only if nobody has confirmed in the end.
+    if (isMissed && notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
+    else if (isMissed) log.error('recipient not reached', fields);
+    else log.info(recipient.state === 'stopped' ? 'recipient stopped' : 'recipient reached', fields);
+  });
+  logWhole(before.notification, after, log);
+};
+
+const logWhole = (before: Notification, { notification, recipients }: NotificationCase, log: Log): void => {
+  if (isStranger(notification.id)) return;
+  const fields = {
+    notification_id: notification.id,
+    alert_type: notification.alertType,
+    reference: notification.reference,
+  };
+  if (notification.wave !== before.wave) log.info('wave opened', { ...fields, wave: notification.wave });
+  if (notification.stoppedAt !== before.stoppedAt) log.info('notification stopped', fields);
+  if (notification.completedAt === undefined || before.completedAt !== undefined) return;
+  log.info('notification completed', fields);
+  const isConfirmed = recipients.some(({ state }) => state === 'confirmed');
+  if (notification.waveMs !== undefined && !isConfirmed && notification.stoppedAt === undefined) {
+    log.error('notification not confirmed', fields);
+  }
+};
+
+/** The fields of a failed request to the line. */
+export const failureFields = (error: unknown): LogFields =>
+  error instanceof PhoneLineError
+    ? { code: error.code, sub_code: error.subCode, reason: error.reason }
+    : { reason: 'unexpected error', kind: errorKind(error) };
+
+/** Logs why due work was not done: it is found again. */
+export const logNotDone = (error: unknown, fields: LogFields, log: Log): void => {
+  if (error instanceof StorageTrouble) log.warn('due work unreachable', { ...fields, kind: error.reason });
+  else log.error('unexpected error', { ...fields, kind: errorKind(error) });
+};
+
+/** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
+export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

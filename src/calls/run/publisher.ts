@@ -1,0 +1,136 @@
+import type { Log } from '../../log.ts';
+import { errorKind } from './call-log.ts';
+import type { Clock } from '../model/clock.ts';
+import type { NotificationCase } from '../state/notification.ts';
+import type { NotificationId } from '../model/notification-id.ts';
+import type { OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import { maskPhoneNumber } from '../model/phone-number.ts';
+import { finalWord, isFinal } from '../state/recipient.ts';
+import type { Due, NotificationStore } from '../store/notification-store.ts';
+import { viewOf } from '../state/view.ts';
+
+/** What publishing needs. */
+export interface PublisherParts {
+  readonly topic: OutcomeTopic;
+  readonly store: NotificationStore;
+  readonly clock: Clock;
+  /** What this process wrote last, if it remembers. */
+  readonly recall: (id: NotificationId) => NotificationCase | undefined;
+  /** A notification as `GET` answers it: the data of `Notification.Completed`. */
+  readonly bodyOf: (view: ReturnType<typeof viewOf>) => Readonly<Record<string, unknown>>;
+}
+
+type PublishDue = Due & { readonly kind: 'publish' };
+
+const TRIED_FOR_MS = 24 * 3_600_000;
+const FIRST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/**
+ * Tells others what became of people. What is to be published is due from the transaction that decided it, until the topic has taken it.
+ * Never on the way of a call: a topic that hangs delays nobody.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Publishes what is due, in this process once at a time. Does not wait for it. */
+  run(due: readonly Due[], log: Log): void {
+    const batches = due.filter((entry): entry is PublishDue => entry.kind === 'publish');
+    if (batches.length === 0 || this.#running !== undefined) return;
+    this.#running = this.#publishAll(batches, log).finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Fulfils when nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #publishAll(batches: readonly PublishDue[], log: Log): Promise<void> {
+    for (const due of batches) {
+      try {
+        await this.#publish(due, log);
+      } catch (error) {
+        log.warn('outcomes not published', { notification_id: due.notificationId, kind: errorKind(error) });
+      }
+    }
+  }
+
+  async #publish(due: PublishDue, log: Log): Promise<void> {
+    const { topic, store, clock } = this.#parts;
+    const fields = { notification_id: due.notificationId };
+    try {
+      const events = await this.#eventsOf(due);
+      if (events.length > 0) await topic.publish(events);
+      log.info('outcomes published', { ...fields, events: events.length });
+    } catch (error) {
+      const now = clock.now();
+      const triedMs = now - (due.firstAt ?? due.at);
+      if (triedMs < TRIED_FOR_MS) {
+        // Twice as long as before: the time since the first try tells how often.
+        await store.publishAgain(due, now + Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, triedMs)));
+        throw error;
+      }
+      log.error('outcomes never published', { ...fields, kind: errorKind(error) });
+    }
+    await store.drop(due);
+  }
+
+  async #eventsOf({
+    notificationId,
+    indexes = '',
+    isCompleted,
+    at,
+    firstAt = at,
+  }: PublishDue): Promise<readonly OutcomeEvent[]> {
+    const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
+    const remembered = this.#parts.recall(notificationId);
+    // What is remembered may be older than what is to be published.
+    const isNewEnough = recipients.every((index) => {
+      const recipient = remembered?.recipients[index];
+      return recipient !== undefined && isFinal(recipient);
+    });
+    const isOverThere = isCompleted !== true || isOver(remembered);
+    const known = isNewEnough && isOverThere ? remembered : await this.#parts.store.load(notificationId);
+    if (known === undefined) return [];
+    const view = viewOf(known, this.#parts.clock.now());
+    const { alertType, reference } = view;
+    const about = {
+      notification_id: notificationId,
+      alert_type: alertType,
+      ...(reference === undefined ? {} : { reference }),
+    };
+    const common = { subject: notificationId, time: firstAt };
+    return [
+      ...recipients.flatMap((index): readonly OutcomeEvent[] => {
+        const recipient = known.recipients[index];
+        const status = recipient && finalWord(recipient);
+        if (recipient?.number === undefined || status === undefined) return [];
+        const { attempts, wave } = recipient;
+        const masked = maskPhoneNumber(recipient.number);
+        const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length };
+        return [{ ...common, id: `${notificationId}/${index}/${status}`, type: 'Notification.RecipientFinal', data }];
+      }),
+      ...(isCompleted === true
+        ? [
+            {
+              ...common,
+              // A stop is told at once; its end, with what became of who was being spoken to, is told as well.
+              id: `${notificationId}/${known.notification.completedAt === undefined ? 'stopped' : 'completed'}`,
+              type: 'Notification.Completed',
+              data: this.#parts.bodyOf(view),
+            } as const,
+          ]
+        : []),
+    ];
+  }
+}
+
+const isOver = (known: NotificationCase | undefined): boolean =>
+  known?.notification.completedAt !== undefined || known?.notification.stoppedAt !== undefined;

@@ -1,0 +1,107 @@
+import type { AlertTypeName } from '../model/alert-types.ts';
+import type { Outcome } from '../model/outcome.ts';
+import type { Attempt } from './attempt.ts';
+import { isLive } from './attempt.ts';
+import type { CallId } from '../model/call-id.ts';
+import type { ResultCodes } from '../model/call-event.ts';
+import type { NotificationCase } from './notification.ts';
+import type { NotificationId } from '../model/notification-id.ts';
+import { type MaskedNumber, maskPhoneNumber } from '../model/phone-number.ts';
+import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
+
+/** What a recipient's state is to those who ask. */
+export const RECIPIENT_STATUSES = ['waiting', 'ringing', 'speaking', ...FINAL_STATES] as const;
+
+/** What a recipient's state is to those who ask. */
+export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
+
+/** A notification as it stands. Times are in milliseconds since 1970. */
+export interface NotificationView {
+  readonly id: NotificationId;
+  readonly alertType: AlertTypeName;
+  readonly reference?: string | undefined;
+  readonly createdAt: number;
+  readonly status: 'in_progress' | 'completed' | 'stopped';
+  /** In the order of the request. */
+  readonly recipients: readonly RecipientView[];
+}
+
+/** A recipient as it stands. */
+export interface RecipientView {
+  readonly recipient: MaskedNumber;
+  readonly status: RecipientStatus;
+  /** From 1; undefined without waves. */
+  readonly wave?: number | undefined;
+  /** Those of which anything can be told. */
+  readonly attempts: readonly AttemptView[];
+  readonly nextAttemptAt?: number | undefined;
+}
+
+/** An attempt as it stands; what is not known is undefined. */
+export interface AttemptView extends ResultCodes {
+  readonly callId?: CallId | undefined;
+  readonly placedAt?: number | undefined;
+  readonly endedAt?: number | undefined;
+  readonly outcome?: Outcome | undefined;
+  /** In words. */
+  readonly reason?: string | undefined;
+}
+
+/** A notification for those who ask. */
+export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
+  const { id, alertType, reference, createdAt, stoppedAt } = notification;
+  const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
+  return {
+    id,
+    alertType,
+    reference,
+    createdAt,
+    status: stoppedAt === undefined ? (isOver ? 'completed' : 'in_progress') : 'stopped',
+    recipients: recipients.flatMap((recipient) => recipientView(recipient, notification, now)),
+  };
+};
+
+const recipientView = (
+  recipient: Recipient,
+  { waveMs, wave: opened, nextWaveAt }: NotificationCase['notification'],
+  now: number,
+): readonly RecipientView[] => {
+  const { number, state, attempts, wave } = recipient;
+  // Of a later wave, the time when it is opened if nobody confirms.
+  const waveAt = nextWaveAt === undefined ? undefined : nextWaveAt + (wave - opened - 1) * (waveMs ?? 0);
+  const dueAt = state === 'later' ? waveAt : recipient.dueAt;
+  if (number === undefined) return [];
+  const isLater = (state === 'waiting' || state === 'later') && dueAt !== undefined && dueAt > now;
+  return [
+    {
+      recipient: maskPhoneNumber(number),
+      status: statusOf(recipient),
+      wave: waveMs === undefined ? undefined : wave,
+      attempts: attempts
+        .filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined)
+        .map(attemptView),
+      nextAttemptAt: isLater ? dueAt : undefined,
+    },
+  ];
+};
+
+const statusOf = ({ state, attempts, isStopped, toldFinal }: Recipient): RecipientStatus => {
+  if (state === 'later') return 'waiting';
+  if (state !== 'calling') return toldFinal ?? state;
+  const live = attempts.filter(isLive);
+  if (live.some(({ confirmedAt }) => confirmedAt !== undefined)) return 'confirmed';
+  if (toldFinal !== undefined) return toldFinal;
+  if (live.some(({ speakingAt }) => speakingAt !== undefined)) return 'speaking';
+  if (isStopped === true) return 'stopped';
+  return live.some(({ callId }) => callId !== undefined) ? 'ringing' : 'waiting';
+};
+
+const attemptView = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: Attempt): AttemptView => ({
+  callId,
+  placedAt,
+  endedAt,
+  outcome: outcome === 'no_line' || outcome === 'set_up' ? undefined : outcome,
+  code,
+  subCode,
+  reason,
+});

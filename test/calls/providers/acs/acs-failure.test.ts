@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+
+import { judgeAcsError, phoneLineError } from '../../../../src/calls/providers/acs/acs-failure.ts';
+import { meaningOfResult } from '../../../../src/calls/providers/acs/result-meaning.ts';
+
+const NOW = Date.parse('2026-11-21T08:00:00Z');
+
+/** The parts of the SDK's error for an answer that are read. */
+const answered = (statusCode: number, code?: string, headers: Readonly<Record<string, string>> = {}) =>
+  Object.assign(new Error('a message with +12065550100 and accesskey=secret'), {
+    name: 'RestError',
+    statusCode,
+    code,
+    response: { headers: { get: (name: string) => headers[name.toLowerCase()] } },
+  });
+
+const waiting = (statusCode: number, header: string, value: string) =>
+  answered(statusCode, undefined, { [header]: value });
+
+const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
+
+it.each([
+  ['429 with seconds', waiting(429, 'retry-after', '7'), { kind: 'throttled', waitMs: 7_000 }],
+  ['429 with a date', waiting(429, 'retry-after', 'Sat, 21 Nov 2026 08:00:03 GMT'), { waitMs: 3_000 }],
+  ['429 with milliseconds', waiting(429, 'retry-after-ms', '250'), { kind: 'throttled', waitMs: 250 }],
+  ['429 that does not say', answered(429), { kind: 'throttled', waitMs: undefined, reason: 'throttled' }],
+  ['8529', answered(400, '8529'), { kind: 'set-up', reason: "the month's limit of calls is reached" }],
+  ['503 with a wait', waiting(503, 'retry-after', '1'), { kind: 'throttled', waitMs: 1_000 }],
+  ['503 alone', answered(503), { kind: 'unanswered', code: 503 }],
+  ['500', answered(500), { kind: 'unanswered', code: 500 }],
+  ['504', answered(504), { kind: 'unanswered', code: 504 }],
+  ['408', answered(408), { kind: 'unanswered', code: 408 }],
+  ['a success that cannot be read', answered(201), { kind: 'unanswered', reason: 'unexpected answer' }],
+  ['404/8522', answered(404, '8522'), { kind: 'gone', subCode: 8_522, reason: 'call not found' }],
+  ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400, reason: 'refused (400)' }],
+  ['401', answered(401), { kind: 'set-up', reason: 'the phone service does not accept this app' }],
+  ['404/511404', answered(404, '511404'), { kind: 'set-up', subCode: 511_404 }],
+  ['403 with another 85xx', answered(403, '8599'), { kind: 'throttled', subCode: 8_599 }],
+  ['410', answered(410), { kind: 'gone', code: 410 }],
+  ['nobody listens', failed('RestError', 'ECONNREFUSED'), { kind: 'not sent', reason: 'unreachable' }],
+  ['no such host', failed('RestError', 'ENOTFOUND'), { kind: 'not sent', reason: 'unreachable' }],
+  ['no token', failed('CredentialUnavailableError'), { kind: 'not sent' }],
+  ['broken connection', failed('RestError', 'ECONNRESET'), { kind: 'unanswered', reason: 'connection lost' }],
+  ['deadline', failed('AbortError'), { kind: 'unanswered', reason: 'no answer in time' }],
+  // createCall throws a bare string where a 201 carries no id.
+  ['a string', 'callConnectionProperties / callConnectionId is missing in createCall result', { kind: 'unanswered' }],
+  ['nothing', undefined, { kind: 'unanswered' }],
+  ['null', null, { kind: 'unanswered' }],
+  ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, response: 'none' }, { kind: 'unanswered' }],
+])('a failed request: %s', (_, error, expected) => {
+  const failure = judgeAcsError(error, NOW);
+  expect(failure).toMatchObject(expected);
+  // Nothing of the SDK's message: it may hold keys and phone numbers.
+  const { message, reason, stack } = phoneLineError(failure);
+  expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
+});
+
+it.each([
+  [480, 560_480, 'no answer', 'no_answer'],
+  [480, 1, 'no answer', 'no_answer'],
+  [487, 10_024, 'declined', 'declined'],
+  [603, undefined, 'declined', 'declined'],
+  [487, undefined, 'cancelled', undefined],
+  [486, undefined, 'busy', 'busy'],
+  [486, 0, 'busy', 'busy'],
+  [487, 10_004, 'no answer', 'no_answer'],
+  [603, 560_603, 'declined', 'declined'],
+  [403, 510_403, 'the caller is not a number of this resource, or is blocked', 'set_up'],
+  [403, 7_504, 'the phone service does not accept this app', 'set_up'],
+  [403, 7_507, 'the phone service does not accept this app', 'set_up'],
+  [403, 10_105, 'the Teams bot may not call', 'set_up'],
+  [403, 511_532, 'the trunk is not set up', 'set_up'],
+  [403, undefined, 'the phone service does not accept this app', 'set_up'],
+  [403, 8_599, 'no line is free', 'no_line'],
+  [404, 511_404, 'the Communication Services resource is not set up', 'set_up'],
+  [404, undefined, 'number not found', 'refused'],
+  [484, 560_484, 'invalid number', 'refused'],
+  [400, 8_567, 'speech not configured', undefined],
+  [429, undefined, 'throttled', 'no_line'],
+  [403, 8_516, 'throttled', 'no_line'],
+  [403, 8_529, "the month's limit of calls is reached", 'set_up'],
+  [403, 8_530, 'no line is free', 'no_line'],
+  [400, 8_535, 'speech in a bad format', undefined],
+  [400, 8_536, 'speech could not be downloaded', undefined],
+  [400, 8_565, 'speech refused', undefined],
+  [200, 0, undefined, undefined],
+  [undefined, undefined, undefined, undefined],
+  [500, 999_999, undefined, undefined],
+])('a call that ends with %s/%s: %s', (code, subCode, reason, meaning) => {
+  const found = meaningOfResult({ code, subCode });
+  expect([found.reason, found.meaning]).toEqual([reason, meaning]);
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+
+import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
+import { parseCallId } from '../../../src/calls/model/call-id.ts';
+import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import {
+  afterEvent,
+  dialled,
+  type ReachTerms,
+  type Recipient,
+  SET_UP_RETRY_MS,
+  stopped,
+} from '../../../src/calls/state/recipient.ts';
+import { viewOf } from '../../../src/calls/state/view.ts';
+
+const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
+if (number === undefined || callId === undefined) throw new Error('malformed');
+const START = Date.parse('2026-11-21T08:00:00Z');
+const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
+const TERMS: ReachTerms = {
+  attempts: 3,
+  retryMs: 60_000,
+  confirm: false,
+  deadlineAt: START + 1_800_000,
+  ringMs: 60_000,
+  unitMs: 7_000,
+  messageMs: 40_000,
+};
+const WAITING: Recipient = { state: 'waiting', number, wave: 1, attempts: [], queuedAt: START, dueAt: START };
+
+const at = (seconds: number): number => START + seconds * 1_000;
+
+type Events = readonly AttemptEvent[];
+
+/** The recipient after calls that came to these events, each when it is due, and its events a second after another. */
+const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, beside?: number): Recipient => {
+  const rules = { ...TERMS, ...terms };
+  return calls.reduce((recipient, events) => {
+    const id = `attempt ${recipient.attempts.length}`;
+    const from = recipient.dueAt ?? START;
+    return events.reduce(
+      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, beside).next,
+      dialled(recipient, id, rules, from).next,
+    );
+  }, WAITING);
+};
+
+const placed: AttemptEvent = { kind: 'placed', callId };
+const speaking: Events = [placed, { kind: 'connected', callId }, { kind: 'play started', callId }];
+const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
+const hungUp: AttemptEvent = { kind: 'hung up' };
+const heard: Events = [...speaking, completed, hungUp];
+const pressed: Events = [...speaking, { kind: 'tone received', callId }, completed, hungUp];
+const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' | 'no_answer'): Events => [
+  placed,
+  { kind: 'create failed', callId, result: { meaning } },
+];
+
+/** What whoever asks is told. */
+const toldOf = (recipient: Recipient): string => {
+  const id = newNotificationId(START, UUID);
+  const about = { id, alertType: 'Custom', createdAt: START, deadlineAt: TERMS.deadlineAt } as const;
+  const known = { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] };
+  const { status, recipients } = viewOf(known, at(9));
+  return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
+};
+
+describe('what follows attempts', () => {
+  it.each<[what: string, calls: readonly Events[], terms: Partial<ReachTerms>, expected: Partial<Recipient>]>([
+    ['heard: nothing', [heard], {}, { state: 'heard', dueAt: undefined }],
+    ['busy: again after the pause', [failed('busy')], {}, { state: 'waiting', dueAt: at(62) }],
+    ['no answer: again after the pause', [failed('no_answer')], {}, { state: 'waiting', dueAt: at(62) }],
+    ['as often as the rules say', [failed('busy'), failed('busy'), failed('busy')], {}, { state: 'not_reached' }],
+    ['declined: once more', [failed('declined')], {}, { state: 'waiting' }],
+    ['declined twice: no more', [failed('declined'), failed('declined')], {}, { state: 'not_reached' }],
+    ['refused: no more', [failed('refused')], {}, { state: 'failed' }],
+    ['unconfirmed: again', [heard], { confirm: true }, { state: 'waiting' }],
+    ['confirmed: nothing', [pressed], { confirm: true }, { state: 'confirmed' }],
+    ['nothing after the deadline', [failed('busy')], { deadlineAt: at(62) }, { state: 'not_reached' }],
+    ['our set-up: later', [failed('set_up')], {}, { attempts: [], dueAt: at(2) + SET_UP_RETRY_MS }],
+    // It costs no attempt, and keeps its place behind nobody.
+    ['no line: when one is free', [failed('no_line')], {}, { attempts: [], isCounted: true, dueAt: START }],
+  ])('%s', (_, calls, terms, expected) => {
+    expect(called(calls, terms)).toMatchObject(expected);
+  });
+
+  it('nobody is dialled before it is due', () => {
+    const waiting = called([failed('busy')]);
+    expect([at(61), at(62)].map((now) => dialled(waiting, 'attempt 1', TERMS, now).asks.length)).toEqual([0, 1]);
+  });
+
+  it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
+    const again = called([failed('no_line')], {}, 2);
+    expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
+  });
+
+  describe('somebody who answers after a final word', () => {
+    const gone: AttemptEvent = { kind: 'not spoken', why: 'gone', result: {} };
+    const given = called([failed('declined'), failed('declined')]);
+
+    it.each<[what: string, from: Recipient, Events, asks: string, told: readonly string[]]>([
+      ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
+      ['has gone, and waits for another call', given, [gone], 'speak', ['waiting']],
+      ['after a stop is hung up, and not called again', stopped(given), [hungUp], 'hang up', ['not_reached']],
+    ])('%s', (_, from, events, asks, told) => {
+      const asked: string[] = [];
+      const seen = [{ kind: 'connected', callId } as const, ...events].reduce<readonly Recipient[]>(
+        (known, event, index) => {
+          const step = afterEvent(known.at(-1) ?? from, 'attempt 1', event, TERMS, at(200 + index));
+          asked.push(...step.asks.map(({ ask }) => ask));
+          return [...known, step.next];
+        },
+        [from],
+      );
+      expect(asked.join(', ')).toBe(asks);
+      expect(seen.map(toldOf)).toEqual(
+        ['not_reached', 'calling', ...told].map(
+          (state) => `${state}: completed, ${state === 'heard' ? state : 'not_reached'}`,
+        ),
+      );
+    });
+
+    it('is told to be what was said last, if somebody stops while another call is waited for', () => {
+      const answered = afterEvent(given, 'attempt 1', { kind: 'connected', callId }, TERMS, at(200)).next;
+      const waiting = afterEvent(answered, 'attempt 1', gone, TERMS, at(201)).next;
+      expect([waiting, dialled(waiting, 'attempt 2', TERMS, at(400)).next, stopped(waiting)].map(toldOf)).toEqual(
+        ['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`),
+      );
+    });
+  });
+
+  it('late good news counts', () => {
+    const waiting = called([[...speaking.slice(0, 2), { kind: 'disconnected', callId, result: {} }]]);
+    expect(waiting).toMatchObject({ state: 'waiting', attempts: [{ outcome: 'unknown' }] });
+    expect(afterEvent(waiting, 'attempt 0', completed, TERMS, at(20)).next).toMatchObject({ state: 'heard' });
+  });
+});
