@@ -248,7 +248,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "hang-up failed", "call overdue", "callback events left")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason

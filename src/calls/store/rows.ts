@@ -141,6 +141,8 @@ const idempotencySchema = z.object({ notificationId: notificationIdSchema, finge
 
 const daySchema = z.object({ calls: z.int() });
 
+const fault = z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
+
 const lineSchema = z.object({
   lines: json(
     z.object({
@@ -150,7 +152,8 @@ const lineSchema = z.object({
       declined: z.string().optional(),
       probeAt: count,
       probeMs: count,
-      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
+      fault: fault.optional(),
+      silence: fault.optional(),
     }),
   ),
 });
