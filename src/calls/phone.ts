@@ -106,7 +106,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const alarm = new Alarm(clock);
   const policy = { rules, serviceName };
   const cases = new Cases({ store, policy, alarm, clock, random });
-  const driver = new Driver({ line, cases, store, policy, clock });
+  const driver = new Driver({ line, cases, store, policy, clock, log: ownLog });
   const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => cases.recall(id) });
   const due = new DueWork({ store, cases, driver, alarm, clock, random, newId, deadlineMs, publisher, log: ownLog });
   alarm.onRing(() => {

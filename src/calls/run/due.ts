@@ -5,6 +5,7 @@ import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withProbe, withProven } from '../rules/lines.ts';
 import { next } from '../rules/queue.ts';
+import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
@@ -199,7 +200,8 @@ export class DueWork {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
-      const line = withProven(withoutOldFault(at.line, cases.reachedAt, now), open, now);
+      const believed = withoutOldSilence(withoutOldFault(at.line, cases.reachedAt, now), cases.heardAt, now);
+      const line = withProven(believed, open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
       cases.isSomebodyWaiting = at.queue.length > 0;
       if (decided?.kind === 'wait') {

@@ -1,6 +1,7 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
-import { type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
+import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
+import { answerBy, type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
@@ -33,10 +34,19 @@ export interface Notification {
   readonly callbackBaseUrl?: string | undefined;
   /** The hash of the `Idempotency-Key`; undefined without one. */
   readonly keyHash?: string | undefined;
-  /** Whether a key is asked for. */
+  /** Spoken in the message: the place. */
+  readonly details?: string | undefined;
+  /** Whether keys are asked for. */
   readonly confirm?: boolean | undefined;
   /** From one wave to the next, in milliseconds; undefined: there are no waves, and each recipient has to confirm. */
   readonly waveMs?: number | undefined;
+  /** How many have to confirm until the rest is stopped, in waves; 1 if it is not given. */
+  readonly confirmationsNeeded?: number | undefined;
+  /**
+   * How many have confirmed; undefined where no keys are asked for. It changes with each, so that two who confirm at the same moment meet
+   * each other.
+   */
+  readonly confirmations?: number | undefined;
   /** The last wave that was opened, from 1. */
   readonly wave: number;
   /** When the next wave is opened; undefined: there is none, or none is needed. */
@@ -71,7 +81,7 @@ export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }
 export interface NewNotification {
   readonly notification: Omit<
     Notification,
-    'wave' | 'finals' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
+    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
   >;
   readonly waves: readonly (readonly PhoneNumber[])[];
   readonly deadlineMs: number;
@@ -167,9 +177,11 @@ export const abandoned = (known: NotificationCase, now: number, most = 30): Noti
       recipients: recipients.map((recipient) => {
         if (isFinal(recipient) || (recipient.isGrouped !== true && (left -= 1) < 0)) return recipient;
         const attempts = recipient.attempts.map((attempt): Attempt =>
-          isLive(attempt) ? { ...attempt, ...SWITCHED_OFF, endedAt: now } : attempt,
+          isLive(attempt)
+            ? { ...attempt, ...SWITCHED_OFF, outcome: answerBy(attempt) ?? SWITCHED_OFF.outcome, endedAt: now }
+            : attempt,
         );
-        return final({ ...recipient, attempts }, finalWord(recipient) ?? 'stopped');
+        return final({ ...recipient, attempts }, answerOf(recipient) ?? finalWord(recipient) ?? 'stopped');
       }),
     },
     now,
@@ -238,9 +250,28 @@ const nextWave = ({ notification, recipients }: NotificationCase, now: number): 
   };
 };
 
-/** What follows for the whole: the first confirmation of waves stops the rest, a wave that cannot be reached opens the next one, and the end. */
+/** What a recipient has said by a key, in whichever call; undefined if nothing. */
+export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
+  const answers = new Set(attempts.map(answerBy));
+  return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
+};
+
+/** How many recipients have confirmed. */
+export const confirmationsOf = ({ recipients }: Pick<NotificationCase, 'recipients'>): number =>
+  recipients.filter((recipient) => answerOf(recipient) === 'confirmed').length;
+
+/** Whether a recipient may still confirm, or has. */
+const canConfirm = (recipient: Recipient): boolean => {
+  const answer = answerOf(recipient);
+  return answer === 'confirmed' || (answer === undefined && !isFinal(recipient));
+};
+
+/**
+ * What follows for the whole: enough confirmations in waves stop the rest, waves that cannot bring enough any more open the next one, and
+ * the end.
+ */
 const concluded = (known: NotificationCase, now: number): NotificationCase => {
-  const { notification, recipients } = confirmationStopsTheRest(known, now);
+  const { notification, recipients } = confirmationsStopTheRest(known, now);
   const { completedAt, coversUntil, hungUpBy, ringsBy } = notification;
   const isCovering = recipients.some(({ isCovered }) => isCovered === true);
   const isCompleted = recipients.every(isFinal);
@@ -249,17 +280,19 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   );
   const isWatched = !isCompleted && notification.stoppedAt === undefined && !recipients.some(isSpokenTo);
   const hasLater = recipients.some(({ state }) => state === 'later');
-  const isHopeless = hasLater && recipients.every((recipient) => recipient.state === 'later' || isFinal(recipient));
+  const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
+  const isNextNeeded = hasLater && isNextWaveNeededNow(reachable, notification.confirmationsNeeded);
   return {
     notification: {
       ...notification,
       finals: recipients.filter(isFinal).length,
+      confirmations: notification.confirm === true ? confirmationsOf({ recipients }) : undefined,
       coversUntil: isCovering ? coversUntil : undefined,
       hungUpBy: isHangingUp ? hungUpBy : undefined,
       ringsBy: isWatched ? ringsBy : undefined,
       nextWaveAt: !hasLater
         ? undefined
-        : isHopeless
+        : isNextNeeded
           ? Math.min(now, notification.nextWaveAt ?? now)
           : notification.nextWaveAt,
       completedAt: completedAt ?? (isCompleted ? now : undefined),
@@ -270,12 +303,11 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
 
 const isSpokenTo = ({ attempts }: Recipient): boolean => attempts.some(({ speakingAt }) => speakingAt !== undefined);
 
-const confirmationStopsTheRest = (known: NotificationCase, now: number): NotificationCase => {
+const confirmationsStopTheRest = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
-  const isConfirmed = recipients.some(
-    ({ state, attempts }) => state === 'confirmed' || attempts.some(({ confirmedAt }) => confirmedAt !== undefined),
-  );
-  if (!isConfirmed || notification.waveMs === undefined || notification.confirmedAt !== undefined) return known;
+  const { waveMs, confirmedAt, confirmationsNeeded } = notification;
+  if (waveMs === undefined || confirmedAt !== undefined) return known;
+  if (!areEnough(confirmationsOf(known), confirmationsNeeded)) return known;
   return stoppedRest({ notification: { ...notification, confirmedAt: now }, recipients }, now);
 };
 
