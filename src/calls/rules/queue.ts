@@ -150,6 +150,15 @@ export const provenAt = (open: readonly OpenCall[], now: number): number =>
     ),
   );
 
+/** Why somebody waits. */
+export const NUMBER_BUSY = 'another call to this number is under way';
+/** Why somebody waits. */
+export const URGENT_FIRST = 'urgent calls wait for a line';
+/** Why somebody waits. */
+export const NO_LINE = 'no line is free';
+/** Why somebody waits. */
+export const ABOUT_TO_BE_DIALLED = 'is about to be dialled';
+
 /** Why somebody waits, in words. */
 export const whyWaiting = (
   one: Queued,
@@ -159,9 +168,9 @@ export const whyWaiting = (
   now: number,
 ): string => {
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  if (isHeld(one)) return 'another call to this number is under way';
-  if (!one.isUrgent && othersAt > now) return 'urgent calls wait for a line';
+  if (isHeld(one)) return NUMBER_BUSY;
+  if (!one.isUrgent && othersAt > now) return URGENT_FIRST;
   if (!one.isUrgent && now < (line.fault?.until ?? 0)) return line.fault?.reason ?? 'our set-up';
   if (!one.isUrgent && now < (line.silence?.until ?? 0)) return line.silence?.reason ?? 'speech is not available';
-  return one.reason ?? (open.length >= linesOf(line, open, now) ? 'no line is free' : 'is about to be dialled');
+  return one.reason ?? (open.length >= linesOf(line, open, now) ? NO_LINE : ABOUT_TO_BE_DIALLED);
 };

@@ -36,8 +36,8 @@ export interface DueWorkParts {
   readonly newId: () => string;
   /** From a request to its last call, in milliseconds. */
   readonly deadlineMs: number;
-  /** Undefined: outcomes are not published. */
-  readonly publisher: Publisher | undefined;
+  /** One for each destination of outcomes. */
+  readonly publishers: readonly Publisher[];
   /** For what happens outside any request. */
   readonly log: Log;
 }
@@ -92,7 +92,7 @@ export class DueWork {
     while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
       await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
     }
-    await this.#parts.publisher?.settled();
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
   }
 
   async #lookAgain(log: Log): Promise<void> {
@@ -108,11 +108,11 @@ export class DueWork {
   }
 
   async #lookOnce(log: Log): Promise<void> {
-    const { store, clock, publisher, driver } = this.#parts;
+    const { store, clock, publishers, driver } = this.#parts;
     await driver.writeKept(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
-    publisher?.run(snapshot.due, log);
+    for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
         isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [],
