@@ -56,7 +56,7 @@ export const counterRow = <Kind extends ShardRow['kind']>(
   kind: Kind,
 ): OfKind<Kind> | undefined => ofKind(rows.get(inStripe(key, stripe)), kind);
 
-const MAX_BYTES = 96 * 1_048_576;
+const MAX_BYTES = 64 * 1_048_576;
 const ABSENT: KnownRow = { kind: 'absent', etag: '' };
 
 // About how many bytes things take in memory, as measured: a row with its version and its place among the others, without its name and its
@@ -83,7 +83,7 @@ const valueSize = (row: KnownRow): number => {
     case 'total': {
       const { tally, cameras } = row.value;
       // Each id is there twice: by itself, and in its text.
-      return 2 * MAP + tallySize(tally) + 120 * cameras.ids.length + 3 * sum(cameras.texts, ({ length }) => length);
+      return 2 * MAP + tallySize(tally) + 80 * cameras.ids.length + 2.5 * sum(cameras.texts, ({ length }) => length);
     }
     case 'buckets':
       return MAP + sum(row.value.values(), ({ tally, active }) => 100 + 2 * BYTES + tally.length + active.length);
@@ -105,7 +105,7 @@ const valueSize = (row: KnownRow): number => {
 };
 
 /** About how many bytes a row and its name take in memory: a character of a name takes one byte, or two if any of them is not Latin. */
-const sizeOf = (row: KnownRow, { length }: string): number => ROW + Math.ceil(1.5 * length) + valueSize(row);
+const sizeOf = (row: KnownRow, { length }: string): number => ROW + Math.ceil(1.5 * length + valueSize(row));
 
 /**
  * The rows that the process last committed or read, of all shards, in bounded memory: a steady stream needs no reads. They may be

@@ -26,6 +26,15 @@ export interface Attempt extends ResultCodes {
   readonly state: (typeof ATTEMPT_STATES)[number];
   /** When it was claimed, before anything was sent. */
   readonly claimedAt: number;
+  /** It has the row of its number's open call: no other call to the number is claimed meanwhile, and its end deletes that row. */
+  readonly holdsNumber?: boolean | undefined;
+  /** An urgent call has taken the number over, because this one was held to be over: it is not sent again. */
+  readonly isReplaced?: boolean | undefined;
+  /** How many calls were open when it was claimed, and whether it was to find out if there is one line more. */
+  readonly beside?: number | undefined;
+  readonly isProbe?: boolean | undefined;
+  /** It only rang, and was hung up for an urgent call. */
+  readonly makesWay?: boolean | undefined;
   /** When the call request was sent again for the last time, and how often it was. */
   readonly resentAt?: number | undefined;
   readonly resent?: number | undefined;
@@ -82,12 +91,15 @@ export interface CallTerms {
   readonly messageMs: number;
 }
 
+/** Why there is no call. `failed`: it counts as an attempt; `unclear`: there may be one. */
+export type NotPlaced = Exclude<NotMade, 'made_way'> | 'refused' | 'failed' | 'unclear';
+
 /** What happened. */
 export type AttemptEvent =
   /** The line accepted the call request. */
   | { readonly kind: 'placed'; readonly callId: CallId }
-  /** It did not, or did not say so. `unclear`: it may have been done. */
-  | { readonly kind: 'not placed'; readonly why: NotMade | 'refused' | 'unclear'; readonly result: CallResult }
+  /** It did not, or did not say so. */
+  | { readonly kind: 'not placed'; readonly why: NotPlaced; readonly result: CallResult }
   | { readonly kind: 'connected'; readonly callId: CallId }
   /** The line accepted the message. */
   | { readonly kind: 'speech accepted' }
@@ -101,6 +113,10 @@ export type AttemptEvent =
     }
   | { readonly kind: 'hung up' }
   | { readonly kind: 'disconnected' | 'create failed'; readonly callId: CallId; readonly result: CallResult }
+  /** It was spoken to while the table could not be used. */
+  | { readonly kind: 'spoken to'; readonly callId: CallId }
+  /** An urgent call needs its line or its number, if it only rings. */
+  | { readonly kind: 'make way' }
   /** It is time to look, or somebody has stopped the notification. */
   | { readonly kind: 'look' };
 
@@ -184,6 +200,12 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'play failed':
     case 'play canceled':
       return speechOver(attempt, event, terms, now);
+    case 'spoken to':
+      return spokenTo(attempt, now);
+    case 'make way':
+      return attempt.state === 'placed'
+        ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now)
+        : { next: attempt };
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
@@ -204,6 +226,7 @@ const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
 };
 
 const STOPPED = 'stopped before it was answered';
+const MADE_WAY = 'made way for an urgent call';
 
 const notPlaced = (
   attempt: Attempt,
@@ -215,7 +238,9 @@ const notPlaced = (
   if (attempt.state !== 'claimed') return { next: attempt };
   // An earlier request of this attempt may have been done, whatever this one was answered.
   const isSure = why !== 'unclear' && attempt.resent === undefined;
-  if (isSure) return { next: ended(attempt, { ...result, meaning: why }, terms, now) };
+  if (isSure) {
+    return { next: ended(attempt, { ...result, meaning: why === 'failed' ? undefined : why }, terms, now) };
+  }
   // A line that throttles has not looked at the request: it does not count as sent again.
   const resent = why === 'no_line' || why === 'set_up' ? (attempt.resent ?? 1) - 1 : attempt.resent;
   return { next: { ...attempt, resent, reason: result.reason, lookAt: now + RESEND_AFTER_MS } };
@@ -237,6 +262,13 @@ const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep
   const answered = { ...attempt, ...NO_END };
   if (terms.isStopped) return hangingUp(answered, { reason: STOPPED }, now);
   return { next: { ...answered, state: 'speaking', speakingAt: now }, ask: 'speak' };
+};
+
+/** What follows is not asked for: it is done already. */
+const spokenTo = (attempt: Attempt, now: number): AttemptStep => {
+  if (attempt.speakingAt !== undefined) return { next: attempt };
+  const spoken = { ...attempt, speakingAt: now, acceptedAt: now };
+  return { next: attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken };
 };
 
 const notSpoken = (
@@ -330,7 +362,7 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
   if (attempt.callId !== undefined) return placed(attempt, terms, now);
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped) {
+  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
     return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
   }
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
@@ -349,6 +381,14 @@ const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptSt
   ask: 'hang up',
 });
 
+/** A ringing call after a stop, with its hang-up claimed; the same object if it does not only ring. */
+export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'placed' ? ringingHungUp(attempt, STOPPED, now).next : attempt;
+
+/** A call whose hang-up is claimed again, because whoever had claimed it may have died; the same object if it is not to be hung up. */
+export const hungUpAgain = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'hanging_up' ? hangingUp(attempt, {}, now).next : attempt;
+
 const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptStep =>
   hangingUp({ ...attempt, isUnanswered: true }, { reason }, now);
 
@@ -362,7 +402,7 @@ const ended = (attempt: Attempt, result: CallResult, terms: CallTerms, endedAt: 
   // Why it was hung up is known better here than on the line; of a provisional end nothing is kept.
   const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
   const { code, subCode, reason } = why;
-  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt };
+  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt, holdsNumber: undefined };
   return {
     ...over,
     ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, endedAt),
@@ -388,8 +428,12 @@ const outcomeOf = (
     return { outcome: 'cut_short', hasHeardUnit: spokenMs >= unitMs, reason: reason ?? 'the callee hung up' };
   }
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
+  if (attempt.makesWay === true) return { outcome: 'made_way', reason };
   if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
-  return { outcome: meaning ?? 'unknown', reason: reason ?? NOT_SPOKEN };
+  return {
+    outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning,
+    reason: reason ?? NOT_SPOKEN,
+  };
 };
 
 const NOT_SURELY_STARTED = 'the call ended before the message surely started';
@@ -407,7 +451,10 @@ export const isPast = (attempt: Attempt, { kind }: AttemptEvent): boolean => {
     case 'tone received':
       return attempt.confirmedAt !== undefined;
     case 'create failed':
-      return attempt.speakingAt !== undefined || (attempt.state === 'over' && attempt.isReasonReported === true);
+      return (
+        attempt.speakingAt !== undefined ||
+        (attempt.state === 'over' && (attempt.isReasonReported === true || attempt.hangingUpAt !== undefined))
+      );
     case 'placed':
     case 'not placed':
     case 'speech accepted':
@@ -416,6 +463,8 @@ export const isPast = (attempt: Attempt, { kind }: AttemptEvent): boolean => {
     case 'play canceled':
     case 'hung up':
     case 'disconnected':
+    case 'spoken to':
+    case 'make way':
     case 'look':
       return attempt.state === 'over' && wasTaken(attempt);
   }
