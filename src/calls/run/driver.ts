@@ -289,7 +289,7 @@ export class Driver {
       const result = resultOf(error);
       event = { kind: 'not placed', why: NOT_PLACED[failure], result };
       if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
-      else if (failure === 'forbidden') log.warn('call forbidden', { ...fields, ...failureFields(error) });
+      else if (failure === 'forbidden') log.warn('call refused', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);

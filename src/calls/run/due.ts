@@ -17,6 +17,7 @@ import {
   type OpenRow,
   type Snapshot,
   type Waiting,
+  waitingIn,
 } from '../store/notification-store.ts';
 import type { Alarm } from './alarm.ts';
 import { logNotDone } from './call-log.ts';
@@ -180,18 +181,9 @@ export class DueWork {
         continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
-        const { people = [], number } = (stored && entriesOf(stored).get(due.rowKey)) ?? {};
-        const members = due.index === undefined || number === undefined ? people : [[due.index, number] as const];
+        const members = waitingIn({ ...due, ...(stored && entriesOf(stored).get(due.rowKey)) });
         if (members.length === 0) await this.#dropIfLeftOver(due, stored ?? 'unknown');
-        const isUrgent = due.kind === 'dial_urgent';
-        const common = {
-          notificationId: due.notificationId,
-          rowKey: due.rowKey,
-          isUrgent,
-          dueAt: due.at,
-          queuedAt: due.at,
-        };
-        queue.push(...members.map(([index, one]) => ({ ...common, index, position: index, number: one })));
+        queue.push(...members);
       } catch (error) {
         if (!isUnreadable(error)) throw error;
         logNotDone(error, { due: due.kind }, log);

@@ -127,7 +127,7 @@ export const step = (
   return withHangUps(known, {
     case: next === recipient ? known : withRecipient(known, index, next, now),
     ...rest,
-    asks: asks.map((ask) => ({ ...ask, index })),
+    asks: asks.map(({ ask, attemptId }) => ({ ask, attemptId, index })),
   });
 };
 
@@ -140,25 +140,19 @@ const stepOf = (
   now: number,
 ): RecipientStep & Pick<Step, 'line' | 'isUnknown' | 'isFirstForbidden'> => {
   const terms = termsOf(known, policy);
-  switch (event.kind) {
-    case 'claim':
-      return claimed(recipient, { ...event, attemptId }, terms, now);
-    case 'postpone':
-      return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
-    case 'look': {
-      // Somebody may have answered while the table was away, and be listening.
-      const isLeftAlone = now < (troubleAt ?? -Infinity) + terms.messageMs && recipient.attempts.some(isUnsure);
-      return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
-    }
-    default: {
-      const attempt = attemptOf(recipient, attemptId);
-      if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
-      if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
-      const judged = judgedBy(event, attempt, recipient, isUrgentNotification(known.notification), lines, now);
-      const { event: told, refused, ...rest } = judged;
-      return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
-    }
+  if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
+  if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
+  if (event.kind === 'look') {
+    // Somebody may have answered while the table was away, and be listening.
+    const isLeftAlone = now < (troubleAt ?? -Infinity) + terms.messageMs && recipient.attempts.some(isUnsure);
+    return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
   }
+  const attempt = attemptOf(recipient, attemptId);
+  if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
+  if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
+  const isUrgent = isUrgentNotification(known.notification);
+  const { event: told, refused, ...rest } = judgedBy(event, attempt, recipient, isUrgent, lines, now);
+  return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
 };
 
 const isUnsure = ({ state, unclearAt }: Attempt): boolean =>

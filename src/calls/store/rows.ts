@@ -210,7 +210,7 @@ export const notificationRows = rowsOf(notificationSchema);
 /** A recipient's, with its attempts. */
 export const recipientRows = {
   ...rowsOf(recipientSchema),
-  propertiesOf: ({ attempts: list, isUnreadable: _, ...rest }: Recipient): NewProperties =>
+  propertiesOf: ({ attempts: list, ...rest }: Omit<Recipient, 'isUnreadable'>): NewProperties =>
     recipientSchema.encode({ ...rest, attempts: [...list] }),
 };
 
