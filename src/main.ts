@@ -52,7 +52,7 @@ const calls = new Table(azureTable(settings.tables, 'calls', credential), { form
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
-const dayShards = new DayShards(counters, settings.counterShards);
+const dayShards = new DayShards(counters, settings.counterShards, appLog);
 const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
 const analytics = {
   reader: new Reader(counters, dayShards),
@@ -110,7 +110,7 @@ if (retentionDays !== undefined) {
     handler: async (_timer, context) => {
       const log = invocationLog(context);
       try {
-        await closeDays({ table: counters, shards: dayShards, retentionDays, now }, log);
+        await closeDays({ table: counters, shards: dayShards, retentionDays }, log);
       } catch (error) {
         // The host knows only the place in the bundle.
         logUnexpected(error, log);
