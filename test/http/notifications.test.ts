@@ -175,17 +175,18 @@ describe('POST /api/notifications answers', () => {
   const told = { ...failed, code: 'refused' };
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
+  const masked = { ...failed, code: 'refused', recipient: '+1206•••••00' };
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
-    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [told] }],
-    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [told] }],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [masked] }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [masked] }],
     [
       { kind: 'sent', id, calls: two },
       502,
       'None of the 2 calls could be placed.',
-      { notification_id: id, calls: [told, told] },
+      { notification_id: id, calls: [masked, masked] },
     ],
   ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;
