@@ -172,7 +172,6 @@ const USED = 'This Idempotency-Key was used for another request in the last 24 h
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
-  const told = { ...failed, code: 'refused' };
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
   const masked = { ...failed, code: 'refused', recipient: '+1206•••••00' };
