@@ -29,6 +29,8 @@ export interface LineState {
   readonly probeMs?: number | undefined;
   /** The last fault that may be of our set-up; see `whose-fault.ts`. */
   readonly fault?: Fault | undefined;
+  /** When an operator was told last that a call was forbidden. */
+  readonly forbiddenAt?: number | undefined;
 }
 
 /** Somebody could not be called, perhaps because of our set-up. */

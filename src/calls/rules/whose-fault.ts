@@ -27,7 +27,9 @@ export const judgeForbidden = (line: LineState, number: string, reachedAt: numbe
   const isInARow = before !== undefined && reachedAt < before.at;
   const isOurs = isInARow && (before.until !== undefined || before.number !== number);
   const fault: Fault = { number, at: now, reason: FORBIDDEN, until: isOurs ? now + SET_UP_RETRY_MS : undefined };
-  return { fault: isOurs ? 'ours' : 'callee', line: { ...line, fault }, isFirst: before === undefined };
+  const isFirst = now - (line.forbiddenAt ?? -Infinity) > BELIEVED_MS;
+  const forbiddenAt = isFirst ? now : line.forbiddenAt;
+  return { fault: isOurs ? 'ours' : 'callee', line: { ...line, fault, forbiddenAt }, isFirst };
 };
 
 /** A fault that is beyond doubt ours: only urgent calls are tried until it may have been mended. */

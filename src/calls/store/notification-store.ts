@@ -186,6 +186,16 @@ export class NotificationStore {
     return rows.length === 0 ? undefined : this.#caseOf(rows);
   }
 
+  /** A notification with its recipients; undefined if there is none that can be read. */
+  async loadReadable(id: NotificationId): Promise<StoredCase | undefined> {
+    try {
+      return await this.load(id);
+    } catch (error) {
+      if (isUnreadable(error)) return undefined;
+      throw error;
+    }
+  }
+
   /** The newest notifications, the newest first; without those that cannot be read. */
   async newest(most: number): Promise<readonly NotificationCase[]> {
     // Each has at most 50 recipients; most have few. One row more tells that the last one is whole.

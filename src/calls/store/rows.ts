@@ -132,6 +132,7 @@ const lineSchema = z.object({
       declined: z.string().optional(),
       probeAt: count,
       probeMs: count,
+      forbiddenAt: count,
       fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
     }),
   ),
