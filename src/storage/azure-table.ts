@@ -37,6 +37,8 @@ export const azureTable = (
 /** Requests to a table over the SDK. */
 export class AzureTable implements TableConnection {
   readonly #client: () => TableClient;
+  /** The `Date` of the latest answer, in milliseconds since 1970, and when it came by the steady clock. */
+  #answered: { readonly date: number; readonly at: number } | undefined;
 
   /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
   constructor(client: () => TableClient) {
@@ -52,6 +54,7 @@ export class AzureTable implements TableConnection {
     try {
       const entity = await this.#client().getEntity(partitionKey, rowKey, {
         abortSignal,
+        onResponse: this.#noteDate,
         disableTypeConversion: exact,
         ...(select && { queryOptions: { select: selectOf(select) } }),
       });
@@ -77,6 +80,7 @@ export class AzureTable implements TableConnection {
       const pages = this.#client()
         .listEntities({
           abortSignal,
+          onResponse: this.#noteDate,
           disableTypeConversion: exact,
           queryOptions: { filter, ...(select && { select: selectOf(select) }) },
         })
@@ -95,6 +99,27 @@ export class AzureTable implements TableConnection {
       throw readFailure(error);
     }
   }
+
+  async firstPartition({ from, before }: KeyRange, abortSignal: AbortSignal): Promise<string | undefined> {
+    const filter = odata`PartitionKey ge ${from} and PartitionKey lt ${before}`;
+    try {
+      const rows = this.#client().listEntities({ abortSignal, queryOptions: { filter, select: ['PartitionKey'] } });
+      // Azure may answer empty pages before the first row.
+      for await (const [row] of rows.byPage({ maxPageSize: 1 })) if (row !== undefined) return row.partitionKey;
+      return undefined;
+    } catch (error) {
+      throw readFailure(error);
+    }
+  }
+
+  now(): number {
+    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+  }
+
+  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void => {
+    const date = Date.parse(answer.headers.get('date') ?? '');
+    if (!Number.isNaN(date)) this.#answered = { date, at: performance.now() };
+  };
 
   async transact(
     partitionKey: string,
@@ -156,9 +181,17 @@ const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
 
 const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string => {
   if (kind === 'delete') return '';
-  // A success without an ETag is an answer that cannot be read.
-  if (etag === undefined) throw new StorageTrouble(0, { reason: 'no etag' });
-  return etag;
+  return ownEtag(etag);
+};
+
+/**
+ * A copy of an ETag: the SDK cuts it out of the text of an answer, and V8 keeps that whole text for as long as a part of it is kept.
+ *
+ * @throws {StorageTrouble} if there is none: every success has one, so the answer cannot be read
+ */
+const ownEtag = (etag: unknown): string => {
+  if (typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
+  return Buffer.from(etag, 'latin1').toString('latin1');
 };
 
 /** A text in a filter. The SDK's `odata` takes no name of a property. */
@@ -173,15 +206,16 @@ const isForeign = (name: string): boolean =>
 
 /** @param exact for a copy, which gets a timestamp of its own */
 const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>, exact: boolean): StoredRow => {
-  const { rowKey, etag } = entity;
-  // Every answer has both: one without is an answer that cannot be read.
-  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
+  const { rowKey } = entity;
+  if (typeof rowKey !== 'string') throw new StorageTrouble(0, { reason: 'no key' });
   const properties: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(entity)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
-    if (value !== null && !isForeign(name) && !(exact && name === 'timestamp')) properties[name] = value;
+    if (value === null || isForeign(name) || (exact && name === 'timestamp')) continue;
+    // The SDK decodes bytes into a block that it shares with others: as long as one of them is kept, so is the block.
+    properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
-  return { partitionKey, rowKey, etag, properties };
+  return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
 };
 
 const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {

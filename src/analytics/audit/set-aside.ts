@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 
-import { WriteConflict } from '../../storage/errors.ts';
+import { unlessDamaged, WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
+import { announcement, COMMIT_NUMBER, commitNumberOf, fenceFrom, MAX_COMMIT, stripesOf } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
+import type { RepairLease } from './repair-lease.ts';
 import { settled, type RowsAside } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
 
@@ -37,6 +38,13 @@ export const copyAside = (row: StoredRow): RowWrite => {
   return { kind: 'insert', rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
 };
 
+/** Where rows are set aside, in the time of a lease. */
+interface SettingAside {
+  readonly table: Table;
+  readonly partition: string;
+  readonly lease: Pick<RepairLease, 'renew'>;
+}
+
 /**
  * Sets rows of one shard aside: copies them to another key of the partition and deletes them. A `total` row takes its camera list with it,
  * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
@@ -46,8 +54,7 @@ export const copyAside = (row: StoredRow): RowWrite => {
  * @throws {StorageTrouble}
  */
 export const setAside = async (
-  table: Table,
-  partition: string,
+  from: SettingAside,
   rows: RowsAside,
   onMoved: (rows: readonly StoredRow[]) => void,
 ): Promise<void> => {
@@ -55,9 +62,9 @@ export const setAside = async (
     [...rows].filter(([rowKey]) => (stripeOf(rowKey)?.key === TOTAL_KEY) === isTotal),
   );
   for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
-    onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
+    onMoved(await move(from, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
-  for (const total of totals) onMoved(await move(table, partition, new Map([total]), total[0]));
+  for (const total of totals) onMoved(await move(from, new Map([total]), total[0]));
 };
 
 /**
@@ -66,8 +73,7 @@ export const setAside = async (
  * @param totalKey the total that is one of them, if one is: with its camera list
  */
 const move = async (
-  table: Table,
-  partition: string,
+  { table, partition, lease }: SettingAside,
   aside: RowsAside,
   totalKey?: string,
 ): Promise<readonly StoredRow[]> =>
@@ -81,6 +87,7 @@ const move = async (
       .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
     if (moved.length === 0 && totalKey === undefined) return [];
     const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
+    await lease.renew();
     try {
       await table.transact(partition, [
         // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.
@@ -112,15 +119,14 @@ const emptiedTotal = async (
   lists: readonly StoredRow[],
 ): Promise<RowWrite> => {
   const total = totals.find(({ rowKey }) => rowKey === totalKey);
-  const commits = [...lists, ...(total ? [total] : [])].map(({ properties }) => properties[COMMIT_NUMBER]);
+  const commits = [...lists, ...(total ? [total] : [])].map((row) => unlessDamaged(() => commitNumberOf(row)) ?? 0);
   const fence = await table.get(partition, FENCE_KEY);
-  const stripes = [fence?.properties['stripes'], ...totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1)];
+  const fenced = unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 1;
   const properties = {
     ...emptyTotalProperties(),
-    [COMMIT_NUMBER]: Math.max(0, ...commits.filter(isNumber)) + FAR_ABOVE,
-    ...(totalKey === TOTAL_KEY && announcement(Math.max(1, ...stripes.filter(isNumber)))),
+    [COMMIT_NUMBER]: (Math.max(0, ...commits) + FAR_ABOVE) % MAX_COMMIT,
+    ...(totalKey === TOTAL_KEY &&
+      announcement(Math.max(fenced, ...totals.map((row) => (stripeOf(row.rowKey)?.stripe ?? 0) + 1)))),
   };
   return writeOf(totalKey, total?.etag, properties, 'replace');
 };
-
-const isNumber = (value: unknown): value is number => typeof value === 'number';

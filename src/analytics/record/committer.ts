@@ -79,6 +79,11 @@ export class ShardCommitter {
     this.#pause = pause;
   }
 
+  /** Whether nothing waits for it. */
+  get isIdle(): boolean {
+    return !this.#isRunning;
+  }
+
   /**
    * Commits a message together with others.
    *
@@ -87,13 +92,9 @@ export class ShardCommitter {
    * @throws {DamagedRow} if a row that it changes is damaged
    */
   async submit(message: EventMessage): Promise<Outcome> {
-    const keys = keyed(message);
-    const known = this.#writer.rows.committedEvent(keys.eventKey);
-    // Times of facets only grow, so a message that is older than a committed state stays older.
-    if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
     if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0, { reason: 'too many messages wait' });
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...keys, resolve, reject, readFirst: !isFrame(message), uncertain: false });
+      this.#queue.push({ ...keyed(message), resolve, reject, readFirst: !isFrame(message), uncertain: false });
       if (!this.#isRunning) void this.#run();
     });
   }

@@ -84,15 +84,11 @@ export class OwnStripe {
     return this.#fence;
   }
 
-  /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow | DayClosed} */
+  /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow} */
   async mayStart(): Promise<boolean> {
-    const { table, partition, manifests, day, count } = this.#shard;
-    const fence = await readFence(table, partition);
+    const fence = await readFence(this.#shard.table, this.#shard.partition);
     this.#fence = fence;
-    if (this.#number === 0) {
-      if (fence === undefined) await manifests.demand(day, count, true);
-      return true;
-    }
+    if (this.#number === 0) return true;
     if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;
     this.#number = 0;
     return false;

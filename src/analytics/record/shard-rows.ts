@@ -107,11 +107,6 @@ export class ShardRows {
     return listsTooShort(this.#shard.partition, this.#own.number);
   }
 
-  /** The event as it was last seen in storage, from memory. */
-  committedEvent(key: string): EventRow | undefined {
-    return ofKind(this.#shard.known.get(key), 'event')?.value;
-  }
-
   /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
   async storedEvent(key: string): Promise<EventRow | undefined> {
     const row = await this.#get(key);
@@ -122,7 +117,7 @@ export class ShardRows {
    * The rows that a plan needs.
    *
    * @param before the plan of a transaction in flight: its rows are taken as they are once it is applied
-   * @throws {StorageTrouble | DamagedRow | DayClosed}
+   * @throws {StorageTrouble | DamagedRow}
    */
   async snapshot(wanted: WantedRows, before?: RowsPlan): Promise<ShardSnapshot> {
     const known: Knowledge = (key) => {

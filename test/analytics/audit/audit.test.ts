@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { NotRepairable, RepairLease } from '../../../src/analytics/audit/repair-lease.ts';
 import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
+import { encoded } from '../../../src/analytics/rows/tally-bytes.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { ANY_VERSION, copiedProperties, type NewProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
@@ -83,6 +83,14 @@ const damageRow = async (table: MemoryTable, partitionKey: string, rowKey: strin
 const SAMPLES = 'minute|0800|00';
 const SAMPLE = 'sample 08:00:00.000000 of ridge-0';
 
+/** Two to the 50th events, none of them reviewed or annotated, without categories. */
+const MOST_EVENTS = encoded((writer) => {
+  writer.count(1);
+  for (const count of [2 ** 50, 0, 0]) writer.signed(count);
+});
+/** A frame without detections in the first microsecond. */
+const CAMERA_40000 = encoded((writer) => [0, 40_000, 0].forEach((count) => writer.count(count)));
+
 /** Damage to each kind of counter row: what is wrong with it, and counters that an audit names for it, perhaps among others. */
 const COUNTER_DAMAGES: readonly (readonly [
   rowKey: string,
@@ -95,26 +103,47 @@ const COUNTER_DAMAGES: readonly (readonly [
   ['total', 'broken day', set('day', '{'), ['row total']],
   ['total', 'wrong n', set('n', 0), ['row total']],
   ['total', 'wrong active_cameras', set('active_cameras', 1), ['row total']],
+  ['total', '65 stripes', set('stripes', 65), ['row total']],
+  ['total', 'no stripe', set('stripes', 0), ['row total']],
+  ['total', 'one and a half stripes', set('stripes', 1.5), ['row total']],
+  ['total', 'an n of more than 31 bits', set('n', 2 ** 31), ['row total']],
+  [
+    'total',
+    'an n at the end of its 31 bits, too few active_cameras',
+    (row) => ({ ...row, n: 2 ** 31 - 1, active_cameras: 1 }),
+    ['row total'],
+  ],
+  ['total', 'less than no active_cameras', set('active_cameras', -1), ['row total']],
+  ['total', 'too many active_cameras', set('active_cameras', 32_001), ['row total']],
+  ['total', 'more events than there can be', replaced('day', /"events":\d+/, '"events":10000000000001'), ['row total']],
   ['total', 'no row', deleted, ['row total']],
   ['cameras|0001', 'another camera', replaced('cameras', 'ridge-0', 'ridge-9'), ['total', 'minute 08:00']],
   ['cameras|0001', 'no row', deleted, ['row total']],
+  ['stripes', '65 stripes', set('stripes', 65), ['number of stripes']],
+  ['stripes', 'no stripe', set('stripes', 0), ['number of stripes']],
+  ['stripes', 'one and a half stripes', set('stripes', 1.5), ['number of stripes']],
   ['stripes', 'no row', deleted, ['number of stripes']],
   ['hours', 'wrong t08', flipped('t08'), ['hour 08']],
   ['hours', 'wrong a08', set('a08', Uint8Array.of(0, 1)), ['hour 08']],
   ['hours', 'too many in a09', set('a09', Uint8Array.of(0, 255)), ['hour 09']],
+  ['hours', 'more cameras than there can be in a09', set('a09', new Uint8Array(4_002)), ['row hours']],
   ['hours', 'hour 31', (row) => ({ ...row, t31: row['t08'], a31: row['a08'] }), ['row hours']],
   ['hours', 'no row', deleted, ['hour 08', 'hour 09']],
   ['hour|08', 'wrong t00', flipped('t00'), ['minute 08:00']],
   ['hour|08', 'wrong a00', set('a00', Uint8Array.of(0, 2)), ['minute 08:00']],
+  ['hour|08', 'more events than there can be in t00', set('t00', MOST_EVENTS), ['row hour|08']],
   ['hour|08', 'no row', deleted, ['minute 08:00']],
   [SAMPLES, 'wrong s00', flipped('s00'), [SAMPLE, 'sample 08:00:00.000002 of ridge-0']],
   [SAMPLES, 'text in s00', set('s00', 'x'), ['row minute|0800|00', SAMPLE]],
+  [SAMPLES, 'a camera beyond those that there can be in s00', set('s00', CAMERA_40000), ['row minute|0800|00', SAMPLE]],
   [SAMPLES, 'no s00', without('s00'), [SAMPLE]],
   [SAMPLES, 'samples in s01', (row) => ({ ...row, s01: row['s00'] }), ['sample 08:00:01.000000 of ridge-0']],
   [SAMPLES, 'no row', deleted, [SAMPLE]],
   [CAMERA, 'wrong day', replaced('day', /"reviewed":\d+/, '"reviewed":0'), ['camera ridge-0']],
   [CAMERA, 'wrong h08', replaced('h08', /"annotated":\d+/, '"annotated":0'), ['camera ridge-0 hour 08']],
   [CAMERA, 'wrong place', set('place', 9), ['row camera|ridge-0']],
+  [CAMERA, 'a place below all', set('place', -1), ['row camera|ridge-0']],
+  [CAMERA, 'a place between two', set('place', 0.5), ['row camera|ridge-0']],
   [CAMERA, 'no m08', without('m08'), ['camera ridge-0 minute 08:08']],
   [CAMERA, 'no row', deleted, ['camera ridge-0', 'camera ridge-0 hour 09', 'camera ridge-0 minute 08:00']],
 ];
@@ -156,12 +185,26 @@ const differing = async (table: MemoryTable): Promise<ReadonlySet<string>> => {
 /** Repairs the day. @returns what was said */
 const repair = async (table: Table): Promise<string> => {
   const lines: string[] = [];
-  const { differences } = await repairDay(table, await auditDay(table, DATE), { say: (line) => lines.push(line) });
+  const { differences } = await repairDay(table, await auditDay(table, DATE), {
+    say: (line) => lines.push(line),
+    pause: async () => undefined,
+  });
   expect(differences).toEqual([]);
   return lines.join('\n');
 };
 
-const QUIET = { say: () => undefined };
+/** As CloseDays does as its last step but one. */
+const deleteEvents = async (memory: MemoryTable): Promise<void> => {
+  for (const partition of [SHARD, `${DATE}_01`]) {
+    const keys = memory.rows(partition).flatMap(({ rowKey }) => (rowKey.startsWith('event|') ? [rowKey] : []));
+    await memory.transact(
+      partition,
+      keys.map((rowKey) => ({ kind: 'delete', rowKey })),
+    );
+  }
+};
+
+const QUIET = { say: () => undefined, pause: async () => undefined };
 
 /** What an audit names for a damaged row: nothing that is in other rows, but for a `total`, which names what is in them. */
 const COUNTERS_OF_ROW: Readonly<Record<string, RegExp>> = {
@@ -259,7 +302,7 @@ describe('the audit of a day', () => {
     expect(await differing(table)).toContain('shards');
     await repair(tableOf(table));
     expect(await wrongAnswers(table, messages)).toEqual([]);
-    expect(await new DayShards(tableOf(table), 1).find(DATE)).toBe(2);
+    expect(await new CountingProcess(table, 1).shards.find(DATE)).toBe(2);
   });
 
   it.each(['hour|24', 'minute|0860', 'camera|a|b', 'event|9959|ridge-0|f-0', 'hour|08 99', 'total 99'])(
@@ -446,8 +489,14 @@ describe('a repair', () => {
     const table = await seeded();
     const moved: string[] = [];
     const aside = async (rowKey: string, etag?: string): Promise<void> =>
-      setAside(tableOf(table), SHARD, new Map([[rowKey, etag]]), (rows) =>
-        moved.push(...rows.map((row) => row.rowKey)),
+      setAside(
+        {
+          table: tableOf(table),
+          partition: SHARD,
+          lease: new RepairLease(tableOf(table), { day: DATE, isUnlisted: false }),
+        },
+        new Map([[rowKey, etag]]),
+        (rows) => moved.push(...rows.map((row) => row.rowKey)),
       );
     for (let times = 1; times <= 2; times += 1) {
       await table.transact(SHARD, [{ kind: 'insert', rowKey: 'camera|x', properties: {} }]);
@@ -459,36 +508,107 @@ describe('a repair', () => {
     expect(moved).toEqual(['camera|x', 'camera|x']);
   });
 
+  const CLOSED = set('closes', '2001-01-01T00:00:00.000000Z');
+
   it.each<readonly [what: string, manifest: Damage, index: Damage]>([
-    ['closed', set('closes', '2001-01-01T00:00:00.000000Z'), (row) => row],
+    ['closed', CLOSED, (row) => row],
     ['closed, and not said by a damaged manifest', set('shards', 'two'), deleted],
     ['closed, and not said by the manifest', (row) => row, deleted],
     ['closed, and of fewer shards by its manifest', set('shards', 1), deleted],
-  ])('refuses a day that is %s, also after its audit', async (_, manifest, index) => {
+    ['closed, and has lost its manifest', deleted, deleted],
+  ])('refuses counters of a day that is %s, also after its audit; only its manifest is put right', async (...rows) => {
+    const [, manifest, index] = rows;
     const memory = await seeded();
     const table = tableOf(memory);
     await damageRow(memory, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
     const audited = await auditDay(table, DATE);
     await damageRow(memory, DATE, 'shards', manifest);
     await damageRow(memory, OPEN_DAYS_PARTITION, DATE, index);
+    await deleteEvents(memory);
+    const before = memory.rows(SHARD);
     await expect(repairDay(table, audited, QUIET)).rejects.toThrow(NotRepairable);
     const closed = await auditDay(table, DATE);
     expect(closed.closed).toBe(true);
     expect(closed.differences.map(({ counter }) => counter)).toContain('total');
     await expect(repairDay(table, closed, QUIET)).rejects.toThrow(NotRepairable);
+    expect(memory.rows(SHARD)).toEqual(before);
+    const manifestAfter = memory.rows(DATE).find(({ rowKey }) => rowKey === 'shards')?.properties;
+    expect(manifestAfter).toMatchObject({ shards: 2, closes: expect.stringMatching(/^20/) });
+    const late = await new CountingProcess(memory, 1).record(messages.slice(0, 1));
+    expect(late).toEqual([{ refused: 'the day of data.ts_utc is closed: its counts are final' }]);
   });
 
-  it('refuses a day that lost its manifest after its closing was announced, and nobody opens it again', async () => {
+  it('brings a manifest back that was lost after the closing was announced, with its moment, and nobody opens the day again', async () => {
     const memory = await seeded();
     const table = tableOf(memory);
-    await new DayShards(table, 2).close(DATE, instantFrom(0n));
-    await memory.transact(DATE, [{ kind: 'delete', rowKey: 'shards' }]);
-    // Event rows are deleted by now.
-    await memory.transact(SHARD, [{ kind: 'delete', rowKey: EVENT }]);
+    const { closes } = await new CountingProcess(memory, 2).shards.close(DATE);
+    await damageRow(memory, DATE, 'shards', deleted);
+    const process = new CountingProcess(memory, 1);
+    await expect(process.record(messages)).rejects.toThrow('it is missing, and the day has rows');
+    await repair(table);
+    expect(await process.shards.claim(DATE)).toMatchObject({ shards: 2, closes });
+  });
+
+  it('refuses a day whose closing is announced, also after its audit, and changes nothing', async () => {
+    const memory = await seeded();
+    const table = tableOf(memory);
+    await damageRow(memory, SHARD, 'total', set('day', '{'));
     const audited = await auditDay(table, DATE);
-    expect(audited.closed).toBe(true);
-    await expect(repairDay(table, audited, QUIET)).rejects.toThrow(NotRepairable);
-    await expect(new CountingProcess(memory, 2).record(messages)).rejects.toThrow('the day was closed');
+    await new CountingProcess(memory, 2).shards.close(DATE);
+    const before = memory.rows(SHARD);
+    for (const report of [audited, await auditDay(table, DATE)]) {
+      await expect(repairDay(table, report, QUIET)).rejects.toThrow('closing');
+    }
+    expect(memory.rows(SHARD)).toEqual(before);
+  });
+
+  it('keeps the day from being closed until it has finished, also if it is stopped at any request', async () => {
+    let [stopped, isFinished] = [0, false];
+    const wrong: string[] = [];
+    while (!isFinished) {
+      stopped += 1;
+      const memory = new InterposedTable();
+      await new CountingProcess(memory, 2).record(messages);
+      await damageRow(memory, SHARD, 'total', set('day', '{'));
+      const audited = await auditDay(tableOf(memory), DATE);
+      let left = stopped;
+      memory.turn = async () => {
+        left -= 1;
+        if (left < 0) throw new Error('stopped');
+      };
+      isFinished = await repairDay(tableOf(memory), audited, QUIET).then(
+        () => true,
+        () => false,
+      );
+      memory.turn = async () => undefined;
+      const { shards } = new CountingProcess(memory, 2);
+      const isClosed = await shards.close(DATE).then(
+        () => true,
+        () => false,
+      );
+      const hasBegun = memory.rows(SHARD).some(({ rowKey }) => rowKey.startsWith('damaged|'));
+      if (isClosed && hasBegun) wrong.push(`closed after it was stopped at request ${stopped}`);
+      if (!isFinished && !isClosed) await repair(tableOf(memory));
+    }
+    expect(wrong).toEqual([]);
+    expect(stopped, 'requests of a repair').toBeGreaterThan(20);
+  });
+
+  it('makes a day open again that has lost its row of open days, if its event rows account for its samples', async () => {
+    const memory = await seeded();
+    await damageRow(memory, OPEN_DAYS_PARTITION, DATE, deleted);
+    expect(await differing(memory)).toEqual(new Set(['index of open days']));
+    await repair(tableOf(memory));
+    expect(memory.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([DATE]);
+    expect(await wrongAnswers(memory, messages)).toEqual([]);
+  });
+
+  it('finds a day that lost its manifest and all its event rows', async () => {
+    const memory = await seeded();
+    await damageRow(memory, DATE, 'shards', deleted);
+    await deleteEvents(memory);
+    expect(await differing(memory)).toContain('shards');
+    await expect(new CountingProcess(memory, 1).record(messages)).rejects.toThrow('the day has rows');
   });
 
   it('keeps all of a row that it sets aside, also if its key is too long for the new one', async () => {
