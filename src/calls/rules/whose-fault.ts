@@ -43,9 +43,9 @@ export const ourFault = (line: LineState, number: string, reason: string | undef
 /** A fault is forgotten when somebody was reached after it; whose numbers were met is forgotten after an hour. */
 export const withoutOldFault = (line: LineState, reachedAt: number, now: number): LineState => {
   const isOld = line.fault !== undefined && (line.fault.at < reachedAt || faultOf(line, now) === undefined);
-  const isDeclineOld = line.declined !== undefined && now - (line.refusedAt ?? 0) > BELIEVED_MS;
-  if (!isOld && !isDeclineOld) return line;
-  return { ...line, fault: isOld ? undefined : line.fault, declined: isDeclineOld ? undefined : line.declined };
+  const isRefusalOld = line.refused !== undefined && now - (line.refusedAt ?? 0) > BELIEVED_MS;
+  if (!isOld && !isRefusalOld) return line;
+  return { ...line, fault: isOld ? undefined : line.fault, refused: isRefusalOld ? undefined : line.refused };
 };
 
 const faultOf = ({ fault }: LineState, now: number): Fault | undefined =>

@@ -129,7 +129,7 @@ const lineSchema = z.object({
       known: count,
       refusedAt: count,
       sureAt: count,
-      declined: z.string().optional(),
+      refused: z.string().optional(),
       probeAt: count,
       probeMs: count,
       forbiddenAt: count,

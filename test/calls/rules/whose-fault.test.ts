@@ -37,7 +37,7 @@ it('one success ends it, and so does an hour: then no number is remembered', () 
   expect(withoutOldFault(once, NEVER, NOW)).toBe(once);
   expect(withoutOldFault(once, NOW - 59_999, NOW).fault).toBeUndefined();
   expect(withoutOldFault(once, NEVER, NOW + HOUR_MS).fault).toBeUndefined();
-  const declined: LineState = { declined: 'a', refusedAt: NOW };
-  expect(withoutOldFault(declined, NEVER, NOW + HOUR_MS)).toBe(declined);
-  expect(withoutOldFault(declined, NEVER, NOW + HOUR_MS + 1).declined).toBeUndefined();
+  const refused: LineState = { refused: 'a', refusedAt: NOW };
+  expect(withoutOldFault(refused, NEVER, NOW + HOUR_MS)).toBe(refused);
+  expect(withoutOldFault(refused, NEVER, NOW + HOUR_MS + 1).refused).toBeUndefined();
 });

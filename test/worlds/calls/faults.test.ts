@@ -50,11 +50,11 @@ const idOf = ({ answers: [first] }: SentRequest): string => (first?.kind === 'se
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe('one callee who is refused by 403', () => {
-  const fates = (number: PhoneNumber | undefined): Fate => (number === someNumber(0, 0) ? 'forbidden' : 'listens');
+const oneForbidden = (number: PhoneNumber | undefined): Fate => (number === someNumber(0, 0) ? 'forbidden' : 'listens');
 
+describe('one callee who is refused by 403', () => {
   it.each([1, 3])('holds up nobody, is one attempt each time, and is told once: %i instances', async (instances) => {
-    await play('forbidden', { instances }, fates, async (world) => {
+    await play('forbidden', { instances }, oneForbidden, async (world) => {
       const anomaly = world.senders.send(to([people(1)], 'Anomaly'), 'anomaly');
       await world.pass(2_000);
       const fire = world.senders.send(to([[...people(1), ...people(1, 1)]]), 'fire');
@@ -96,6 +96,13 @@ const hangingCalls = (isHanging: (number: string) => boolean): void => {
   });
 };
 
+const busyOrRingsOut = (number: PhoneNumber | undefined, earlier: number): Fate =>
+  number === someNumber(1, 0) && earlier === 0
+    ? 'busy'
+    : number?.startsWith('+12065550') === true
+      ? 'rings out'
+      : 'listens';
+
 describe('a request that is not answered', () => {
   it('for a call holds up the next fire for 2 s', async () => {
     hangingCalls((number) => number.startsWith('+12065550'));
@@ -110,13 +117,7 @@ describe('a request that is not answered', () => {
 
   it('for forty calls and sixteen hang-ups keeps no due redial of a fire waiting for more than 4 s', async () => {
     vi.spyOn(UnreliableLine.prototype, 'hangUp').mockImplementation(notAnswered);
-    const fates = (number: PhoneNumber | undefined, earlier: number): Fate =>
-      number === someNumber(1, 0) && earlier === 0
-        ? 'busy'
-        : number?.startsWith('+12065550') === true
-          ? 'rings out'
-          : 'listens';
-    await play('hanging hang-ups', { ringMs: 15_000, retryMs: 20_000 }, fates, async (world) => {
+    await play('hanging hang-ups', { ringMs: 15_000, retryMs: 20_000 }, busyOrRingsOut, async (world) => {
       world.senders.send(to([people(16)], 'Anomaly'), 'anomaly');
       await world.pass(2_000);
       world.senders.send(to([people(1, 1)]), 'fire');
@@ -203,15 +204,15 @@ describe('a fire of which no phone has rung for two minutes', () => {
   });
 });
 
-describe('a row that cannot be read', () => {
-  /** Damages a row, or says that a later version wrote it. */
-  const spoil = async (world: World, rowKey: string, how: 'damaged' | 'later'): Promise<void> => {
-    const row = world.rows.find((one) => one.rowKey === rowKey);
-    if (row === undefined) throw new Error(`no row ${rowKey}`);
-    const properties = how === 'damaged' ? { state: 'strange', lines: 'strange', people: 'strange' } : { format: 99 };
-    await world.table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties }]);
-  };
+/** Damages a row, or says that a later version wrote it. */
+const spoil = async (world: World, rowKey: string, how: 'damaged' | 'later'): Promise<void> => {
+  const row = world.rows.find((one) => one.rowKey === rowKey);
+  if (row === undefined) throw new Error(`no row ${rowKey}`);
+  const properties = how === 'damaged' ? { state: 'strange', lines: 'strange', people: 'strange' } : { format: 99 };
+  await world.table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties }]);
+};
 
+describe('a row that cannot be read', () => {
   it.each(['damaged', 'later'] as const)(
     'of a recipient (%s) stops nobody else, and gives nobody to another alert',
     async (how) => {
