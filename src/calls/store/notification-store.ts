@@ -205,6 +205,16 @@ export class NotificationStore {
     return rows.length === 0 ? undefined : this.#caseOf(rows);
   }
 
+  /** A notification with its recipients; undefined if there is none that can be read. */
+  async loadReadable(id: NotificationId): Promise<StoredCase | undefined> {
+    try {
+      return await this.load(id);
+    } catch (error) {
+      if (isUnreadable(error)) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Notifications, the newest first, without those that cannot be read. Reads at most a thousand rows.
    *
