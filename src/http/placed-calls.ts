@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
 import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
+import { reasonCode } from '../calls/rules/reason-code.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
@@ -9,14 +10,15 @@ import { type Answers, type ProblemAnswers, problemMembers } from './route/answe
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
+const code = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
 
 const since = z.iso.datetime().describe('Since when they wait, UTC.');
 
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), reason, since: since.optional() }),
-  z.strictObject({ recipient, status: z.literal('failed'), reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), code, reason, since: since.optional() }),
+  z.strictObject({ recipient, status: z.literal('failed'), code, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
@@ -24,7 +26,9 @@ const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
 
 /** In a problem, which is logged and passed on, the numbers are masked. */
 const failuresSchema = z
-  .array(z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), reason }))
+  .array(
+    z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), code, reason }),
+  )
   .min(1)
   .max(50);
 
@@ -39,10 +43,11 @@ const PLACED = {
 const WAITING = {
   recipient: '+12065550101',
   status: 'waiting',
+  code: 'no_line',
   reason: 'no line is free',
   since: '2026-11-21T08:00:02.500Z',
 };
-const FAILED = { recipient: '+12065550102', status: 'failed', reason: 'invalid number' };
+const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'invalid number' };
 
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
@@ -57,14 +62,10 @@ export const CALLS_ANSWERS = {
   },
 } as const satisfies Answers;
 
-const KEY_USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
-const WAVES_TOO_LATE =
-  'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
-const NONE_ALLOWED = 'None of the recipients may be called.';
-
 const NOT_CALLED = {
   recipient: '+4420•••••••50',
   status: 'failed',
+  code: 'not_allowed',
   reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
@@ -75,18 +76,20 @@ const problemOfCalls = z
 /** The problems of every request that places calls. */
 export const CALLS_PROBLEMS = {
   400: {
+    codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
     description: 'The request is wrong. A wrong phone number is named by its index. Nobody was called.',
     detail: `recipient 1 ${NOT_A_NUMBER}`,
-    errors: [{ index: 1, detail: NOT_A_NUMBER }],
+    errors: [{ code: 'invalid', index: 1, pointer: '/recipients/1', detail: NOT_A_NUMBER }],
   },
   422: {
+    codes: ['nobody_allowed', 'key_reused', 'waves_too_late'],
     description:
       'Nobody was called: none of the recipients may be (`PHONE_ALLOWED_PREFIXES`, `CALLS_PER_DAY`), the `Idempotency-Key` belongs to another request, or the last wave would begin after the deadline.',
     schema: problemOfCalls,
-    detail: NONE_ALLOWED,
     extensions: { calls: [NOT_CALLED] },
   },
   502: {
+    codes: ['nobody_callable'],
     description: 'Nobody can be called; `calls` says why.',
     schema: problemOfCalls,
     detail: 'The call could not be placed.',
@@ -103,18 +106,18 @@ export const CALLS_PROBLEMS = {
 export const callsAnswer = (sent: Sent) => {
   switch (sent.kind) {
     case 'key of another request':
-      throw new Problem(422, { detail: KEY_USED });
+      throw new Problem('key_reused');
     case 'waves too late':
-      throw new Problem(422, { detail: WAVES_TOO_LATE });
+      throw new Problem('waves_too_late');
     case 'refused':
-      throw new Problem(422, { detail: NONE_ALLOWED, extensions: { calls: sent.calls.map(maskedFailure) } });
+      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(maskedFailure) } });
     case 'sent': {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
       if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
       const detail =
         calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
-      throw new Problem(502, { detail, extensions: { ...body, calls: sent.calls.map(maskedFailure) } });
+      throw new Problem('nobody_callable', { detail, extensions: { ...body, calls: sent.calls.map(maskedFailure) } });
     }
   }
 };
@@ -122,13 +125,15 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  if (status === 'failed') return { recipient: number, status, reason: call.reason };
+  const code = reasonCode(call.reason, status);
+  if (status === 'failed') return { recipient: number, status, code, reason: call.reason };
   const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
-  return { recipient: number, status, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
+  return { recipient: number, status, code, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
 };
 
 const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({
   recipient: maskPhoneNumber(call.recipient),
   status: 'failed',
+  code: call.status === 'placed' ? 'refused' : reasonCode(call.reason, 'failed'),
   reason: call.status === 'placed' ? 'placed' : call.reason,
 });

@@ -3,7 +3,13 @@ import * as z from 'zod';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
-import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
+import {
+  alertTypeName,
+  alertTypeOf,
+  describedRecipients,
+  MAX_RECIPIENTS_BYTES,
+  recipientsSchema,
+} from './recipients.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -28,8 +34,17 @@ export const testCall = (
       summary: 'Place test calls (debug builds only)',
       query: z.object({
         alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
+        confirm: parameter(
+          z
+            .enum(['true', 'false'], { error: 'must be true or false' })
+            .default('false')
+            .transform((text) => text === 'true'),
+          'Whether keys are asked for.',
+          'true',
+        ),
       }),
-      body: jsonBody(recipientsSchema.meta({ id: 'PhoneNumbers' }), {
+      body: jsonBody(recipientsSchema, {
+        described: describedRecipients.meta({ id: 'PhoneNumbers' }),
         maxBytes: MAX_RECIPIENTS_BYTES,
         examples: { one: ['+12065550100'] },
         element: 'recipient',
@@ -38,7 +53,8 @@ export const testCall = (
       problems: CALLS_PROBLEMS,
       handle: async ({ query, body: recipients, log }) => {
         const { send, callbackBaseUrl } = phoneOr503(phone);
-        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], callbackBaseUrl };
+        const { confirm } = query;
+        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], confirm, callbackBaseUrl };
         return callsAnswer(await send(request, undefined, log));
       },
     }),

@@ -25,9 +25,14 @@ const send = async (request: NotificationRequest, key: string | undefined) => {
   sent.push({ ...request, key });
   return Promise.resolve(answer);
 };
-const unknown = { read: async () => Promise.resolve(undefined), stop: async () => Promise.resolve(undefined) };
+const nothing = async () => Promise.resolve(undefined);
+const unknown = { read: nothing, stop: nothing, acknowledge: nothing };
 const handlers = {
-  notifications: notifications({ send, newest: async () => Promise.resolve([]) }).handler,
+  notifications: notifications({
+    send,
+    list: async () => Promise.resolve({ found: [], next: undefined }),
+    needingAttention: async () => Promise.resolve([]),
+  }).handler,
   'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
 };
 
@@ -61,16 +66,33 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ recipients: [] }, ['channel', 'must be "phone"'], ['alert_type', TYPES], ['recipients', SOMEBODY]],
     [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
     [{ ...good, confirm: true, recipients: [[FIRST], FIRST] }, [1, 'must be a list of phone numbers, as others are']],
-    [{ ...good, confirm: true, recipients: [[FIRST], []] }, [1, SOMEBODY]],
-    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [1, A_NUMBER]],
-    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 7]] }, [1, `has one that ${A_NUMBER}`]],
+    [{ ...good, confirm: true, recipients: [[FIRST], []] }, ['recipients.1', SOMEBODY]],
+    [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [2, A_NUMBER]],
+    [
+      { ...good, confirm: true, recipients: [[FIRST, FIRST], ['+12065550101'], [FIRST, 7, 'x']] },
+      [4, A_NUMBER],
+      [5, A_NUMBER],
+    ],
     [{ ...good, recipients: [[FIRST]] }, ['confirm', 'must be true for recipients in waves']],
     [{ ...good, confirm: 'true' }, ['confirm', 'must be true or false']],
     [{ ...good, confirm: true, wave_seconds: 60 }, ['wave_seconds', 'is only for recipients in waves']],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
     ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
-    [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['unknown field', 'is unknown']],
+    [{ ...good, confirm: true, confirmations_needed: 1 }, ['confirmations_needed', 'is only for recipients in waves']],
+    ...[0, 3, 1.5, '2'].map((confirmations_needed): [unknown, Fault] => [
+      { ...good, confirm: true, recipients: [[FIRST], ['+12065550101', FIRST]], confirmations_needed },
+      ['confirmations_needed', 'must be a whole number from 1 to the number of recipients'],
+    ]),
+    ...['', '  ', 'a\nb', 'a\u0007', 'a\u202Eb', 'x'.repeat(201)].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be 1 to 200 visible characters'],
+    ]),
+    ...['<break time="5s"/>', 'a > b', 'Fire &amp; Rescue', '&#38;', '&#x26;'].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be plain text without markup'],
+    ]),
+    [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['+…', 'is unknown']],
     [[good], ['body', OBJECT]],
     ['null', ['body', OBJECT]],
   ])('%j', async (body, ...faults) => {
@@ -113,7 +135,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
 it('GET /api/notifications refuses a wrong number of them, and what it does not know', async () => {
   expect(problemOf(await ask(handlers.notifications, '/api/notifications?limit=101&page=2'))).toMatchObject({
     status: 400,
-    detail: 'page is unknown: the parameters are limit; limit must be a whole number from 1 to 100',
+    detail: expect.stringMatching(/^page is unknown: .*; limit must be a whole number from 1 to 100$/),
   });
 });
 
@@ -128,6 +150,20 @@ describe('POST /api/notifications hands on', () => {
       { key: undefined, waves, waveMs: 30_000 },
     ]);
   });
+
+  it('the place, trimmed, and how many have to confirm', async () => {
+    const recipients = [[FIRST], ['+12065550101']];
+    const details = 'Antelope Ridge: R&D, camera 4 (50 m, 7 %)';
+    await post('notifications', {
+      ...good,
+      recipients,
+      confirm: true,
+      confirmations_needed: 2,
+      details: ` ${details} `,
+    });
+    await post('notifications', { ...good, details: '火'.repeat(200) });
+    expect(sent).toMatchObject([{ details, confirmationsNeeded: 2 }, { details: '火'.repeat(200) }]);
+  });
 });
 
 const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
@@ -139,7 +175,7 @@ describe('POST /api/notifications answers', () => {
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
   // A problem is logged and passed on.
-  const masked = { ...failed, recipient: maskPhoneNumber(failed.recipient) };
+  const masked = { ...failed, code: 'refused', recipient: maskPhoneNumber(failed.recipient) };
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
@@ -184,7 +220,8 @@ describe('POST /api/test-call', () => {
     [{ recipients: [FIRST] }, '', ['body', 'must be an array of phone numbers']],
     [[], '', ['body', SOMEBODY]],
     [[FIRST], '?alert_type=Fire', ['alert_type', TYPES]],
-    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type']],
+    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type, confirm']],
+    [[FIRST], '?confirm=yes', ['confirm', 'must be true or false']],
   ])('refuses %j%s', async (body, query, fault) => {
     expect(problemOf(await post('test-call', body, query))).toMatchObject({ status: 400, errors: errorsOf([fault]) });
     expect(sent).toEqual([]);
@@ -192,11 +229,11 @@ describe('POST /api/test-call', () => {
 
   it('asks for a call about Custom if no type is given, whose events go to the address for test calls', async () => {
     await post('test-call', [FIRST]);
-    await post('test-call', [FIRST], '?alert_type=BurnJob');
+    await post('test-call', [FIRST], '?alert_type=BurnJob&confirm=true');
     const callbackBaseUrl = 'https://tunnel.example.org';
     expect(sent).toMatchObject([
-      { alertType: { name: 'Custom' }, waves: [[FIRST]], callbackBaseUrl },
-      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], callbackBaseUrl },
+      { alertType: { name: 'Custom' }, waves: [[FIRST]], confirm: false, callbackBaseUrl },
+      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], confirm: true, callbackBaseUrl },
     ]);
   });
 });

@@ -268,7 +268,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "hang-up failed", "call overdue", "callback events left", "call forbidden")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
@@ -285,7 +285,7 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts, nobody of all waves has confirmed, or no phone has rung for a fire within two minutes: phone them.'
+    description: 'Somebody who should have been phoned was not reached in all attempts, too few of all waves have confirmed, or no phone has rung for a fire within two minutes: phone them.'
     severity: 0
     query: '''
 traces

@@ -1,5 +1,6 @@
 import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './call-id.ts';
+import type { SpeechNumber } from './speech.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */
 export interface ResultCodes {
@@ -15,9 +16,11 @@ export interface ResultCodes {
  * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
  * - `no_line`: no line was free;
  * - `forbidden`: by the callee's network, or our caller may not call at all: one call alone does not tell;
- * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended.
+ * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended;
+ * - `no_speech`: speech is not available: whoever answers hears nothing.
  */
-export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up';
+export type ResultMeaning =
+  'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up' | 'no_speech';
 
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
@@ -25,6 +28,8 @@ export interface CallResult extends ResultCodes {
   readonly reason?: string | undefined;
   /** Undefined where it is none of these. */
   readonly meaning?: ResultMeaning | undefined;
+  /** What an operator is to look at, in words; undefined where there is nothing. */
+  readonly lookAt?: string | undefined;
   /** Of a request: how long the line asked to wait, in milliseconds, and whether it could not even be reached. */
   readonly waitMs?: number | undefined;
   readonly isUnreachable?: boolean | undefined;
@@ -42,6 +47,14 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
+/** A key that the callee has pressed. */
+export interface PressedKey {
+  /** `0` to `9`, `*` or `#`. */
+  readonly key: string;
+  /** Its place among the keys of the call: a key that is reported again has the same one. */
+  readonly sequence: number;
+}
+
 /** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
@@ -49,4 +62,8 @@ export interface CallEvent {
   readonly result: CallResult;
   /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
   readonly attempt: AttemptRef | undefined;
+  /** Of events about what is spoken: which speech. Undefined: the message. */
+  readonly speech?: SpeechNumber | undefined;
+  /** Of `tone received`; undefined if it is none that a telephone has. */
+  readonly key?: PressedKey | undefined;
 }

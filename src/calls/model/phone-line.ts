@@ -1,5 +1,5 @@
 import type { AlertType } from './alert-types.ts';
-import type { AttemptRef } from './call-context.ts';
+import type { AttemptRef, SpeechRef } from './call-context.ts';
 import type { ResultCodes } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
@@ -17,14 +17,15 @@ export interface PhoneLine {
 
   /**
    * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
-   * effect, so that nobody hears the text twice.
+   * effect, so that nobody hears the text twice. A speech after the message ends what is being spoken.
    *
-   * @param attempt comes back with the events about the speech
+   * @param speech comes back with the events about the speech; undefined: the message of a call that another system placed
    */
-  speak(callId: CallId, text: string, attempt?: AttemptRef): Promise<void>;
+  speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
 
   /**
-   * Starts to listen for keys that the callee presses, beside what is spoken, within {@link LONGEST_REQUEST_MS}.
+   * Starts to listen for keys that the callee presses, beside what is spoken and after it, within {@link LONGEST_REQUEST_MS}. Asked once a
+   * call, with the message.
    *
    * @param attempt comes back with the events about keys
    */
@@ -58,13 +59,14 @@ export const LONGEST_REQUEST_MS = 15_000;
  * - `not sent`: surely not done: the line could not be reached;
  * - `set-up`: surely not done: our credential, permission, resource or month's limit. Passes when somebody has mended it;
  * - `forbidden`: surely not done: the callee's network refuses us, or our caller may not call at all;
+ * - `no speech`: surely not done: speech is not available. Passes when somebody has mended it;
  * - `rejected`: surely not done, and it is not known why: asking again may help;
  * - `refused`: surely not done, and calling this number again is of no use;
  * - `unanswered`: no usable answer; it may have been done;
  * - `gone`: the call does not exist (any more).
  */
 export type PhoneLineFailure =
-  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'rejected' | 'refused' | 'unanswered' | 'gone';
+  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'no speech' | 'rejected' | 'refused' | 'unanswered' | 'gone';
 
 /** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {
@@ -78,11 +80,13 @@ export class PhoneLineError extends Error {
   readonly subCode: number | undefined;
   /** How long a throttled line asked to wait, in milliseconds. */
   readonly waitMs: number | undefined;
+  /** What an operator is to look at, in words. */
+  readonly lookAt: string | undefined;
 
   constructor(
     failure: PhoneLineFailure,
     reason: string,
-    codes: ResultCodes & { readonly waitMs?: number | undefined } = {},
+    codes: ResultCodes & { readonly waitMs?: number | undefined; readonly lookAt?: string | undefined } = {},
   ) {
     super(reason);
     this.failure = failure;
@@ -90,5 +94,6 @@ export class PhoneLineError extends Error {
     this.code = codes.code;
     this.subCode = codes.subCode;
     this.waitMs = codes.waitMs;
+    this.lookAt = codes.lookAt;
   }
 }

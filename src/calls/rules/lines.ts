@@ -29,6 +29,8 @@ export interface LineState {
   readonly probeMs?: number | undefined;
   /** The last fault that may be of our set-up; see `whose-fault.ts`. */
   readonly fault?: Fault | undefined;
+  /** The last callee who answered and could not be spoken to; see `speech-fault.ts`. */
+  readonly silence?: Fault | undefined;
   /** When an operator was told last that a call was forbidden. */
   readonly forbiddenAt?: number | undefined;
 }

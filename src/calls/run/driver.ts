@@ -4,14 +4,16 @@ import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent, CallResult } from '../model/call-event.ts';
+import type { CallEvent, CallResult, ResultMeaning } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from '../model/phone-line.ts';
 import { hashOfNumber, isMaskedNumber } from '../model/phone-number.ts';
-import { spokenMessage } from '../rules/message.ts';
-import type { Attempt, AttemptEvent, NotPlaced } from '../state/attempt.ts';
+import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
+import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
+import { spokenMessage, spokenText } from '../rules/message.ts';
+import { type Attempt, type AttemptEvent, type NotPlaced, speechNow } from '../state/attempt.ts';
 import { newStranger, strangerRef } from '../state/foreign-call.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { type Policy, step } from '../state/step.ts';
@@ -27,6 +29,15 @@ export interface DriverParts {
   readonly store: NotificationStore;
   readonly policy: Policy;
   readonly clock: Clock;
+  /** For what happens outside any request. */
+  readonly log: Log;
+}
+
+/** What a process has said last in a call. */
+interface Spoken {
+  readonly speech: SpeechNumber;
+  /** Whether keys were asked for. */
+  readonly confirm: boolean;
 }
 
 /** An event that moves an attempt. */
@@ -43,6 +54,8 @@ export type Attended = StoredCase | 'moved' | 'unknown';
 const MOST_SPOKEN_TO = 10_000;
 const MOST_KEPT = 10_000;
 const HUNG_UP_AT_A_TIME = 16;
+// Timers fire a moment early.
+const TIMER_MS = 50;
 // Whoever stops a notification is answered then, though some hang-ups may not be.
 const STOPPED_WITHIN_MS = 5_000;
 
@@ -52,8 +65,8 @@ const STOPPED_WITHIN_MS = 5_000;
  */
 export class Driver {
   readonly #parts: DriverParts;
-  /** Whom this process has spoken to: without the table nobody else can tell. */
-  readonly #spokenTo = new Set<CallId>();
+  /** Whom this process has spoken to, and what it said last: without the table nobody else can tell. */
+  readonly #spokenTo = new Map<CallId, Spoken>();
   /** Keys and ends of messages that were reported while the table was away. */
   readonly #kept: { readonly event: AttemptReport; readonly alertType: AlertTypeName }[] = [];
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
@@ -70,14 +83,16 @@ export class Driver {
       log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
       return;
     }
+    // A step that fails forgets what was remembered.
+    const known = event.attempt && this.#parts.cases.recall(event.attempt.notificationId);
     try {
       await this.#take(event, alertType.name, log);
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
-      if (event.kind === 'tone received' || event.kind === 'play completed') this.#keep(event, alertType.name);
-      await this.#withoutTable(event, alertType, log);
+      if (isKept(event)) this.#keep(event, alertType.name);
+      await this.#withoutTable(event, known, alertType, log);
     }
   }
 
@@ -188,27 +203,44 @@ export class Driver {
     }
   }
 
-  async #withoutTable(event: AttemptReport, pathType: AlertType, log: Log): Promise<void> {
-    const { kind, callId, attempt } = event;
+  async #withoutTable(
+    event: AttemptReport,
+    known: NotificationCase | undefined,
+    pathType: AlertType,
+    log: Log,
+  ): Promise<void> {
+    const { kind, callId, attempt, speech = MESSAGE } = event;
     const fields = { call_id: callId, alert_type: pathType.name };
     if (kind === 'connected') {
       if (this.#spokenTo.has(callId)) return;
-      this.#noteSpokenTo(callId);
-      const { line, cases, policy } = this.#parts;
-      const known = attempt && cases.recall(attempt.notificationId)?.notification;
-      const alertType = (known && findAlertType(known.alertType)) ?? pathType;
+      this.#noteSpokenTo(callId, { speech, confirm: known?.notification.confirm === true });
+      const { line, policy } = this.#parts;
+      const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       try {
-        await line.speak(callId, spokenMessage(policy.serviceName, alertType, known?.confirm), attempt);
+        const text = spokenMessage(policy.serviceName, alertType, known?.notification);
+        const speaking = line.speak(callId, text, attempt && { ...attempt, speech });
+        if (attempt !== undefined && known !== undefined) void this.#listen(attempt, known, callId, log);
+        await speaking;
         this.#keep({ ...event, kind: 'spoken to' }, pathType.name);
         log.info('message playing', fields);
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
         if (error instanceof PhoneLineError && error.failure === 'unanswered') return;
-        log.error('message not played', { ...fields, ...failureFields(error) });
+        logNotPlayed(resultOf(error), fields, log);
         await this.#endLine(callId, fields, log);
       }
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
-      await this.#endLine(callId, fields, log);
+      const spoken = this.#spokenTo.get(callId);
+      // Its end was brought about by the next speech.
+      if (spoken !== undefined && speech < spoken.speech) return;
+      if (kind !== 'play completed' || !isMessage(speech) || spoken?.confirm !== true) {
+        await this.#endLine(callId, fields, log);
+        return;
+      }
+      const { clock, log: ownLog } = this.#parts;
+      clock.after(KEYS_AFTER_MS, () => {
+        if (this.#spokenTo.get(callId) === spoken) void this.#endLine(callId, fields, ownLog);
+      });
     }
   }
 
@@ -237,6 +269,7 @@ export class Driver {
         try {
           if (ask === 'dial') await this.#dial(ref, stored, log);
           else if (ask === 'speak') await this.#speak(ref, stored, log);
+          else if (ask === 'wait for keys') this.#waitForKeys(ref, stored);
           else await this.#hangUp(ref, stored, log);
         } catch (error) {
           const fields = { notification_id: id, recipient_index: index, kind: errorKind(error) };
@@ -276,26 +309,36 @@ export class Driver {
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const { line, policy } = this.#parts;
     const { notification, recipients } = stored;
-    const callId = attemptIn(stored, ref)?.callId;
+    const attempt = attemptIn(stored, ref);
     const alertType = findAlertType(notification.alertType);
-    if (callId === undefined || alertType === undefined) return;
-    this.#noteSpokenTo(callId);
-    const fields = attemptFields(stored, ref);
-    const context = recipients[ref.index]?.number === undefined ? undefined : ref;
-    const speaking = line.speak(callId, spokenMessage(policy.serviceName, alertType, notification.confirm), context);
-    // Beside the message, which it never delays.
-    const listening = this.#listen(ref, stored, callId, log);
+    if (attempt?.callId === undefined || alertType === undefined) return;
+    const { callId } = attempt;
+    const speech = speechNow(attempt);
+    this.#noteSpokenTo(callId, { speech, confirm: notification.confirm === true });
+    const fields = { ...attemptFields(stored, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
+    const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
+    const text = spokenText(speech, spokenMessage(policy.serviceName, alertType, notification));
+    const speaking = line.speak(callId, text, context);
+    // Beside the message, which it never delays, and once: it goes on until the end of the call.
+    const listening = speech === MESSAGE ? this.#listen(ref, stored, callId, log) : undefined;
     let event: AttemptEvent;
     try {
       await speaking;
       log.info('message playing', fields);
-      event = { kind: 'speech accepted' };
+      event = { kind: 'speech accepted', speech };
     } catch (error) {
       const failure = error instanceof PhoneLineError ? error.failure : 'unanswered';
       const why = failure === 'gone' ? 'gone' : failure === 'unanswered' ? 'unclear' : 'failed';
       const { reason } = resultOf(error);
-      event = { kind: 'not spoken', why, result: { ...resultOf(error), reason: `message not played: ${reason}` } };
-      if (why === 'failed') log.error('message not played', { ...fields, ...failureFields(error) });
+      event = {
+        kind: 'not spoken',
+        why,
+        speech,
+        result: { ...resultOf(error), reason: `message not played: ${reason}` },
+      };
+      // What a key asked for may fail: the key counts, and the message was spoken.
+      if (why === 'failed' && (speech === MESSAGE || failure === 'no speech'))
+        logNotPlayed(resultOf(error), fields, log);
       else log.warn('message perhaps not played', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -303,7 +346,8 @@ export class Driver {
   }
 
   /** A key that cannot be heard leaves the call unconfirmed; it goes on. */
-  async #listen(ref: AttemptRef, { notification, recipients }: StoredCase, callId: CallId, log: Log): Promise<void> {
+  async #listen(ref: AttemptRef, known: NotificationCase, callId: CallId, log: Log): Promise<void> {
+    const { notification, recipients } = known;
     const number = recipients[ref.index]?.number;
     if (notification.confirm !== true || number === undefined || isMaskedNumber(number)) return;
     try {
@@ -311,6 +355,28 @@ export class Driver {
     } catch (error) {
       log.warn('keys not heard', { call_id: callId, notification_id: notification.id, ...failureFields(error) });
     }
+  }
+
+  /** Nothing is spoken any more: the line is hung up when keys were waited for long enough. */
+  #waitForKeys(ref: AttemptRef, stored: StoredCase): void {
+    const { cases, clock, log } = this.#parts;
+    const attempt = attemptIn(stored, ref);
+    if (attempt?.quietSince === undefined) return;
+    const { callId, quietSince } = attempt;
+    const end = async (): Promise<void> => {
+      try {
+        await this.#answer(ref, { kind: 'no key' }, log);
+      } catch (error) {
+        // Without the table the line is hung up all the same, unless another speech has begun.
+        const known = cases.recall(ref.notificationId);
+        const now = known && attemptIn(known, ref);
+        if (callId !== undefined && (now === undefined || now.quietSince === quietSince)) {
+          await this.#endLine(callId, attemptFields(stored, ref), log);
+        }
+        if (!(error instanceof StorageTrouble)) log.error('unexpected error', { kind: errorKind(error) });
+      }
+    };
+    clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
   }
 
   async #hangUp(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
@@ -328,18 +394,36 @@ export class Driver {
     await this.carryOut(done, log);
   }
 
-  #noteSpokenTo(callId: CallId): void {
-    this.#spokenTo.add(callId);
-    const [oldest] = this.#spokenTo;
+  #noteSpokenTo(callId: CallId, spoken: Spoken): void {
+    this.#spokenTo.set(callId, spoken);
+    const [oldest] = this.#spokenTo.keys();
     if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
   }
 }
+
+/** What is written down when the table is back: what somebody has heard, and what they answered. A 2 is of no use then. */
+const isKept = ({ kind, key }: AttemptReport): boolean => {
+  if (kind !== 'tone received') return kind === 'play completed';
+  const answer = answerOfKey(key?.key);
+  return answer === 'confirms' || answer === 'cannot go';
+};
+
+/** In logs. */
+const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;
+
+/** Somebody answered into silence. */
+const logNotPlayed = ({ code, subCode, reason, meaning, lookAt }: CallResult, fields: LogFields, log: Log): void => {
+  const told = { ...fields, code, sub_code: subCode, reason };
+  if (meaning === 'no_speech') log.error('speech not available', { ...told, look_at: lookAt });
+  else log.error('message not played', told);
+};
 
 /** What an event says about the line, in the log. */
 const logEvent = ({ kind, callId, result }: AttemptReport, done: Done, ref: AttemptRef, log: Log): void => {
   const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
   const fields = { ...attemptFields(done.stored, ref, callId), call_id: callId };
-  if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
+  // Reported again: told already.
+  if (kind === 'play failed' && done.isChanged) logNotPlayed(result, fields, log);
   if (kind !== 'disconnected' && kind !== 'create failed') return;
   log.info('call disconnected', { ...fields, ...codes });
   if (kind === 'create failed' && result.meaning === 'set_up') log.error('call not placed', { ...fields, ...codes });
@@ -384,15 +468,22 @@ const resultOf = (error: unknown): CallResult =>
         reason: error.reason,
         waitMs: error.waitMs,
         isUnreachable: error.failure === 'not sent',
-        meaning: error.failure === 'forbidden' ? 'forbidden' : undefined,
+        meaning: MEANING_OF_FAILURE.get(error.failure),
+        lookAt: error.lookAt,
       }
     : { reason: 'unexpected error' };
+
+const MEANING_OF_FAILURE: ReadonlyMap<PhoneLineFailure, ResultMeaning> = new Map([
+  ['forbidden', 'forbidden'],
+  ['no speech', 'no_speech'],
+]);
 
 const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotPlaced>> = {
   throttled: 'no_line',
   'not sent': 'no_line',
   'set-up': 'set_up',
   forbidden: 'failed',
+  'no speech': 'set_up',
   rejected: 'failed',
   refused: 'refused',
   gone: 'refused',

@@ -5,6 +5,7 @@ import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withProbe, withProven } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
+import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
@@ -35,8 +36,8 @@ export interface DueWorkParts {
   readonly newId: () => string;
   /** From a request to its last call, in milliseconds. */
   readonly deadlineMs: number;
-  /** Undefined: outcomes are not published. */
-  readonly publisher: Publisher | undefined;
+  /** One for each destination of outcomes. */
+  readonly publishers: readonly Publisher[];
   /** For what happens outside any request. */
   readonly log: Log;
 }
@@ -91,7 +92,7 @@ export class DueWork {
     while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
       await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
     }
-    await this.#parts.publisher?.settled();
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
   }
 
   async #lookAgain(log: Log): Promise<void> {
@@ -107,11 +108,11 @@ export class DueWork {
   }
 
   async #lookOnce(log: Log): Promise<void> {
-    const { store, clock, publisher, driver } = this.#parts;
+    const { store, clock, publishers, driver } = this.#parts;
     await driver.writeKept(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
-    publisher?.run(snapshot.due, log);
+    for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
         isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [],
@@ -201,7 +202,8 @@ export class DueWork {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
-      const line = withProven(withoutOldFault(at.line, cases.reachedAt, now), open, now);
+      const believed = withoutOldSilence(withoutOldFault(at.line, cases.reachedAt, now), cases.heardAt, now);
+      const line = withProven(believed, open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
       cases.isSomebodyWaiting = at.queue.length > 0;
       if (decided?.kind === 'wait') {

@@ -174,7 +174,16 @@ export class Sending {
 
   #make(
     id: NotificationId,
-    { alertType, waves, reference, confirm, waveMs, callbackBaseUrl }: NotificationRequest,
+    {
+      alertType,
+      waves,
+      reference,
+      details,
+      confirm,
+      waveMs,
+      confirmationsNeeded,
+      callbackBaseUrl,
+    }: NotificationRequest,
     keyHash: string | undefined,
     callsLeft: number,
   ): NotificationCase {
@@ -183,8 +192,9 @@ export class Sending {
     const now = clock.now();
     const number = reference === undefined ? undefined : parsePhoneNumber(reference);
     const shown = number === undefined ? reference : maskPhoneNumber(number);
-    const about = { id, alertType: alertType.name, reference: shown, createdAt: now, confirm, waveMs, callbackBaseUrl };
-    return newNotification({ notification: { ...about, keyHash }, waves, deadlineMs, allowedPrefixes, callsLeft }, now);
+    const what = { id, alertType: alertType.name, reference: shown, details, createdAt: now };
+    const how = { confirm, waveMs, confirmationsNeeded, callbackBaseUrl, keyHash };
+    return newNotification({ notification: { ...what, ...how }, waves, deadlineMs, allowedPrefixes, callsLeft }, now);
   }
 
   #logDayLimit({ notification, recipients }: NotificationCase, log: Log): void {

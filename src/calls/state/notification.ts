@@ -1,6 +1,9 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
-import { type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
+import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
+import { IMPOSSIBLE, isPossible } from '../rules/possible-number.ts';
+import { answerBy, type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
+import { confirmedBy, isShort } from './attention.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
@@ -33,10 +36,19 @@ export interface Notification {
   readonly callbackBaseUrl?: string | undefined;
   /** The hash of the `Idempotency-Key`; undefined without one. */
   readonly keyHash?: string | undefined;
-  /** Whether a key is asked for. */
+  /** Spoken in the message: the place. */
+  readonly details?: string | undefined;
+  /** Whether keys are asked for. */
   readonly confirm?: boolean | undefined;
   /** From one wave to the next, in milliseconds; undefined: there are no waves, and each recipient has to confirm. */
   readonly waveMs?: number | undefined;
+  /** How many have to confirm until the rest is stopped, in waves; 1 if it is not given. */
+  readonly confirmationsNeeded?: number | undefined;
+  /**
+   * How many have confirmed; undefined where no keys are asked for. It changes with each, so that two who confirm at the same moment meet
+   * each other.
+   */
+  readonly confirmations?: number | undefined;
   /** The last wave that was opened, from 1. */
   readonly wave: number;
   /** When the next wave is opened; undefined: there is none, or none is needed. */
@@ -53,6 +65,11 @@ export interface Notification {
   readonly stoppedAt?: number | undefined;
   readonly confirmedAt?: number | undefined;
   readonly completedAt?: number | undefined;
+  /** Whether a row stands among those that need attention: it was created with one, and has reached too few since. */
+  readonly isListed?: boolean | undefined;
+  /** Who has it in hand, and since when; the first stays. */
+  readonly acknowledgedBy?: string | undefined;
+  readonly acknowledgedAt?: number | undefined;
 }
 
 /** A notification and all its recipients, in the order of the request. */
@@ -71,7 +88,7 @@ export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }
 export interface NewNotification {
   readonly notification: Omit<
     Notification,
-    'wave' | 'finals' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
+    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
   >;
   readonly waves: readonly (readonly PhoneNumber[])[];
   readonly deadlineMs: number;
@@ -98,6 +115,7 @@ export const newNotification = (
       const wave = index + 1;
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
       const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
+      if (!isPossible(number)) return refused(IMPOSSIBLE);
       if (!isAllowed(number, allowedPrefixes)) return refused(NOT_ALLOWED);
       if (wave > 1) return { ...waiting, state: 'later' };
       if (left === 0) return refused(CALLS_USED_UP);
@@ -111,6 +129,7 @@ export const newNotification = (
       notification: {
         ...notification,
         deadlineAt: now + deadlineMs,
+        isListed: true,
         wave: 1,
         finals: 0,
         nextWaveAt: isOneWave ? undefined : now + (notification.waveMs ?? 0),
@@ -141,6 +160,12 @@ export const withRecipient = (
 ): NotificationCase =>
   concluded({ notification, recipients: recipients.map((one, at) => (at === index ? recipient : one)) }, now);
 
+/** Somebody has it in hand, which wakes nobody and stops nothing. The same object if somebody has already. */
+export const acknowledged = (known: NotificationCase, by: string, now: number): NotificationCase =>
+  known.notification.acknowledgedAt === undefined
+    ? { ...known, notification: { ...known.notification, acknowledgedBy: by, acknowledgedAt: now } }
+    : known;
+
 /** A false alarm: nobody is dialled any more. The same object if there is nothing to stop. */
 export const stoppedNotification = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
@@ -167,9 +192,11 @@ export const abandoned = (known: NotificationCase, now: number, most = 30): Noti
       recipients: recipients.map((recipient) => {
         if (isFinal(recipient) || (recipient.isGrouped !== true && (left -= 1) < 0)) return recipient;
         const attempts = recipient.attempts.map((attempt): Attempt =>
-          isLive(attempt) ? { ...attempt, ...SWITCHED_OFF, endedAt: now } : attempt,
+          isLive(attempt)
+            ? { ...attempt, ...SWITCHED_OFF, outcome: answerBy(attempt) ?? SWITCHED_OFF.outcome, endedAt: now }
+            : attempt,
         );
-        return final({ ...recipient, attempts }, finalWord(recipient) ?? 'stopped');
+        return final({ ...recipient, attempts }, answerOf(recipient) ?? finalWord(recipient) ?? 'stopped');
       }),
     },
     now,
@@ -238,9 +265,28 @@ const nextWave = ({ notification, recipients }: NotificationCase, now: number): 
   };
 };
 
-/** What follows for the whole: the first confirmation of waves stops the rest, a wave that cannot be reached opens the next one, and the end. */
+/** What a recipient has said by a key, in whichever call; undefined if nothing. */
+export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
+  const answers = new Set(attempts.map(answerBy));
+  return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
+};
+
+/** How many recipients have confirmed. */
+export const confirmationsOf = ({ recipients }: Pick<NotificationCase, 'recipients'>): number =>
+  confirmedBy({ recipients }).length;
+
+/** Whether a recipient may still confirm, or has. */
+const canConfirm = (recipient: Recipient): boolean => {
+  const answer = answerOf(recipient);
+  return answer === 'confirmed' || (answer === undefined && !isFinal(recipient));
+};
+
+/**
+ * What follows for the whole: enough confirmations in waves stop the rest, waves that cannot bring enough any more open the next one, and
+ * the end.
+ */
 const concluded = (known: NotificationCase, now: number): NotificationCase => {
-  const { notification, recipients } = confirmationStopsTheRest(known, now);
+  const { notification, recipients } = confirmationsStopTheRest(known, now);
   const { completedAt, coversUntil, hungUpBy, ringsBy } = notification;
   const isCovering = recipients.some(({ isCovered }) => isCovered === true);
   const isCompleted = recipients.every(isFinal);
@@ -249,20 +295,23 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   );
   const isWatched = !isCompleted && notification.stoppedAt === undefined && !recipients.some(isSpokenTo);
   const hasLater = recipients.some(({ state }) => state === 'later');
-  const isHopeless = hasLater && recipients.every((recipient) => recipient.state === 'later' || isFinal(recipient));
+  const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
+  const isNextNeeded = hasLater && isNextWaveNeededNow(reachable, notification.confirmationsNeeded);
   return {
     notification: {
       ...notification,
       finals: recipients.filter(isFinal).length,
+      confirmations: notification.confirm === true ? confirmationsOf({ recipients }) : undefined,
       coversUntil: isCovering ? coversUntil : undefined,
       hungUpBy: isHangingUp ? hungUpBy : undefined,
       ringsBy: isWatched ? ringsBy : undefined,
       nextWaveAt: !hasLater
         ? undefined
-        : isHopeless
+        : isNextNeeded
           ? Math.min(now, notification.nextWaveAt ?? now)
           : notification.nextWaveAt,
       completedAt: completedAt ?? (isCompleted ? now : undefined),
+      isListed: notification.isListed === true && isShort({ notification, recipients }) ? true : undefined,
     },
     recipients: isCompleted ? recipients.map(masked) : recipients,
   };
@@ -270,12 +319,11 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
 
 const isSpokenTo = ({ attempts }: Recipient): boolean => attempts.some(({ speakingAt }) => speakingAt !== undefined);
 
-const confirmationStopsTheRest = (known: NotificationCase, now: number): NotificationCase => {
+const confirmationsStopTheRest = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
-  const isConfirmed = recipients.some(
-    ({ state, attempts }) => state === 'confirmed' || attempts.some(({ confirmedAt }) => confirmedAt !== undefined),
-  );
-  if (!isConfirmed || notification.waveMs === undefined || notification.confirmedAt !== undefined) return known;
+  const { waveMs, confirmedAt, confirmationsNeeded } = notification;
+  if (waveMs === undefined || confirmedAt !== undefined) return known;
+  if (!areEnough(confirmationsOf(known), confirmationsNeeded)) return known;
   return stoppedRest({ notification: { ...notification, confirmedAt: now }, recipients }, now);
 };
 

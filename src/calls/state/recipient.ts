@@ -1,4 +1,5 @@
 import {
+  answerBy,
   type Ask,
   type Attempt,
   type AttemptEvent,
@@ -20,13 +21,15 @@ import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
 export const FINAL_STATES = [
   /** Heard the message, or its first unit. */
   'heard',
-  /** Pressed a key. */
+  /** Pressed 1. */
   'confirmed',
+  /** Pressed 3. */
+  'cannot_go',
   /** Was not reached within the attempts and the time. */
   'not_reached',
   /** Cannot be called. */
   'failed',
-  /** The notification was stopped, or somebody else has confirmed. */
+  /** The notification was stopped, or enough others have confirmed. */
   'stopped',
 ] as const;
 
@@ -125,17 +128,17 @@ export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt |
 /** The step that is none. */
 export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
-/** Nobody is to ring any more who was reached by another call. */
+/** Nobody is to ring any more who was reached by another call, or has said there that they cannot go. */
 const callTerms = (
   terms: ReachTerms,
   { isStopped = false, attempts }: Pick<Recipient, 'isStopped' | 'attempts'>,
 ): CallTerms => ({
   ...terms,
-  isStopped: isStopped || attempts.some((attempt) => isReachedBy(attempt, terms)),
+  isStopped: isStopped || attempts.some((attempt) => isDoneBy(attempt, terms)),
 });
 
-const isReachedBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
-  hasReached(attempt, confirm) || (confirm && attempt.confirmedAt !== undefined);
+const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
+  hasReached(attempt, confirm) || (confirm && answerBy(attempt) !== undefined);
 
 /**
  * Something happened to an attempt.
@@ -156,9 +159,9 @@ export const afterEvent = (
   const known = { isPast: isPast(attempt, event) };
   if (next === attempt) return { ...known, ...unchanged(recipient) };
   const moved = recipient.attempts.map((one) => (one === attempt ? next : one));
-  // Late good news of an earlier call: the next one need not be answered.
-  const isReached = isReachedBy(next, terms);
-  const attempts = moved.map((one) => (isReached && one !== next ? stoppedRinging(one, now) : one));
+  // Late news of an earlier call: the next one need not be answered.
+  const isDone = isDoneBy(next, terms);
+  const attempts = moved.map((one) => (isDone && one !== next ? stoppedRinging(one, now) : one));
   return {
     ...known,
     next: settled({ ...recipient, attempts }, terms, now, refused),

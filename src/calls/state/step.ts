@@ -4,9 +4,11 @@ import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '../rules/message.ts';
 import type { PhoneRules } from '../rules/policy.ts';
+import { afterSilence } from '../rules/speech-fault.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
 import type { Ask, Attempt, AttemptEvent } from './attempt.ts';
 import {
+  acknowledged,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
@@ -41,6 +43,8 @@ export type CaseEvent =
   /** The day's calls are used up until then. */
   | { readonly kind: 'postpone'; readonly until: number }
   | { readonly kind: 'stop' }
+  /** Somebody has it in hand. */
+  | { readonly kind: 'acknowledge'; readonly by: string }
   | { readonly kind: 'look at notification' };
 
 /** How people are called, and in whose name. */
@@ -55,6 +59,8 @@ export interface Lines {
   readonly open: readonly (OpenCall & { readonly attemptId?: string | undefined })[];
   /** When somebody was reached last, as far as this instance knows, in milliseconds since 1970. */
   readonly reachedAt: number;
+  /** When somebody heard the beginning of a message last, as far as this instance knows. */
+  readonly heardAt: number;
 }
 
 /** What must be done now, and for which attempt. */
@@ -87,8 +93,8 @@ export const termsOf = ({ notification }: NotificationCase, { rules, serviceName
   const { attempts, retryMs, ringMs } = rules;
   const { confirm = false, deadlineAt } = notification;
   const alertType = findAlertType(notification.alertType);
-  const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
-  const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
+  const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
+  const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
   const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
   return { attempts, retryMs, confirm, deadlineAt, ...durations };
 };
@@ -114,6 +120,7 @@ export const step = (
   now: number,
 ): Step => {
   if (event.kind === 'stop') return withHangUps(known, { case: stoppedNotification(known, now), asks: [] });
+  if (event.kind === 'acknowledge') return { case: acknowledged(known, event.by, now), asks: [] };
   if (event.kind === 'look at notification') return withHangUps(known, { case: lookedAt(known, now), asks: [] });
   const recipient = ref && known.recipients[ref.index];
   if (ref === undefined || recipient === undefined || recipient.isUnreadable === true) {
@@ -131,7 +138,7 @@ export const step = (
 const stepOf = (
   recipient: Recipient,
   { attemptId = '' }: StepRef,
-  event: Exclude<CaseEvent, { kind: 'stop' | 'look at notification' }>,
+  event: Exclude<CaseEvent, { kind: 'stop' | 'acknowledge' | 'look at notification' }>,
   known: NotificationCase,
   { policy, lines, troubleAt }: About,
   now: number,
@@ -174,7 +181,13 @@ const withHangUps = (before: NotificationCase, next: Step): Step => {
 };
 
 /** Events that tell something of the lines or of our set-up. */
-export const isAboutLines = (event: CaseEvent): boolean =>
+export const isAboutLines = (event: CaseEvent): boolean => isSilence(event) || isAboutCall(event);
+
+/** Somebody has answered, and nothing can be said to them. */
+const isSilence = (event: CaseEvent): event is Extract<AttemptEvent, { kind: 'play failed' | 'not spoken' }> =>
+  (event.kind === 'play failed' || event.kind === 'not spoken') && event.result.meaning === 'no_speech';
+
+const isAboutCall = (event: CaseEvent): boolean =>
   event.kind === 'not placed'
     ? event.why === 'no_line' || event.why === 'set_up' || event.result.meaning === 'forbidden'
     : (event.kind === 'create failed' || event.kind === 'disconnected') && TELLING.has(event.result.meaning);
@@ -198,6 +211,10 @@ const judgedBy = (
   now: number,
 ): JudgedEvent => {
   const own = hashOfNumber(number);
+  if (isSilence(event)) {
+    if (lines === undefined || own === undefined || attempt.state !== 'speaking') return { event };
+    return { event, line: afterSilence(lines.line, own, lines.heardAt, event.result.reason, now) };
+  }
   const isLive = attempt.state === 'claimed' || attempt.state === 'placed';
   if (lines === undefined || own === undefined || !isLive || !isAboutLines(event) || !('result' in event))
     return { event };

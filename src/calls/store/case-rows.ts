@@ -9,7 +9,7 @@ import {
   notificationDueAt,
 } from '../state/notification.ts';
 import type { Recipient } from '../state/recipient.ts';
-import { dueKey, notificationKey, openKey, recipientKey } from './keys.ts';
+import { attentionKey, dueKey, notificationKey, openKey, recipientKey } from './keys.ts';
 import { type DueProperties, dueRows, notificationRows, type OpenProperties, openRows, recipientRows } from './rows.ts';
 
 // From a notification to its rows, and from two of it to the writes that lead from one to the other.
@@ -131,6 +131,17 @@ export const dueWrites = (
       after.has(rowKey) || rowKey === claimed ? [] : [{ kind: 'delete', rowKey } as const],
     ),
   ];
+};
+
+/** Writes the row of a notification that needs attention, or deletes it. */
+export const attentionWrites = (
+  known: NotificationCase | undefined,
+  { notification }: NotificationCase,
+): readonly RowWrite[] => {
+  const was = known?.notification.isListed === true;
+  const rowKey = attentionKey(notification.id);
+  if (notification.isListed === true) return was ? [] : [{ kind: 'insert', rowKey, properties: {} }];
+  return was ? [{ kind: 'delete', rowKey }] : [];
 };
 
 /** The rows of the calls that hold their numbers. */

@@ -6,8 +6,10 @@ import { ALERT_TYPE_NAMES } from '../model/alert-types.ts';
 import { NOT_MADE, OUTCOMES } from '../model/outcome.ts';
 import { ATTEMPT_STATES } from '../state/attempt.ts';
 import { type CallId, parseCallId } from '../model/call-id.ts';
+import { DESTINATIONS } from '../model/outcome-events.ts';
 import { notificationIdSchema } from '../model/notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { MESSAGE, MOST_REPEATS, THANKED, UNDERSTOOD } from '../model/speech.ts';
 import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../state/recipient.ts';
 
 /** The format of the rows that this version writes. */
@@ -23,12 +25,15 @@ const notificationSchema = z.object({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
   reference: z.string().optional(),
+  details: z.string().optional(),
   createdAt: time,
   deadlineAt: time,
   callbackBaseUrl: z.string().optional(),
   keyHash: z.string().optional(),
   confirm: z.boolean().optional(),
   waveMs: z.int().optional(),
+  confirmationsNeeded: z.int().optional(),
+  confirmations: z.int().optional(),
   wave: z.int(),
   nextWaveAt: time.optional(),
   coversUntil: time.optional(),
@@ -39,6 +44,9 @@ const notificationSchema = z.object({
   stoppedAt: time.optional(),
   confirmedAt: time.optional(),
   completedAt: time.optional(),
+  isListed: z.boolean().optional(),
+  acknowledgedBy: z.string().optional(),
+  acknowledgedAt: time.optional(),
 });
 
 const callId = z.custom<CallId>((value) => parseCallId(value) !== undefined);
@@ -46,6 +54,15 @@ const number = z.custom<PhoneNumber | MaskedNumber>(
   (value) => isMaskedNumber(value) || (typeof value === 'string' && parsePhoneNumber(value) === value),
 );
 const count = z.number().optional();
+
+const laterSpeech = z.object({
+  number: z.literal([1, MOST_REPEATS, UNDERSTOOD, THANKED]),
+  askedAt: z.number(),
+  acceptedAt: count,
+  unclearAt: count,
+  before: z.literal([MESSAGE, 1, MOST_REPEATS, UNDERSTOOD, THANKED]),
+  isBeforeOver: z.boolean().optional(),
+});
 
 const attemptsSchema = z.array(
   z.object({
@@ -62,13 +79,18 @@ const attemptsSchema = z.array(
     lookAt: count,
     callId: callId.optional(),
     placedAt: count,
+    answeredAt: count,
     speakingAt: count,
     isTakenOver: z.boolean().optional(),
     acceptedAt: count,
     unclearAt: count,
     startedAt: count,
     completedAt: count,
+    later: laterSpeech.optional(),
+    quietSince: count,
+    repeatKeys: z.array(z.int()).readonly().optional(),
     confirmedAt: count,
+    cannotGoAt: count,
     hasSpeechFailed: z.boolean().optional(),
     disconnectedAt: count,
     isUnanswered: z.boolean().optional(),
@@ -123,6 +145,8 @@ const idempotencySchema = z.object({ notificationId: notificationIdSchema, finge
 
 const daySchema = z.object({ calls: z.int() });
 
+const fault = z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
+
 const lineSchema = z.object({
   lines: json(
     z.object({
@@ -133,7 +157,8 @@ const lineSchema = z.object({
       probeAt: count,
       probeMs: count,
       forbiddenAt: count,
-      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
+      fault: fault.optional(),
+      silence: fault.optional(),
     }),
   ),
 });
@@ -160,6 +185,8 @@ const dueSchema = z.object({
   hadNoLine: z.boolean().optional(),
   indexes: z.string().optional(),
   isCompleted: z.boolean().optional(),
+  isAcknowledged: z.boolean().optional(),
+  to: z.enum(DESTINATIONS).optional(),
   firstAt: time.optional(),
 });
 

@@ -50,7 +50,7 @@ export class World extends Ground {
     this.network = new TelephoneNetwork(this, fateOf ?? byChance, post);
     this.instances = new Instances(this, this.network);
     this.senders = new Senders(this, this.instances);
-    const parts = { ...this.rules, table: this.faultlessTable, isPublishing: false, newId: randomUUID };
+    const parts = { ...this.rules, table: this.faultlessTable, destinations: [], newId: randomUUID };
     this.#store = new NotificationStore(parts);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
   }
@@ -82,11 +82,11 @@ export class World extends Ground {
     for (const { request, stop, ...sent } of this.senders.sent) {
       const id = idOf(sent);
       const isOpen = id !== undefined && !this.closings.has(id) && rowKeys.some((key) => key.includes(id));
-      // The first confirmation stops the rest of waves only.
+      // Enough confirmations stop the rest of waves only.
       if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
       const view = await this.view(id);
       const isConfirmed =
-        request.waveMs !== undefined && view?.recipients.some(({ status }) => status === 'confirmed') === true;
+        request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
       if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
     }
   }

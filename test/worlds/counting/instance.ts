@@ -22,7 +22,7 @@ const RETENTION_DAYS = 1;
 const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** What is said of a message whose day is closed. */
-export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY}`;
+export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
 /** What became of a repair: all is right; the day is closed, or about to be; or it must be started again. */
 export type Repaired = 'right' | 'refused' | 'unfinished';

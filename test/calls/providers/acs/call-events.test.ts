@@ -25,6 +25,13 @@ const recorded = {
 const ofKind = (kind: string) => ({ ...recorded, type: `Microsoft.Communication.${kind}` });
 const withData = (more: object) => ({ ...recorded, data: { ...recorded.data, ...more } });
 
+/** What an event of a kind says of its attempt, its speech and its key. */
+const told = async (kind: string, more: object) => {
+  const parsed = await parseCallEvents([{ ...withData(more), type: `Microsoft.Communication.${kind}` }]);
+  const [event] = 'events' in parsed ? parsed.events : [];
+  return { attempt: event?.attempt?.index, speech: event?.speech, key: event?.key };
+};
+
 describe("a callback's events", () => {
   it('are parsed as ACS sends them', async () => {
     expect(await parseCallEvents([recorded])).toEqual({
@@ -68,6 +75,21 @@ describe("a callback's events", () => {
     const others = ['playFailed', 'callconnected', 'ParticipantsUpdated', 'toString', ''];
     const parsed = await parseCallEvents([...kinds.map(([type]) => type), ...others].map(ofKind));
     expect(parsed).toMatchObject({ events: kinds.map(([, kind]) => ({ kind })), otherKinds: others.length });
+  });
+
+  it('about speeches name which one, and keys have their tone and number', async () => {
+    const { operationContext: context } = recorded.data;
+    expect(await told('PlayCompleted', {})).toEqual({ attempt: 3, speech: 0, key: undefined });
+    expect(await told('PlayCanceled', { operationContext: `${context}/9` })).toMatchObject({ attempt: 3, speech: 9 });
+    expect(await told('PlayCanceled', { operationContext: `${context}/7` })).toMatchObject({ attempt: undefined });
+    const tone = 'ContinuousDtmfRecognitionToneReceived';
+    expect(await told(tone, { tone: 'one', sequenceId: 4 })).toEqual({
+      attempt: 3,
+      speech: undefined,
+      key: { key: '1', sequence: 4 },
+    });
+    expect(await told(tone, { tone: 'pound' })).toMatchObject({ key: { key: '#', sequence: 0 } });
+    expect(await told(tone, { tone: 'One', sequenceId: 4 })).toMatchObject({ key: undefined });
   });
 
   it.each([
