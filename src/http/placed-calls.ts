@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
-import { reasonCode } from '../calls/rules/reason-code.ts';
 import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
+import { reasonCode } from '../calls/rules/reason-code.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
@@ -125,10 +125,9 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  if (status === 'failed')
-    return { recipient: number, status, code: reasonCode(call.reason, status), reason: call.reason };
-  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
   const code = reasonCode(call.reason, status);
+  if (status === 'failed') return { recipient: number, status, code, reason: call.reason };
+  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
   return { recipient: number, status, code, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
 };
 

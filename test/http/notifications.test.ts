@@ -172,20 +172,20 @@ const USED = 'This Idempotency-Key was used for another request in the last 24 h
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
-  const told = { ...failed, code: 'refused' };
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
+  const masked = { ...failed, code: 'refused', recipient: '+1206•••••00' };
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
-    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [told] }],
-    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [told] }],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [masked] }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [masked] }],
     [
       { kind: 'sent', id, calls: two },
       502,
       'None of the 2 calls could be placed.',
-      { notification_id: id, calls: [told, told] },
+      { notification_id: id, calls: [masked, masked] },
     ],
   ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;

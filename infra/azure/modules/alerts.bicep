@@ -238,6 +238,26 @@ traces
     enabled: true
     scope: insights.id
   }
+  {
+    name: 'clock-off'
+    description: 'The clock of an instance differs from that of storage by more than a minute: it judges wrongly which times of events are in the future. Restart the app.'
+    severity: 2
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "clock is off"
+| project timestamp, instance = cloud_RoleInstance, ahead_seconds = toint(line.ahead_seconds)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'instance'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
   // What the service or its configuration did wrong. Nobody answering, or a number that cannot be called, is no fault of the service: who
   // is dialled again needs nobody, and who is not is in not-reached.
   {
