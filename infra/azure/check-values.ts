@@ -96,6 +96,9 @@ if (environment['PHONE'] === 'existing') {
     if (!isGiven(name)) wrong.push(`${name}: is required with PHONE=existing`);
   }
 }
+if (isGiven('ACS_SOURCE_PHONE_NUMBER') && isGiven('ACS_TEAMS_RESOURCE_ACCOUNT_ID')) {
+  wrong.push('ACS_TEAMS_RESOURCE_ACCOUNT_ID: cannot be set together with ACS_SOURCE_PHONE_NUMBER');
+}
 if (isGiven('BUDGET_AMOUNT') && environment['BUDGET_AMOUNT'] !== '0' && !isGiven('BUDGET_START_MONTH')) {
   wrong.push('BUDGET_START_MONTH: is required with BUDGET_AMOUNT, as 2026-11');
 }

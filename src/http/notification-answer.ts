@@ -32,8 +32,8 @@ const recipientSchema = z.strictObject({
   next_attempt_at: time.optional(),
   answered_at: time.optional().describe('When somebody, or a machine, answered first.'),
   confirmed_at: time.optional(),
-  reason: z.string().optional().describe('Of one who waits: why.'),
-  since: time.optional().describe('Of one who waits: since when.'),
+  reason: z.string().min(1).optional().describe('Of one who waits: for what, in words.'),
+  since: time.optional().describe('Since when they wait.'),
 });
 
 /** What becomes of a notification. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
+import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { reasonCode } from '../calls/rules/reason-code.ts';
-import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
@@ -12,15 +12,25 @@ const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
 const code = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
 
+const since = z.iso.datetime().describe('Since when they wait, UTC.');
+
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), code, reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), code, reason, since: since.optional() }),
   z.strictObject({ recipient, status: z.literal('failed'), code, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
 const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
+
+/** In a problem, which is logged and passed on, the numbers are masked. */
+const failuresSchema = z
+  .array(
+    z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), code, reason }),
+  )
+  .min(1)
+  .max(50);
 
 const notificationId = z.string().describe('For `GET /api/notifications/{id}`.');
 
@@ -30,8 +40,14 @@ const PLACED = {
   status: 'placed',
   call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
 };
-const WAITING = { recipient: '+12065550101', status: 'waiting', code: 'no_line', reason: 'throttled' };
-const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'refused (400)' };
+const WAITING = {
+  recipient: '+12065550101',
+  status: 'waiting',
+  code: 'no_line',
+  reason: 'no line is free',
+  since: '2026-11-21T08:00:02.500Z',
+};
+const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'invalid number' };
 
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
@@ -47,14 +63,14 @@ export const CALLS_ANSWERS = {
 } as const satisfies Answers;
 
 const NOT_CALLED = {
-  recipient: '+442071838750',
+  recipient: '+4420•••••••50',
   status: 'failed',
   code: 'not_allowed',
   reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
 const problemOfCalls = z
-  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: outcomesSchema.optional() })
+  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: failuresSchema.optional() })
   .meta({ id: 'CallsProblem' });
 
 /** The problems of every request that places calls. */
@@ -77,7 +93,7 @@ export const CALLS_PROBLEMS = {
     description: 'Nobody can be called; `calls` says why.',
     schema: problemOfCalls,
     detail: 'The call could not be placed.',
-    extensions: { notification_id: ID, calls: [FAILED] },
+    extensions: { notification_id: ID, calls: [{ ...FAILED, recipient: '+1206•••••02' }] },
   },
   ...PHONE_PROBLEMS,
 } as const satisfies ProblemAnswers;
@@ -94,24 +110,30 @@ export const callsAnswer = (sent: Sent) => {
     case 'waves too late':
       throw new Problem('waves_too_late');
     case 'refused':
-      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(answerOf) } });
+      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(maskedFailure) } });
     case 'sent': {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
       if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
       const detail =
         calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
-      throw new Problem('nobody_callable', { detail, extensions: body });
+      throw new Problem('nobody_callable', { detail, extensions: { ...body, calls: sent.calls.map(maskedFailure) } });
     }
   }
 };
 
-const answerOf = (call: SentCall): z.output<typeof outcomeSchema> =>
-  call.status === 'placed'
-    ? { recipient: call.recipient, status: call.status, call_connection_id: call.callId }
-    : {
-        recipient: call.recipient,
-        status: call.status,
-        code: reasonCode(call.reason, call.status),
-        reason: call.reason,
-      };
+const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
+  const { recipient: number, status } = call;
+  if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
+  const code = reasonCode(call.reason, status);
+  if (status === 'failed') return { recipient: number, status, code, reason: call.reason };
+  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
+  return { recipient: number, status, code, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
+};
+
+const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({
+  recipient: maskPhoneNumber(call.recipient),
+  status: 'failed',
+  code: call.status === 'placed' ? 'refused' : reasonCode(call.reason, 'failed'),
+  reason: call.status === 'placed' ? 'placed' : call.reason,
+});

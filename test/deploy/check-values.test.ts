@@ -62,7 +62,6 @@ describe('the check before provisioning', () => {
       CALL_RETENTION_DAYS: '30,40',
       EVENT_RETENTION_DAYS: '99999',
       ACS_SOURCE_PHONE_NUMBER: '12065550100',
-      ACS_TEAMS_RESOURCE_ACCOUNT_ID: 'ridge@example.org',
       SWEEP_SCHEDULE: 'often',
       TABLES_PREFIX: 'ridge-watch',
       DETECTION_CATEGORIES: 'fire;smoke',
@@ -81,6 +80,11 @@ describe('the check before provisioning', () => {
       'ACS_RESOURCE_GROUP',
       'Nothing was provisioned. Correct the values with',
     ]);
+    const callers = {
+      ACS_SOURCE_PHONE_NUMBER: '+12065550100',
+      ACS_TEAMS_RESOURCE_ACCOUNT_ID: '11111111-2222-3333-4444-555555555555',
+    };
+    expect(check(callers).lines[0]).toMatch(/^ACS_TEAMS_RESOURCE_ACCOUNT_ID: cannot be set together/);
     const missing = check({ PHONE: 'new', BUDGET_AMOUNT: '5', CALL_ATTEMPTS: '11' });
     expect(missing.lines.map(nameIn)).toEqual([
       'CALL_ATTEMPTS',

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parseCallId } from '../../src/calls/model/call-id.ts';
 import { newNotificationId } from '../../src/calls/model/notification-id.ts';
 import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
+import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import { readNotification, stopNotification } from '../../src/http/read-notifications.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
@@ -172,20 +172,21 @@ const USED = 'This Idempotency-Key was used for another request in the last 24 h
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
-  const told = { ...failed, code: 'refused' };
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
+  // A problem is logged and passed on.
+  const masked = { ...failed, code: 'refused', recipient: maskPhoneNumber(failed.recipient) };
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
-    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [told] }],
-    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [told] }],
+    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [masked] }],
+    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [masked] }],
     [
       { kind: 'sent', id, calls: two },
       502,
       'None of the 2 calls could be placed.',
-      { notification_id: id, calls: [told, told] },
+      { notification_id: id, calls: [masked, masked] },
     ],
   ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;

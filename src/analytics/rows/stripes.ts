@@ -43,8 +43,8 @@ export const parseStripe = (rowKey: string): { readonly key: string; readonly st
  */
 export const COMMIT_NUMBER = 'n';
 
-/** The SDK sends numbers without a type, and storage takes them for numbers of 32 bits. */
-const MAX_COMMIT = 2 ** 31 - 1;
+/** Greatest commit number: the SDK sends numbers without a type, and storage takes them for numbers of 32 bits. */
+export const MAX_COMMIT = 2 ** 31 - 1;
 
 /** The commit in which a counter row was last written; 0: the row is not stored. @throws {DamagedRow} */
 export const commitNumberOf = (row: StoredRow | undefined): number =>

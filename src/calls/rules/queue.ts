@@ -75,7 +75,8 @@ const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: Li
 
 const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
 
-const isFaulty = ({ fault }: LineState, now: number): boolean => now < (fault?.until ?? 0);
+/** Until when only urgent ones are tried, because our set-up or our speech does not work. */
+const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.until ?? 0, silence?.until ?? 0);
 
 /**
  * Whom to dial now, which ringing call to hang up, or until when to wait: the one rule for everybody who waits.
@@ -92,7 +93,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   now: number,
 ): Next<Person, Call> => {
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  const isHeldBack = othersAt > now || isFaulty(line, now);
+  const isHeldBack = othersAt > now || now < faultyUntil(line);
   const holderOf = (one: Person): Call | undefined => open.find(({ number }) => number === one.number);
   const inOrder = queue.filter((one) => isWaiting(one, now) && (one.isUrgent || !isHeldBack)).sort(byTurn);
   const requested = open.filter(
@@ -100,7 +101,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   );
   const answeredAt = Math.min(...requested.map(({ sentAt }) => sentAt)) + ANSWERED_WITHIN_MS;
   const isFull = open.length >= linesOf(line, open, now);
-  const wakeAt = isHeldBack ? [Math.max(othersAt, line.fault?.until ?? 0)] : [];
+  const wakeAt = isHeldBack ? [Math.max(othersAt, faultyUntil(line))] : [];
   const wait = (...until: readonly number[]): Next<Person, Call> => {
     const earliest = Math.min(...wakeAt, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };
@@ -110,7 +111,8 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (holds(holder, one, now)) {
       if (!one.isUrgent) continue;
       if (onlyRings(holder) && holder.hangUpAt === undefined) return { kind: 'hang up', call: holder };
-      wakeAt.push(releasedAt(holder));
+      // Another instance may learn that it rings.
+      wakeAt.push(holder.acceptedAt === undefined ? now + ANSWERED_WITHIN_MS : releasedAt(holder));
       continue;
     }
     const ringing = one.isUrgent && isFull ? open.filter(onlyRings) : [];
@@ -127,9 +129,13 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (requested.length > 0) return wait(answeredAt);
     const { probeAt = 0 } = line;
     if (now < probeAt) return wait(probeAt);
-    const probe = inOrder.find(
+    const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
+    const isPeer = (other: Person): boolean =>
+      other.isUrgent === probes[0]?.isUrgent && other.position === probes[0].position;
+    // One callee who is always refused keeps nobody of equal rank waiting.
+    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))
       : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };
@@ -169,6 +175,7 @@ export const whyWaiting = (
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
   if (isHeld(one)) return NUMBER_BUSY;
   if (!one.isUrgent && othersAt > now) return URGENT_FIRST;
-  if (!one.isUrgent && isFaulty(line, now)) return line.fault?.reason ?? 'our set-up';
+  if (!one.isUrgent && now < (line.fault?.until ?? 0)) return line.fault?.reason ?? 'our set-up';
+  if (!one.isUrgent && now < (line.silence?.until ?? 0)) return line.silence?.reason ?? 'speech is not available';
   return one.reason ?? (open.length >= linesOf(line, open, now) ? NO_LINE : ABOUT_TO_BE_DIALLED);
 };

@@ -62,6 +62,7 @@ const MOST_REMEMBERED = 500;
 const MOST_TOGETHER = 15;
 /** An event that met another writer is decided again so often. */
 const TRIES = 20;
+const MOST_CONFLICTS = 5;
 const LONGEST_PAUSE_MS = 400;
 
 /**
@@ -75,9 +76,13 @@ export class Cases {
   readonly #pending = new Map<NotificationId, Pending[]>();
   /** Whether somebody waited for a line when this instance looked last: then news of the lines are worth another look. */
   isSomebodyWaiting = false;
-  /** When this instance could not use the table last, and when it learnt that somebody was reached, in milliseconds since 1970. */
+  /**
+   * When this instance could not use the table last, and when it learnt that somebody was reached, and that somebody heard the beginning of a
+   * message, in milliseconds since 1970.
+   */
   troubleAt = -Infinity;
   reachedAt = -Infinity;
+  heardAt = -Infinity;
 
   constructor(parts: CasesParts) {
     this.#parts = parts;
@@ -138,7 +143,7 @@ export class Cases {
     let troubles = 0;
     for (let tried = 1; tried <= TRIES; tried += 1) {
       try {
-        return await this.#round(id, events, unclear);
+        return await this.#round(id, events, unclear, tried > MOST_CONFLICTS);
       } catch (error) {
         this.#remembered.delete(id);
         if (error instanceof WriteConflict) {
@@ -151,11 +156,15 @@ export class Cases {
     throw new StorageTrouble(0, { reason: 'contended' });
   }
 
-  /** @param unclear what was perhaps written: the answer was lost */
+  /**
+   * @param unclear what was perhaps written: the answer was lost
+   * @param isStuck it met others again and again: a row of an open call may be gone
+   */
   async #round(
     id: NotificationId,
     events: readonly Pending[],
     unclear: Decided[],
+    isStuck: boolean,
   ): Promise<readonly Done[] | undefined> {
     const { store, clock } = this.#parts;
     const [lost] = unclear;
@@ -168,7 +177,7 @@ export class Cases {
       // What a claim was decided from is outdated by now.
       if (beside !== undefined) throw new WriteConflict();
     }
-    const lines = events.some(({ event }) => isAboutLines(event)) ? await store.lines() : undefined;
+    const lines = isStuck || events.some(({ event }) => isAboutLines(event)) ? await store.lines() : undefined;
     let decided = this.#decide(known, events, lines);
     if (remembered !== undefined && decided.isUnsure) {
       const read = await store.load(id);
@@ -189,7 +198,7 @@ export class Cases {
   #decide(before: StoredCase, events: readonly Pending[], read: StoredLines | undefined) {
     const { clock, policy } = this.#parts;
     let next: NotificationCase = before;
-    let lines = read && { ...read, reachedAt: this.reachedAt };
+    let lines = read && { ...read, reachedAt: this.reachedAt, heardAt: this.heardAt };
     let isUnsure = false;
     const steps = events.map(({ ref, event }) => {
       const decided = step(next, ref, event, { policy, lines, troubleAt: this.troubleAt }, clock.now());
@@ -215,6 +224,7 @@ export class Cases {
     if (log !== undefined) logEnds(before, stored, log);
     const [was, is] = [callsOf(before), callsOf(stored)];
     if (is.reached > was.reached) this.reachedAt = clock.now();
+    if (is.heard > was.heard) this.heardAt = clock.now();
     const hasEnded =
       is.live < was.live || (before.notification.completedAt ?? 0) < (stored.notification.completedAt ?? 0);
     const isNews = is.placed !== was.placed || is.reached !== was.reached;
@@ -253,5 +263,6 @@ const callsOf = ({ recipients }: NotificationCase) => {
     live: attempts.filter(isLive).length,
     placed: attempts.filter(({ placedAt }) => placedAt !== undefined).length,
     reached: attempts.filter(({ speakingAt }) => speakingAt !== undefined).length,
+    heard: attempts.filter(({ startedAt }) => startedAt !== undefined).length,
   };
 };

@@ -205,6 +205,16 @@ export class NotificationStore {
     return rows.length === 0 ? undefined : this.#caseOf(rows);
   }
 
+  /** A notification with its recipients; undefined if there is none that can be read. */
+  async loadReadable(id: NotificationId): Promise<StoredCase | undefined> {
+    try {
+      return await this.load(id);
+    } catch (error) {
+      if (isUnreadable(error)) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Notifications, the newest first, without those that cannot be read. Reads at most a thousand rows.
    *
@@ -292,7 +302,7 @@ export class NotificationStore {
       ...replacing(known, changed),
       ...(snapshot === undefined ? [] : this.#countWrites(snapshot, counted, now)),
       ...(snapshot === undefined || who === undefined ? [] : entryWrites(snapshot, who)),
-      ...openWrites(known, next, takenOver),
+      ...openWrites(known, next, takenOver).filter((write) => isThere(write, beside.lines)),
       ...attentionWrites(known, next),
       ...lineWrites(beside),
       ...dueWrites(known, next, who?.rowKey),
@@ -519,6 +529,10 @@ export const isUnreadable = (error: unknown): error is Error => isDamage(error) 
 /** In the place of a recipient whose row cannot be read. */
 const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], queuedAt: 0, isUnreadable: true };
 
+/** The row of an open call may be gone, if it was taken for left over. */
+const isThere = ({ kind, rowKey }: RowWrite, lines: StoredLines | undefined): boolean =>
+  (kind !== 'delete' && kind !== 'merge') || lines?.etags.has(rowKey) !== false;
+
 const idOf = (row: StoredRow | undefined): NotificationId | undefined => {
   const [, id = ''] = row?.rowKey.split('|') ?? [];
   return isNotificationId(id) ? id : undefined;
@@ -527,15 +541,19 @@ const idOf = (row: StoredRow | undefined): NotificationId | undefined => {
 const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
 
 /** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
-const waitingIn = (due: Due): readonly Waiting[] => {
+export const waitingIn = (due: Due): readonly Waiting[] => {
   if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
   const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
-  const common = { notificationId, rowKey, isUrgent: due.kind === 'dial_urgent', dueAt: at, queuedAt };
+  const isUrgent = due.kind === 'dial_urgent';
+  const one = (position: number, dueAt: number, hash: string): Waiting => {
+    const who = { notificationId, index: position, rowKey, number: hash, position };
+    return { ...who, isUrgent, dueAt, queuedAt, refusals, hadNoLine };
+  };
   if (index === undefined) {
     // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([one, hash]) => ({ ...common, dueAt: 0, index: one, position: one, number: hash }));
+    return (people ?? []).map(([position, hash]) => one(position, 0, hash));
   }
-  return number === undefined ? [] : [{ ...common, index, position: index, number, refusals, hadNoLine }];
+  return number === undefined ? [] : [one(index, at, number)];
 };
 
 /** Who waits of a notification. */

@@ -145,16 +145,20 @@ const idempotencySchema = z.object({ notificationId: notificationIdSchema, finge
 
 const daySchema = z.object({ calls: z.int() });
 
+const fault = z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
+
 const lineSchema = z.object({
   lines: json(
     z.object({
       known: count,
       refusedAt: count,
       sureAt: count,
-      declined: z.string().optional(),
+      refused: z.string().optional(),
       probeAt: count,
       probeMs: count,
-      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
+      forbiddenAt: count,
+      fault: fault.optional(),
+      silence: fault.optional(),
     }),
   ),
 });
@@ -213,7 +217,7 @@ export const notificationRows = rowsOf(notificationSchema);
 /** A recipient's, with its attempts. */
 export const recipientRows = {
   ...rowsOf(recipientSchema),
-  propertiesOf: ({ attempts: list, isUnreadable: _, ...rest }: Recipient): NewProperties =>
+  propertiesOf: ({ attempts: list, ...rest }: Omit<Recipient, 'isUnreadable'>): NewProperties =>
     recipientSchema.encode({ ...rest, attempts: [...list] }),
 };
 

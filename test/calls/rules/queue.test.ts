@@ -85,11 +85,19 @@ describe('one call at a time to a number', () => {
     ['for 10 s', fire('n'), ringing('n', { hangUpAt: NOW - 10_000 }), 'dial n over'],
     ['or until its own look is 10 s overdue', fire('n'), open('n', { lookAt: NOW - 10_000 }), 'dial n over'],
     ['and not sooner', fire('n'), open('n', { lookAt: NOW - 9_999 }), 'wait 1'],
+    [
+      'a request of another instance is asked about again',
+      fire('n'),
+      requested('n', 9_000, { isUrgent: false }),
+      'wait 2000',
+    ],
     ['that holds for urgent ones alone', anomaly('n'), open('n', { lookAt: NOW - 10_000 }), 'wait'],
   ])('%s', (_, one, call, expected) => {
     expect(said([one], [call])).toBe(expected);
   });
 });
+
+const under = (count: number) => Array.from({ length: count }, (_, index) => requested(`r${index}`, 1));
 
 describe('the head alone, then more', () => {
   it('waits for the answer to the first request, for 2 s', () => {
@@ -107,7 +115,6 @@ describe('the head alone, then more', () => {
 
   it('has eight at most', () => {
     const calls = Array.from({ length: 20 }, (_, index) => open(String(index)));
-    const under = (count: number) => Array.from({ length: count }, (_, index) => requested(`r${index}`, 1));
     expect(said([fire('a')], [...calls, ...under(7)])).toBe('dial a');
     expect(said([fire('a')], [...calls, ...under(8)])).toBe('wait 1999');
   });
@@ -119,6 +126,13 @@ describe('lines', () => {
     expect(said([fire('a')], [open('x'), open('y')], full(2))).toBe('wait 3000');
     expect(said([fire('a')], [open('x'), open('y')], full(2, { probeAt: NOW }))).toBe('dial a as a probe');
     expect(said([fire('a')], [requested('x', 500), open('y')], full(2, { probeAt: NOW }))).toBe('wait 1500');
+  });
+
+  it('are not tried for with the one who was refused last, if another of equal rank waits', () => {
+    const line = full(0, { probeAt: NOW, refused: 'a' });
+    expect(said([fire('a'), fire('b', { queuedAt: NOW })], [], line)).toBe('dial b as a probe');
+    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial a as a probe');
+    expect(said([fire('a')], [], line)).toBe('dial a as a probe');
   });
 
   it('nobody serves to try for one more than three times', () => {
@@ -140,9 +154,8 @@ describe('a fire takes the line of a phone that only rings', () => {
   });
 
   it('one at a time, another one after 5 s', () => {
-    const calls = (ago: number) => [ringing('a'), ringing('b', { hangUpAt: NOW - ago })];
-    expect(said([fire('f')], calls(4_999), full(2))).toBe('wait 1');
-    expect(said([fire('f')], calls(5_000), full(2))).toBe('hang up a');
+    expect(said([fire('f')], [ringing('a'), ringing('b', { hangUpAt: NOW - 4_999 })], full(2))).toBe('wait 1');
+    expect(said([fire('f')], [ringing('a'), ringing('b', { hangUpAt: NOW - 5_000 })], full(2))).toBe('hang up a');
   });
 
   it('never of who is spoken to, and not for one urgent call of another', () => {

@@ -31,12 +31,11 @@ const asked = async (what: 'speak' | 'hangUp', refusals: readonly Refusal[]): Pr
   onTestFinished(() => server.stop());
   const callId = parseCallId('a-call');
   if (callId === undefined) throw new Error('malformed');
-  return lineTo(server)
-    [what](callId, 'a text')
-    .then(
-      () => ({ isDone: true, left }),
-      (error: unknown) => error,
-    );
+  const line = lineTo(server);
+  return line[what](callId, 'a text').then(
+    () => ({ isDone: true, left }),
+    (error: unknown) => error,
+  );
 };
 
 it.each([
@@ -82,7 +81,11 @@ it.each<['speak' | 'hangUp', Refusal[], object]>([
     ],
     { failure: 'gone', subCode: 8_528 },
   ],
-  ['speak', [[429], [400, '8565']], { failure: 'refused', reason: 'speech refused' }],
+  [
+    'speak',
+    [[429], [400, '8565']],
+    { failure: 'no speech', reason: 'speech refused', lookAt: expect.stringContaining('Cognitive Services User') },
+  ],
   // It may be spoken already: never twice.
   ['speak', [[500]], { failure: 'unanswered', reason: 'answered 500' }],
   ['hangUp', [[404, '8522']], DONE],
