@@ -50,7 +50,7 @@ describe.each(['release', 'debug'] as const)('the description of a %s build', (b
     expect(numbers.length).toBeGreaterThan(30);
     const bounded = /^\{"type":"integer",(?=.*"minimum":-?\d+)(?=.*"maximum":\d+)(?=.*"format":"int(?:32|64)")/;
     expect(numbers.filter((schema) => !bounded.test(schema))).toEqual([]);
-    expect(text).toContain('"name":"limit","schema":{"type":"integer","minimum":1,"maximum":1000');
+    expect(text).toContain('"name":"limit","schema":{"type":"integer","minimum":1,"maximum":5000');
   });
 
   it('shows an example of every body but the description itself', () => {

@@ -111,7 +111,8 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (holds(holder, one, now)) {
       if (!one.isUrgent) continue;
       if (onlyRings(holder) && holder.hangUpAt === undefined) return { kind: 'hang up', call: holder };
-      wakeAt.push(releasedAt(holder));
+      // Another instance may learn that it rings.
+      wakeAt.push(holder.acceptedAt === undefined ? now + ANSWERED_WITHIN_MS : releasedAt(holder));
       continue;
     }
     const ringing = one.isUrgent && isFull ? open.filter(onlyRings) : [];
@@ -128,9 +129,13 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (requested.length > 0) return wait(answeredAt);
     const { probeAt = 0 } = line;
     if (now < probeAt) return wait(probeAt);
-    const probe = inOrder.find(
+    const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
+    const isPeer = (other: Person): boolean =>
+      other.isUrgent === probes[0]?.isUrgent && other.position === probes[0].position;
+    // One callee who is always refused keeps nobody of equal rank waiting.
+    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))
       : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };

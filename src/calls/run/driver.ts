@@ -104,7 +104,17 @@ export class Driver {
   /** Writes down what was kept while the table was away. Until that is done, this instance may call somebody who has heard. @throws {StorageTrouble} */
   async writeKept(log: Log): Promise<void> {
     for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
-      await this.#take(kept.event, kept.alertType, log);
+      try {
+        await this.#take(kept.event, kept.alertType, log);
+      } catch (error) {
+        if (error instanceof StorageTrouble) throw error;
+        // Its rows cannot be read, or it is a bug: no reason to keep others waiting.
+        log.warn('call records unreachable', {
+          call_id: kept.event.callId,
+          event_kind: kept.event.kind,
+          kind: errorKind(error),
+        });
+      }
       this.#kept.shift();
     }
   }
@@ -146,9 +156,10 @@ export class Driver {
   /** Checks a call that has been open for longer than any call is: the row of its number may be left over. */
   async checkOpen(row: OpenRow): Promise<void> {
     const { store } = this.#parts;
-    const stored = row.attempt && (await store.load(row.attempt.notificationId));
-    const isHeld = stored !== undefined && row.attempt !== undefined && attemptIn(stored, row.attempt)?.holdsNumber;
-    if (isHeld !== true) await store.dropOpen(row, stored);
+    const { attempt } = row;
+    const stored = attempt && (await store.loadReadable(attempt.notificationId));
+    if (stored && attemptIn(stored, attempt)?.holdsNumber === true) return;
+    await store.dropOpen(row, stored);
   }
 
   async #attended(done: Done, log: Log): Promise<Attended> {

@@ -4,7 +4,7 @@ import { type Clock, sleepBy } from '../model/clock.ts';
 import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withProbe, withProven } from '../rules/lines.ts';
-import { next } from '../rules/queue.ts';
+import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
 import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
@@ -125,7 +125,8 @@ export class DueWork {
       this.#start(isExpiry ? 'expiry' : 'looks', due.rowKey, async () => this.#attend(due, snapshot, log), log);
     }
     for (const row of snapshot.open) {
-      if (now - row.sentAt < LONGEST_CALL_MS || row.attempt === undefined) continue;
+      const overdueAt = Math.min(row.sentAt + LONGEST_CALL_MS, (row.lookAt ?? Infinity) + RELEASED_AFTER_MS);
+      if (now < overdueAt || row.attempt === undefined) continue;
       this.#start('looks', row.rowKey, async () => driver.checkOpen(row), log);
     }
     await this.#dial(await this.#withNumbers(snapshot, log), log);
@@ -196,7 +197,8 @@ export class DueWork {
   async #dial(read: Snapshot, log: Log): Promise<void> {
     const { clock, cases, alarm, deadlineMs, newId } = this.#parts;
     let at = read;
-    while (!this.#again) {
+    // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
+    for (let isFirst = true; isFirst || !this.#again; isFirst = false) {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
@@ -222,7 +224,12 @@ export class DueWork {
       }
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
       const known = decided?.isProbe === true ? withProbe(line, now) : line;
-      const beside = { snapshot: at, who, line: known, ...(await this.#takingOver(who, decided?.takesOver, at)) };
+      const beside = {
+        snapshot: at,
+        who,
+        line: known,
+        ...(late ? {} : await this.#takingOver(who, decided?.takesOver, at)),
+      };
       const attemptId = newId();
       const done = await this.#claim(who, { index: who.index, attemptId }, claim, beside, log);
       if (done === undefined) return;
@@ -265,15 +272,10 @@ export class DueWork {
     call: OpenRow | undefined,
     { open }: Snapshot,
   ): Promise<Pick<Beside, 'takesOver' | 'earlier'>> {
-    const takesOver = call ?? open.find((one) => one.number === number);
+    const takesOver = call ?? open.find((one) => one.number === number && one.attempt === undefined);
     if (takesOver?.attempt === undefined) return { takesOver };
-    try {
-      const known = await this.#parts.store.load(takesOver.attempt.notificationId);
-      return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      return { takesOver };
-    }
+    const known = await this.#parts.store.loadReadable(takesOver.attempt.notificationId);
+    return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };
   }
 
   /** Claims somebody, or puts them off until there are calls again. @returns undefined if another writer was first: it looks again */

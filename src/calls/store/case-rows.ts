@@ -98,7 +98,7 @@ export const entriesOf = ({ notification, recipients }: NotificationCase): Reado
     const entry = recipientEntry(notification, index, recipient);
     if (entry === undefined) return;
     const { state, isGrouped, queuedAt, refusals, hadNoLine } = recipient;
-    const number = hashOfNumber(recipient.number) ?? '';
+    const number = state === 'waiting' ? (hashOfNumber(recipient.number) ?? '') : '';
     if (state !== 'waiting') entries.set(entry, {});
     else if (isGrouped !== true) entries.set(entry, { number, queuedAt, refusals, hadNoLine });
     else entries.set(entry, { people: [...(entries.get(entry)?.people ?? []), [index, number]] });
@@ -148,8 +148,8 @@ export const attentionWrites = (
 const openOf = ({ notification, recipients }: NotificationCase): ReadonlyMap<string, OpenProperties> =>
   new Map(
     recipients.flatMap(({ number, attempts, dueAt }, index) => {
-      const hash = hashOfNumber(number);
       const attempt = attempts.find(({ holdsNumber }) => holdsNumber === true);
+      const hash = attempt && hashOfNumber(number);
       if (hash === undefined || attempt === undefined) return [];
       const { id, state, claimedAt, placedAt, speakingAt, hangingUpSince } = attempt;
       const open: OpenProperties = {

@@ -85,6 +85,12 @@ describe('one call at a time to a number', () => {
     ['for 10 s', fire('n'), ringing('n', { hangUpAt: NOW - 10_000 }), 'dial n over'],
     ['or until its own look is 10 s overdue', fire('n'), open('n', { lookAt: NOW - 10_000 }), 'dial n over'],
     ['and not sooner', fire('n'), open('n', { lookAt: NOW - 9_999 }), 'wait 1'],
+    [
+      'a request of another instance is asked about again',
+      fire('n'),
+      requested('n', 9_000, { isUrgent: false }),
+      'wait 2000',
+    ],
     ['that holds for urgent ones alone', anomaly('n'), open('n', { lookAt: NOW - 10_000 }), 'wait'],
   ])('%s', (_, one, call, expected) => {
     expect(said([one], [call])).toBe(expected);
@@ -120,6 +126,13 @@ describe('lines', () => {
     expect(said([fire('a')], [open('x'), open('y')], full(2))).toBe('wait 3000');
     expect(said([fire('a')], [open('x'), open('y')], full(2, { probeAt: NOW }))).toBe('dial a as a probe');
     expect(said([fire('a')], [requested('x', 500), open('y')], full(2, { probeAt: NOW }))).toBe('wait 1500');
+  });
+
+  it('are not tried for with the one who was refused last, if another of equal rank waits', () => {
+    const line = full(0, { probeAt: NOW, refused: 'a' });
+    expect(said([fire('a'), fire('b', { queuedAt: NOW })], [], line)).toBe('dial b as a probe');
+    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial a as a probe');
+    expect(said([fire('a')], [], line)).toBe('dial a as a probe');
   });
 
   it('nobody serves to try for one more than three times', () => {
