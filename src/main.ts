@@ -72,7 +72,16 @@ const startPhone = (own: PhoneSettings) => {
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
   const webhook = own.webhook && outcomeWebhook(own.webhook, source);
-  const parts = createPhone({ line, table: calls, serviceName, rules: own, topic, webhook, bodyOf: answerOf, log: appLog });
+  const parts = createPhone({
+    line,
+    table: calls,
+    serviceName,
+    rules: own,
+    topic,
+    webhook,
+    bodyOf: answerOf,
+    log: appLog,
+  });
   const verifyToken = createTokenVerifier(own);
   if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
   return { ...parts, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };

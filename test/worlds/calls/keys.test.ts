@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- a function that one test uses stands in that test */
 import { describe, expect, it, vi } from 'vitest';
 
 import { findAlertType } from '../../../src/calls/model/alert-types.ts';
