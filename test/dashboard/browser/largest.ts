@@ -31,11 +31,8 @@ const seriesOf = (seed: number): object => {
 
 const camerasOf = (seed: number, query: URLSearchParams): object => {
   const last_event_at = new Date(NOON - (seed % 40) * 60_000).toISOString();
-  const cameras = CAMERAS.slice(0, Number(query.get('limit'))).map((camera_id, index) => ({
-    camera_id,
-    last_event_at,
-    ...(query.has('counts') ? {} : countsOf(seed + index)),
-  }));
+  const all = CAMERAS.slice(0, Number(query.get('limit'))).map((camera_id) => ({ camera_id, last_event_at }));
+  const cameras = query.has('counts') ? all : all.map((each, index) => Object.assign(each, countsOf(seed + index)));
   return { date: TODAY, days: 1, total_cameras: 1_300, cameras };
 };
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 
 import { frame, NOON, YESTERDAY } from './activity.ts';
 import { CAMERAS } from './largest.ts';
@@ -18,28 +19,24 @@ const stage = setStage([
 ]);
 
 /** In the page: scrolls through a list, as far at a time as rows are kept ready, and names the cameras whose rows were there. */
-const scrolledThrough = async (region: Element): Promise<string[]> => {
-  const last = (): number =>
-    Number([...region.querySelectorAll('[aria-rowindex]')].at(-1)?.getAttribute('aria-rowindex'));
-  const all = Number(region.querySelector('table')?.getAttribute('aria-rowcount'));
+const SCROLLED_THROUGH = `(async () => {
+  const region = document.querySelector('.scroll:has(.cameras)');
+  const last = () => Number([...region.querySelectorAll('[aria-rowindex]')].at(-1).getAttribute('aria-rowindex'));
+  const all = Number(region.querySelector('table').getAttribute('aria-rowcount'));
   const rowHeight = region.scrollHeight / all;
-  const names = new Set<string>();
+  const names = new Set();
   for (let top = 0; top < region.scrollHeight; top += 25 * rowHeight) {
     region.scrollTo(0, top);
     const inSight = Math.min(Math.floor((top + region.clientHeight) / rowHeight), all);
-    await new Promise<void>((resolve) => {
-      const watcher = new MutationObserver(() => {
-        if (last() < inSight) return;
-        watcher.disconnect();
-        resolve();
-      });
-      watcher.observe(region, { subtree: true, childList: true, attributes: true });
-      if (last() >= inSight) resolve();
+    await new Promise((resolve) => {
+      const resolveIfThere = () => last() >= inSight && resolve();
+      new MutationObserver(resolveIfThere).observe(region, { subtree: true, childList: true, attributes: true });
+      resolveIfThere();
     });
     for (const head of region.querySelectorAll('tbody th')) names.add(head.textContent.trim());
   }
   return [...names];
-};
+})()`;
 
 describe('1,300 cameras', () => {
   it('are all reached, in a few hundred elements; there is a way back to 15, and all are in the file', async () => {
@@ -60,7 +57,7 @@ describe('1,300 cameras', () => {
     expect(await table.getAttribute('aria-rowcount')).toBe('1301');
     expect(await table.locator('td, th').count()).toBeLessThan(6_000);
     const region = page.getByRole('region', { name: /^Cameras .*, table$/ });
-    const seen = new Set(await region.evaluate(scrolledThrough));
+    const seen = new Set(z.array(z.string()).parse(await page.evaluate(SCROLLED_THROUGH)));
     expect(CAMERAS.filter((id) => !seen.has(id))).toEqual([]);
     // The name stays in sight.
     await region.evaluate((element) => element.scrollTo(2_000, 0));
