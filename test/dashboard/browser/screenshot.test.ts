@@ -41,6 +41,9 @@ const screenshot = async (...args: readonly string[]) => {
   return { out, ...(await promisify(execFile)(process.execPath, [...command, ...args])) };
 };
 
+const errorOf = async (...args: readonly string[]): Promise<unknown> =>
+  screenshot(...args).catch((thrown: unknown) => thrown);
+
 describe('npm run screenshot', () => {
   it('takes a picture of the page of a running service, and says of what', async () => {
     const { out, stdout, stderr } = await screenshot('--theme', 'dark', '--width', '900', '--height', '700');
@@ -51,8 +54,6 @@ describe('npm run screenshot', () => {
 
   it('says what is wrong, without a stack: that a key is asked for, that nothing answers', async () => {
     stage.service.key = 'a-key';
-    const errorOf = async (...args: readonly string[]): Promise<unknown> =>
-      screenshot(...args).catch((thrown: unknown) => thrown);
     const errors = await Promise.all([errorOf(), errorOf('--url', 'http://127.0.0.1:9')]);
     expect(errors).toMatchObject([
       { code: 1, stderr: expect.stringContaining('This service asks for a key.') },
