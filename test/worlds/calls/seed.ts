@@ -37,7 +37,8 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
     const calmUntil = world.now + CALM_MS;
     while (world.now < calmUntil && !isOver(world)) await world.pass(60_000);
     await world.pass(AFTERWARDS_MS);
-    return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
+    const lost = world.instances.laterMarks.lost(world.rows);
+    return { broken: [...sampler.broken, ...(await brokenPromises(world)), ...lost], story: world.story.text };
   });
 
 /** Nothing is due any more, and no line is open. */
