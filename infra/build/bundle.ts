@@ -25,11 +25,11 @@ const NUMBERS = 'libphonenumber-js/min';
 /** Loads the rules of phone numbers with the first number that is judged. */
 const numbersWithFirstUse: Plugin = {
   name: 'numbers with first use',
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: new RegExp(`^${NUMBERS}$`) }, ({ kind }) =>
+  setup: (hooks) => {
+    hooks.onResolve({ filter: new RegExp(`^${NUMBERS}$`) }, ({ kind }) =>
       kind === 'import-statement' ? { path: NUMBERS, namespace: 'first-use' } : undefined,
     );
-    onLoad({ filter: /./, namespace: 'first-use' }, () => ({
+    hooks.onLoad({ filter: /./, namespace: 'first-use' }, () => ({
       contents: `export const validatePhoneNumberLength = (number) => require('${NUMBERS}').validatePhoneNumberLength(number);`,
       resolveDir: dirname(MAIN),
     }));
