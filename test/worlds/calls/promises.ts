@@ -422,7 +422,10 @@ const brokenRows = ({ rows }: World): readonly string[] =>
   rows.flatMap(({ rowKey, properties }) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
-      rowKey.startsWith('due|') && rowKey !== LINE_KEY && !rowKey.includes('|expired_') && `${rowKey} is left due`,
+      rowKey.startsWith('due|') &&
+        rowKey !== LINE_KEY &&
+        !/\|(?:expired_|remind\|)/.test(rowKey) &&
+        `${rowKey} is left due`,
     ]),
   );
 

@@ -33,7 +33,8 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
     world.conditions.calmDown();
     world.story.tell(() => 'calm');
     await world.pass(CALM_MS);
-    return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
+    const lost = world.instances.laterMarks.lost(world.rows);
+    return { broken: [...sampler.broken, ...(await brokenPromises(world)), ...lost], story: world.story.text };
   });
 
 /** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
