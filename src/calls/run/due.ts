@@ -51,6 +51,8 @@ const NO_MORE_AFTER_MS = 90_000;
 // All that may be ringing or open is over within this time.
 const LONGEST_CALL_MS = 300_000;
 const CONFLICT_PAUSE_MS = 50;
+// What cannot be read takes no line and no lane from others meanwhile.
+const UNREADABLE_FOR_MS = 600_000;
 
 /**
  * Finds what is due and does it: dials who is next, looks after calls of which nothing was heard, opens waves, deletes what has expired. Three call
@@ -63,6 +65,8 @@ export class DueWork {
   readonly #inLane: Record<Lane, number> = { 'urgent dialling': 0, dialling: 0, looks: 0, expiry: 0 };
   /** When this instance saw claims first: the clocks of two instances differ. */
   #seenAt = new Map<string, number>();
+  /** What is due of rows that cannot be read, and when it is tried again. */
+  readonly #unreadable = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #again = false;
   /** Something was left because its lane was full. */
@@ -72,9 +76,13 @@ export class DueWork {
     this.#parts = parts;
   }
 
-  /** Does what is due, and fulfils when that is done, or after a while. Never throws. */
+  /**
+   * Does what is due, and fulfils when that is done, or after a while. It does not wait for publishing: a timer function that still runs is not
+   * started again, and a topic that hangs would keep it from looking. Never throws.
+   */
   async run(log: Log): Promise<void> {
-    await Promise.race([this.look(log).then(async () => this.settled()), sleepBy(this.#parts.clock, NO_MORE_AFTER_MS)]);
+    const done = this.look(log).then(async () => this.#worked());
+    await Promise.race([done, sleepBy(this.#parts.clock, NO_MORE_AFTER_MS)]);
   }
 
   /** Starts what is due. While that is under way in this process, a further call has it look once more. Never throws. */
@@ -88,11 +96,15 @@ export class DueWork {
 
   /** Fulfils when nothing is under way. */
   async settled(): Promise<void> {
+    await this.#worked();
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
+  }
+
+  async #worked(): Promise<void> {
     const { alarm, clock } = this.#parts;
     while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
       await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
     }
-    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
   }
 
   async #lookAgain(log: Log): Promise<void> {
@@ -112,6 +124,7 @@ export class DueWork {
     await driver.writeKept(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
+    for (const [key, until] of this.#unreadable) if (until <= now) this.#unreadable.delete(key);
     for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
@@ -129,12 +142,12 @@ export class DueWork {
       if (now < overdueAt || row.attempt === undefined) continue;
       this.#start('looks', row.rowKey, async () => driver.checkOpen(row), log);
     }
-    await this.#dial(await this.#withNumbers(snapshot, log), log);
+    await this.#dial(await this.#withNumbers(snapshot), log);
   }
 
   /** Starts something in its lane, unless it is under way or the lane is full: then it is found by the look after the next end. */
   #start(lane: Lane, key: string, doing: () => Promise<void>, log: Log): void {
-    if (this.#underWay.has(key)) return;
+    if (this.#underWay.has(key) || this.#unreadable.has(key)) return;
     if (this.#inLane[lane] >= LANES[lane]) {
       this.#isCrowded = true;
       return;
@@ -145,7 +158,8 @@ export class DueWork {
         await doing();
       } catch (error) {
         // What cannot be read was told, and stops nothing.
-        if (!isUnreadable(error)) logNotDone(error, { due: lane }, log);
+        if (isUnreadable(error)) this.#putOff(key);
+        else logNotDone(error, { due: lane }, log);
       }
       this.#inLane[lane] -= 1;
       this.#underWay.delete(key);
@@ -154,6 +168,10 @@ export class DueWork {
       void this.look(this.#parts.log);
     };
     this.#underWay.set(key, run());
+  }
+
+  #putOff(key: string): void {
+    this.#unreadable.set(key, this.#parts.clock.now() + UNREADABLE_FOR_MS);
   }
 
   async #attend(due: Due, snapshot: Snapshot, log: Log): Promise<void> {
@@ -172,14 +190,16 @@ export class DueWork {
     const { store } = this.#parts;
     if (attended === 'unknown') await store.drop(due);
     else if (!isCurrentEntry(due, attended)) await store.dropLeftOver(due, attended);
+    else if (attended.recipients.some(({ isUnreadable: isLost }) => isLost === true)) this.#putOff(due.rowKey);
   }
 
   /** Those whose entries do not name their numbers: a version before wrote them, or they cannot be read. */
-  async #withNumbers(snapshot: Snapshot, log: Log): Promise<Snapshot> {
+  async #withNumbers(snapshot: Snapshot): Promise<Snapshot> {
     const queue = [...snapshot.queue];
     for (const due of snapshot.due) {
       if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined)
         continue;
+      if (this.#unreadable.has(due.rowKey)) continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
         const members = waitingIn({ ...due, ...(stored && entriesOf(stored).get(due.rowKey)) });
@@ -187,10 +207,10 @@ export class DueWork {
         queue.push(...members);
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        logNotDone(error, { due: due.kind }, log);
+        this.#putOff(due.rowKey);
       }
     }
-    return { ...snapshot, queue };
+    return { ...snapshot, queue: queue.filter((one) => !this.#unreadable.has(personOf(one))) };
   }
 
   /** Dials who is next, one claim after the other; the requests go side by side. */
@@ -234,6 +254,7 @@ export class DueWork {
       const done = await this.#claim(who, { index: who.index, attemptId }, claim, beside, log);
       if (done === undefined) return;
       at = { ...at, line: known, queue: at.queue.filter((one) => one !== who) };
+      if (done === 'unreadable') this.#putOff(personOf(who));
       if (done === 'unreadable' || !done.asks.some(({ ask }) => ask === 'dial')) continue;
       this.#seenAt.set(attemptId, now);
       const attempt = { notificationId: who.notificationId, index: who.index, attemptId };
@@ -302,6 +323,7 @@ export class DueWork {
         const { snapshot } = beside;
         return await cases.take(id, ref, { kind: 'postpone', until }, log, { snapshot, who });
       }
+      if (done.stored.recipients[who.index]?.isUnreadable === true) return 'unreadable';
       // Left over: of somebody who does not wait any more.
       const isGrouped = beside.snapshot.queue.some((one) => one !== who && one.rowKey === who.rowKey);
       const entry = isGrouped ? { rowKey: who.rowKey } : who;
@@ -345,3 +367,6 @@ export class DueWork {
     }
   }
 }
+
+/** Somebody who waits, among those of one entry. */
+const personOf = ({ rowKey, index }: Waiting): string => `${rowKey} ${index}`;

@@ -175,7 +175,7 @@ describe('a fire of which no phone has rung for two minutes', () => {
   });
 
   it('says so when no line is free all the time', async () => {
-    await play('no line at all', { lines: 0 }, listens, async (world) => {
+    await play('no line at all', { lines: 1 }, listens, async (world) => {
       const fire = world.senders.send(to([people(2)]), 'fire');
       await world.pass(170_000);
       const said = logged(world, 'urgent notification silent');
@@ -245,6 +245,26 @@ describe('a row that cannot be read', () => {
       await world.pass(120_000);
       expect(await statuses(world, fire)).toEqual(['heard']);
       expect(world.network.calls).toHaveLength(1);
+    });
+  });
+
+  it('stays with its entry for a version that can read it, which dials then', async () => {
+    await play('state of a later version', { lines: 0 }, listens, async (world) => {
+      const fire = world.senders.send(to([people(2)], 'Anomaly'), 'fire');
+      await world.pass(2_000);
+      const rowKey = `notification|${idOf(fire)}|01`;
+      const write = async (state: string) =>
+        world.table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties: { state } }]);
+      await write('resting');
+      for (const { life } of world.instances.living) life.end();
+      await world.pass(120_000);
+      expect(callsTo(world, people(2)[1])).toHaveLength(0);
+      const told = logged(world, 'stored row damaged').filter(({ fields }) => fields['row'] === rowKey);
+      expect(told.length).toBeLessThanOrEqual(3);
+      await write('waiting');
+      for (const { life } of world.instances.living) life.end();
+      await world.pass(120_000);
+      expect(await statuses(world, fire)).toEqual(['heard', 'heard']);
     });
   });
 
