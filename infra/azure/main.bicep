@@ -312,6 +312,7 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    backupContainerUrl: storage.outputs.backupContainerUrl
     eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
