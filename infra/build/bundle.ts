@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
@@ -15,6 +15,20 @@ export interface BundleOptions {
   readonly debug: boolean;
 }
 
+/** What is in a file of its own beside the bundle, and loaded when it is first needed: the module, and the file. */
+const APART = {
+  module: fileURLToPath(new URL('../../src/storage/azure-container.ts', import.meta.url)),
+  file: 'backup.cjs',
+};
+
+const apart: Plugin = {
+  name: 'apart',
+  setup: (building) =>
+    building.onResolve({ filter: /\/azure-container\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: `./${APART.file}`, external: true } : undefined,
+    ),
+};
+
 /** The service's composition root. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -25,11 +39,11 @@ const NUMBERS = 'libphonenumber-js/min';
 /** Loads the rules of phone numbers with the first number that is judged. */
 const numbersWithFirstUse: Plugin = {
   name: 'numbers with first use',
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: new RegExp(`^${NUMBERS}$`) }, ({ kind }) =>
+  setup: (hooks) => {
+    hooks.onResolve({ filter: new RegExp(`^${NUMBERS}$`) }, ({ kind }) =>
       kind === 'import-statement' ? { path: NUMBERS, namespace: 'first-use' } : undefined,
     );
-    onLoad({ filter: /./, namespace: 'first-use' }, () => ({
+    hooks.onLoad({ filter: /./, namespace: 'first-use' }, () => ({
       contents: `export const validatePhoneNumberLength = (number) => require('${NUMBERS}').validatePhoneNumberLength(number);`,
       resolveDir: dirname(MAIN),
     }));
@@ -60,16 +74,21 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
     lineLimit: 160,
     // The Functions worker provides it.
     external: ['@azure/functions-core'],
-    plugins: [numbersWithFirstUse],
+    plugins: [apart, numbersWithFirstUse],
     logLevel: 'warning',
   });
 };
 
 /**
- * Makes everything that Azure loads: the service's bundle, and the dashboard's page beside it.
+ * Makes everything that Azure loads: the service's bundle, and beside it what it loads later and the dashboard's page.
  *
  * @throws where a source does not compile or an import does not resolve
  */
 export const buildApp = async ({ outfile, debug }: Omit<BundleOptions, 'entry'>): Promise<void> => {
-  await Promise.all([bundle({ outfile, debug }), buildDashboard(dirname(outfile))]);
+  const folder = dirname(outfile);
+  await Promise.all([
+    bundle({ outfile, debug }),
+    bundle({ entry: APART.module, outfile: join(folder, APART.file), debug }),
+    buildDashboard(folder),
+  ]);
 };
