@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { expect, onTestFinished } from 'vitest';
+import { expect, type TestContext } from 'vitest';
 
 import { portIsFree } from '../../infra/emulators/free-port.ts';
 import { settingSchemas } from '../../src/settings.ts';
@@ -21,8 +21,12 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-/** Runs `npm start -- …` in a process group of its own, as a terminal does. */
-export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+/** Runs `npm start -- …` in a process group of its own, as a terminal does. It ends with the test. */
+export const npmStart = (
+  { onTestFinished }: TestContext,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+) => {
   const child = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
     cwd: ROOT,
     env: { ...bareEnvironment(), ...environment },

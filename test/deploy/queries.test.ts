@@ -139,9 +139,9 @@ it.each<[string, readonly string[], number, (name: string) => boolean]>([
   expect(names.filter((name) => !isInCode(name))).toEqual([]);
 });
 
-const plain = (texts: readonly Query[]): readonly string[] =>
-  texts.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim());
-
-it('what needs no value in the README is in the workbook, and nothing else', () => {
-  expect(plain(workbookQueries)).toEqual(plain(readmeQueries).filter((text) => !text.includes('<')));
+it('queries that need a value are in the README, all others in the workbook', () => {
+  expect(readmeQueries.filter(({ text }) => !text.includes('"<'))).toEqual([]);
+  expect(workbookQueries.filter(({ text }) => text.includes('"<'))).toEqual([]);
+  expect(readmeQueries.length).toBeGreaterThan(1);
+  expect(workbookQueries.length).toBeGreaterThan(8);
 });
