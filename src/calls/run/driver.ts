@@ -55,6 +55,8 @@ const MOST_SPOKEN_TO = 10_000;
 const MOST_KEPT = 10_000;
 const KEPT_RETRY_MS = 2_000;
 const HUNG_UP_AT_A_TIME = 16;
+// As a rule it takes some 100 ms. Whoever looks after a claim to speak does it after 20 s.
+const START_REPORTED_WITHIN_MS = 1_000;
 // Timers fire a moment early.
 const TIMER_MS = 50;
 // Whoever stops a notification is answered then, though some hang-ups may not be.
@@ -297,9 +299,7 @@ export class Driver {
           else if (ask === 'wait for keys') this.#waitForKeys(ref, stored);
           else await this.#hangUp(ref, stored, log);
         } catch (error) {
-          const fields = { notification_id: id, recipient_index: index, kind: errorKind(error) };
-          if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
-          else log.error('unexpected error', fields);
+          logNotUpdated(error, ref, log);
         }
       }),
     );
@@ -366,8 +366,17 @@ export class Driver {
         logNotPlayed(resultOf(error), fields, log);
       else log.warn('message perhaps not played', { ...fields, ...failureFields(error) });
     }
-    await this.#answer(ref, event, log);
+    if (event.kind === 'speech accepted') this.#noteAccepted(ref, event);
+    else await this.#answer(ref, event, log);
     await listening;
+  }
+
+  /** Written only if nothing that says more is written soon: that it has started, or what ends it. */
+  #noteAccepted(ref: AttemptRef, event: AttemptEvent): void {
+    const { clock, log } = this.#parts;
+    clock.after(START_REPORTED_WITHIN_MS, () => {
+      this.#answer(ref, event, log).catch((error: unknown) => logNotUpdated(error, ref, log));
+    });
   }
 
   /** A key that cannot be heard leaves the call unconfirmed; it goes on. */
@@ -425,6 +434,12 @@ export class Driver {
     if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
   }
 }
+
+const logNotUpdated = (error: unknown, { notificationId, index }: RecipientRef, log: Log): void => {
+  const fields = { notification_id: notificationId, recipient_index: index, kind: errorKind(error) };
+  if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
+  else log.error('unexpected error', fields);
+};
 
 /** What is written down when the table is back: what somebody has heard, and what they answered. A 2 is of no use then. */
 const isKept = ({ kind, key }: AttemptReport): boolean => {

@@ -250,6 +250,7 @@ const requests = async (fate: Fate, confirm: boolean): Promise<number> => {
       (number) => (number === someNumber(1, 0) ? fate : 'listens'),
       { mode: { instances: 1 }, request: { ...REQUEST, confirm: false }, passMs: 120_000 },
       async ({ world }) => {
+        await world.pass(7);
         const before = world.requests.length;
         world.senders.send({ ...REQUEST, waves: [[someNumber(1, 0)]], confirm }, 'second');
         await world.pass(150_000);

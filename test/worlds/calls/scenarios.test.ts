@@ -407,6 +407,7 @@ it('a good call takes at most eight requests to storage, one more where it is to
   // The first one creates the table, which happens once.
   const count = async (isPublishing: boolean, seed: number) =>
     play(`good ${seed}`, { mode: { isPublishing }, passMs: 120_000 }, async (world) => {
+      await world.pass(7);
       const before = world.requests.length;
       world.senders.send(to([people(1, 1)]), 'second');
       await world.pass(85_000);
