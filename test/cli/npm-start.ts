@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { expect, type TestContext } from 'vitest';
+import type { TestContext } from 'vitest';
 
 import { portIsFree } from '../../infra/emulators/free-port.ts';
 import { settingSchemas } from '../../src/settings.ts';
@@ -65,7 +65,7 @@ export const npmStart = (
     untilNothingIsLeft: async (): Promise<void> => {
       const ports = [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, port]) => Number(port));
       const isFree = async (): Promise<readonly boolean[]> => Promise.all([...new Set(ports)].map(portIsFree));
-      await expect.poll(isFree).not.toContain(false);
+      await until(async () => !(await isFree()).includes(false), 'nothing is left');
     },
   };
 };

@@ -54,7 +54,7 @@ const IMPLICIT_USINGS = ['', '.Collections.Generic', '.IO', '.Linq', '.Net.Http'
 /** The newest of what `dotnet --list-…` prints: its version and its directory. */
 const newestOf = async (list: string, name: string): Promise<readonly [version: string, directory: string]> => {
   const { stdout } = await run('dotnet', [list]);
-  const last = stdout.split('\n').findLast((line) => line.startsWith(name));
+  const last = stdout.split('\n').findLast((line) => line !== '' && line.startsWith(name));
   const [, version, directory] = /([\d.]+\S*) \[(.*)\]/.exec(last ?? '') ?? [];
   if (version === undefined || directory === undefined) throw new Error(`dotnet ${list}: ${stdout}`);
   return [version, join(directory, version)];

@@ -565,7 +565,8 @@ describe('a repair', () => {
   it('keeps the day from being closed until it has finished, also if it is stopped at any request', async () => {
     let [stopped, isFinished] = [0, false];
     const wrong: string[] = [];
-    const damaged = await seeded();
+    const damaged = new MemoryTable();
+    await new CountingProcess(damaged, 2).record(messages.slice(0, 8));
     await damageRow(damaged, SHARD, 'total', set('day', '{'));
     const audited = await auditDay(tableOf(damaged), DATE);
     while (!isFinished) {

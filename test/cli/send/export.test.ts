@@ -101,7 +101,7 @@ describe('npm run export', () => {
 
   it('says which rows it could not read, and keeps what it has of the others', async () => {
     const storage = new CountingStorage();
-    await storage.process().record([frame(1), frame(2)]);
+    await storage.process().record([frame(10), frame(20)]);
     const client = storage.client();
     for await (const { partitionKey = '', rowKey = '' } of client.listEntities()) {
       if (rowKey.startsWith('event|0001|')) await client.updateEntity({ partitionKey, rowKey, ts_utc: 'never' });

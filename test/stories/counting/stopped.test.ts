@@ -78,7 +78,7 @@ it('an app that is stopped finishes and acknowledges the requests that it has ac
   for (const [index, batch] of batches.entries()) {
     // Requests that came too late for the old instance are sent again.
     const outcomes = await after.record(batch);
-    if (acknowledged.has(index)) expect(outcomes).not.toContain('recorded');
+    expect(acknowledged.has(index) && outcomes.includes('recorded'), 'was acknowledged, and is lost').toBe(false);
   }
   for (const date of DATES) expect(await after.answer(dayOfDate(date))).toEqual(oracle.answer(dayOfDate(date)));
 });
