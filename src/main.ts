@@ -41,6 +41,7 @@ import { appLog, invocationLog, type Log } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
+import { VERSION } from './version.ts';
 import type { PhoneSettings } from './settings/phone.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
@@ -159,4 +160,4 @@ app.hook.appTerminate(async () => {
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');
 // An alert asks for this line: after others of the same instance it means that the process had ended.
-appLog.info('app started', { node: process.version });
+appLog.info('app started', { version: VERSION, node: process.version });

@@ -80,6 +80,9 @@ describe('the release bundle', () => {
     const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
     const foreign = required.filter((name) => !builtinModules.includes(name.replace(/^node:/, '')));
     expect(new Set(foreign)).toEqual(new Set(['@azure/functions-core']));
+    // What backups need is loaded with the first one.
+    expect([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path)).toEqual(['./backup.cjs']);
+    expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);
     expect(text).toMatch(/\breadSettings\b/);
     expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));
     expect(JSON.parse(await readFile(`${release}.map`, 'utf8'))).not.toHaveProperty('sourcesContent');

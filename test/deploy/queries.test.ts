@@ -21,6 +21,8 @@ const TABLES: Readonly<Record<string, string>> = {
   requests:
     '(timestamp: datetime, id: string, name: string, url: string, success: bool, resultCode: string, duration: real, operation_Name: string, itemCount: int, _BilledSize: real)',
   exceptions: '(timestamp: datetime, type: string, outerMessage: string, operation_Name: string, _BilledSize: real)',
+  StorageTableLogs:
+    '(TimeGenerated: datetime, OperationName: string, StatusCode: string, Uri: string, CallerIpAddress: string)',
   _LogOperation: '(TimeGenerated: datetime, Category: string, Operation: string, Level: string, Detail: string)',
 };
 
@@ -131,7 +133,7 @@ it.each<[string, readonly string[], number, (name: string) => boolean]>([
   ['fields of log lines', namesIn(/\bline\.(\w+)/g), 20, (name) => new RegExp(`\\b${name}\\b *[,:}]`).test(sources)],
   ['reasons', comparedWith('reason'), 3, (name) => sources.includes(`'${name}'`)],
   ['kinds of errors', comparedWith('kind'), 1, (name) => sources.includes(`class ${name} `)],
-  ['timers', namesIn(/'Functions\.(\w+)'/g), 2, (name) => sources.includes(`app.timer('${name}'`)],
+  ['timers', namesIn(/'Functions\.(\w+)'/g), 2, (name) => sources.includes(`timer('${name}'`)],
 ])('the queries ask for %s that the code has', (_, names, least, isInCode) => {
   expect(names.length).toBeGreaterThanOrEqual(least);
   expect(names.filter((name) => !isInCode(name))).toEqual([]);

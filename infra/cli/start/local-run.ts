@@ -9,6 +9,7 @@ import { type AcsSimulator, startAcsSimulator } from '../../emulators/acs-simula
 import { type Azurite, startAzurite } from '../../emulators/azurite.ts';
 import { polled } from '../../emulators/deadline.ts';
 import { portIsFree } from '../../emulators/free-port.ts';
+import { foundData } from './found-data.ts';
 import {
   gives,
   localDefaults,
@@ -42,6 +43,8 @@ export interface LocalRun {
   readonly settings: Settings;
   /** Undefined where real storage is used. */
   readonly azurite: Azurite | undefined;
+  /** What an earlier run has left in the data folder, in words. */
+  readonly found?: string | undefined;
   /** Undefined if a real ACS is used, or the phone is off. */
   readonly simulator: AcsSimulator | undefined;
   /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
@@ -103,6 +106,10 @@ export const startLocalRun = async (
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
       ? undefined
       : started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }));
+    const found =
+      azurite === undefined || data === undefined
+        ? undefined
+        : await foundData(azurite.connectionString, given['TABLES_PREFIX']);
     const simulator =
       given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
         ? undefined
@@ -115,6 +122,7 @@ export const startLocalRun = async (
       url,
       settings,
       azurite,
+      found,
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),

@@ -175,7 +175,7 @@ describe('a fire of which no phone has rung for two minutes', () => {
   });
 
   it('says so when no line is free all the time', async () => {
-    await play('no line at all', { lines: 1 }, listens, async (world) => {
+    await play('no line at all', { lines: 0 }, listens, async (world) => {
       const fire = world.senders.send(to([people(2)]), 'fire');
       await world.pass(170_000);
       const said = logged(world, 'urgent notification silent');
@@ -249,7 +249,7 @@ describe('a row that cannot be read', () => {
   });
 
   it('stays with its entry for a version that can read it, which dials then', async () => {
-    await play('state of a later version', { lines: 0 }, listens, async (world) => {
+    await play('state of a later version', { lines: 1 }, listens, async (world) => {
       const fire = world.senders.send(to([people(2)], 'Anomaly'), 'fire');
       await world.pass(2_000);
       const rowKey = `notification|${idOf(fire)}|01`;
