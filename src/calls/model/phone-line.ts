@@ -9,6 +9,21 @@ import type { PhoneNumber } from './phone-number.ts';
  * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
  */
 export interface PhoneLine {
+  // General words that a second line needs here; each is added with the step that uses it.
+  //
+  // - `name`: a short word that an attempt's row keeps. An attempt of another line than the present one ends as unknown at its next look and is
+  //   dialled again; its hold on the number ends with it. Rows without it are of the first line.
+  // - `isIdempotent`: whether the same call request again places no second call. Where it does not: nothing is sent again before `find`.
+  // - `find(number, since)`: the calls that the line knows to a number since a time, as call ids. After a request without an answer the machine waits 10 s
+  //   for an event of the attempt, then asks `find`; a call whose id stands in no attempt is this one (`placed`), none found: the request may go again.
+  // - `callsPerSecond`: undefined, or how many calls the account may start a second. `!line` says when the next one may start, written by each claim.
+  // - `refusesSurely`: a full line says so by a code of its own, so a decline is always the callee's.
+  // - The answer to a callback may be the command. An event with `isAwaiting` comes from a line that waits for what to do now: then there is always an ask
+  //   (speak, listen on, hang up), also where nothing has changed, and also without the table. What `speak` and `hangUp` were asked for such a call is the
+  //   answer; the machines do not know. `speak` may tell that the speech has started: no `play started` follows then.
+  // - A key may cut the speech short (`keysCutSpeech`): a key that means nothing is answered with the same speech again.
+  // - `connectedMs` of an end: how long the call was connected, where the line knows.
+
   /**
    * Places a call, within {@link LONGEST_REQUEST_MS}. What becomes of it is posted to the alert type's callback path,
    * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call.
