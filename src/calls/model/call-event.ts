@@ -1,5 +1,6 @@
 import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './call-id.ts';
+import type { SpeechNumber } from './speech.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */
 export interface ResultCodes {
@@ -26,8 +27,9 @@ export interface CallResult extends ResultCodes {
   readonly meaning?: ResultMeaning | undefined;
 }
 
-/** What an event reports. `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
+/** What an event reports. `ringing`: there is a call, nothing more; `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
 export type CallEventKind =
+  | 'ringing'
   | 'connected'
   | 'play started'
   | 'play completed'
@@ -38,6 +40,14 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
+/** A key that the callee has pressed. */
+export interface PressedKey {
+  /** `0` to `9`, `*` or `#`. */
+  readonly key: string;
+  /** Its place among the keys of the call: a key that is reported again has the same one. */
+  readonly sequence: number;
+}
+
 /** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
@@ -45,4 +55,14 @@ export interface CallEvent {
   readonly result: CallResult;
   /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
   readonly attempt: AttemptRef | undefined;
+  /** Of events about what is spoken: which speech. Undefined: the message. */
+  readonly speech?: SpeechNumber | undefined;
+  /** Of `tone received`; undefined if it is none that a telephone has. */
+  readonly key?: PressedKey | undefined;
+  /** Of `connected`: a machine has answered, as far as the line can tell. */
+  readonly isMachine?: boolean | undefined;
+  /** Of `disconnected`: how long the call was connected, in milliseconds, if the line says. */
+  readonly connectedMs?: number | undefined;
+  /** The line waits for what the call is to do now: there is always something, also if nothing has changed. */
+  readonly isAwaiting?: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import type { AlertType } from './alert-types.ts';
-import type { AttemptRef } from './call-context.ts';
+import type { AttemptRef, SpeechRef } from './call-context.ts';
 import type { ResultCodes } from './call-event.ts';
 import type { CallId } from './call-id.ts';
 import type { PhoneNumber } from './phone-number.ts';
@@ -9,41 +9,50 @@ import type { PhoneNumber } from './phone-number.ts';
  * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
  */
 export interface PhoneLine {
-  // General words that a second line needs here; each is added with the step that uses it.
-  //
-  // - `name`: a short word that an attempt's row keeps. An attempt of another line than the present one ends as unknown at its next look and is
-  //   dialled again; its hold on the number ends with it. Rows without it are of the first line.
-  // - `isIdempotent`: whether the same call request again places no second call. Where it does not: nothing is sent again before `find`.
-  // - `find(number, since)`: the calls that the line knows to a number since a time, as call ids. After a request without an answer the machine waits 10 s
-  //   for an event of the attempt, then asks `find`; a call whose id stands in no attempt is this one (`placed`), none found: the request may go again.
-  // - `callsPerSecond`: undefined, or how many calls the account may start a second. `!line` says when the next one may start, written by each claim.
-  // - `refusesSurely`: a full line says so by a code of its own, so a decline is always the callee's.
-  // - The answer to a callback may be the command. An event with `isAwaiting` comes from a line that waits for what to do now: then there is always an ask
-  //   (speak, listen on, hang up), also where nothing has changed, and also without the table. What `speak` and `hangUp` were asked for such a call is the
-  //   answer; the machines do not know. `speak` may tell that the speech has started: no `play started` follows then.
-  // - A key may cut the speech short (`keysCutSpeech`): a key that means nothing is answered with the same speech again.
-  // - `connectedMs` of an end: how long the call was connected, where the line knows.
+  /** A short word that is kept with every attempt: an attempt of another line than the present one cannot go on. */
+  readonly name: string;
+  /** Whether the same call request again places no second call. Where it may, nothing is sent again before {@link PhoneLine.find} has looked. */
+  readonly isIdempotent: boolean;
+  /** Whether a line that is not free always says so by a code of its own: then a decline is always the callee's. */
+  readonly refusesSurely: boolean;
+  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  readonly callsPerSecond?: number | undefined;
 
   /**
    * Places a call, within {@link LONGEST_REQUEST_MS}. What becomes of it is posted to the alert type's callback path,
-   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call.
+   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call if
+   * the line is idempotent.
    */
   call(request: CallRequest): Promise<CallId>;
 
   /**
-   * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
-   * effect, so that nobody hears the text twice.
+   * The calls to a number that the line knows since a time, the oldest first, within {@link LONGEST_REQUEST_MS}. Only of a line that is not
+   * idempotent.
    *
-   * @param attempt comes back with the events about the speech
+   * @param since in milliseconds since 1970
    */
-  speak(callId: CallId, text: string, attempt?: AttemptRef): Promise<void>;
+  find?(number: PhoneNumber, since: number): Promise<readonly CallId[]>;
 
   /**
-   * Starts to listen for keys that the callee presses, beside what is spoken, within {@link LONGEST_REQUEST_MS}.
+   * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
+   * effect, so that nobody hears the text twice. A speech after the message ends what is being spoken.
+   *
+   * @param speech comes back with the events about the speech; undefined: the message of a call that another system placed
+   * @param hasKeys whether keys are listened for meanwhile
+   * @returns `started` if it is being spoken now: no event says so then
+   */
+  speak(callId: CallId, text: string, speech?: SpeechRef, hasKeys?: boolean): Promise<'started' | undefined>;
+
+  /**
+   * Starts to listen for keys that the callee presses, beside what is spoken and after it, within {@link LONGEST_REQUEST_MS}. Asked once a
+   * call, with the message.
    *
    * @param attempt comes back with the events about keys
    */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
+
+  /** Nothing is spoken any more, and keys are still waited for. Only of a line that must be told what to do then. */
+  waitForKeys?(callId: CallId): Promise<void>;
 
   /** Ends a call for everyone, ringing or answered, within {@link LONGEST_REQUEST_MS}. Succeeds if the call has ended already. */
   hangUp(callId: CallId): Promise<void>;

@@ -2,7 +2,7 @@ import { EventGridDeserializer } from '@azure/eventgrid';
 import * as z from 'zod';
 
 import { parseCallContext } from '../../model/call-context.ts';
-import type { CallEvent, CallEventKind } from '../../model/call-event.ts';
+import type { CallEvent, CallEventKind, PressedKey } from '../../model/call-event.ts';
 import { parseCallId } from '../../model/call-id.ts';
 import type { MalformedEvent, ParseCallEvents } from '../callbacks.ts';
 import { meaningOfResult } from './result-meaning.ts';
@@ -27,6 +27,9 @@ const resultCode = z.int32().optional().catch(undefined);
 const dataSchema = z.object({
   callConnectionId: z.unknown().optional(),
   operationContext: z.unknown().optional(),
+  tone: z.unknown().optional(),
+  // Keys without a number cannot be told apart: they count as one.
+  sequenceId: z.int32().catch(0),
   resultInformation: z
     .object({
       code: resultCode,
@@ -34,6 +37,22 @@ const dataSchema = z.object({
     })
     .catch({}),
 });
+
+/** The tones of ACS. */
+const KEY_OF_TONE: ReadonlyMap<unknown, string> = new Map([
+  ['zero', '0'],
+  ['one', '1'],
+  ['two', '2'],
+  ['three', '3'],
+  ['four', '4'],
+  ['five', '5'],
+  ['six', '6'],
+  ['seven', '7'],
+  ['eight', '8'],
+  ['nine', '9'],
+  ['asterisk', '*'],
+  ['pound', '#'],
+]);
 
 const deserializer = new EventGridDeserializer();
 
@@ -76,7 +95,22 @@ const readEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
   const { data } = dataSchema.safeParse(untrusted);
   const callId = parseCallId(data?.callConnectionId);
   if (data === undefined || callId === undefined) return undefined;
-  const { resultInformation: codes, operationContext } = data;
+  const { resultInformation: codes, operationContext, tone, sequenceId } = data;
+  const context = parseCallContext(operationContext);
+  return {
+    kind,
+    callId,
+    result: { ...codes, ...meaningOfResult(codes) },
+    attempt: context?.attempt,
+    ...(SPOKEN.has(kind) && context !== undefined ? { speech: context.speech } : {}),
+    ...(kind === 'tone received' ? { key: keyOf(tone, sequenceId) } : {}),
+  };
+};
 
-  return { kind, callId, result: { ...codes, ...meaningOfResult(codes) }, attempt: parseCallContext(operationContext) };
+/** Events about what is spoken: their context names the speech. */
+const SPOKEN: ReadonlySet<CallEventKind> = new Set(['play started', 'play completed', 'play failed', 'play canceled']);
+
+const keyOf = (tone: unknown, sequence: number): PressedKey | undefined => {
+  const key = KEY_OF_TONE.get(tone);
+  return key === undefined ? undefined : { key, sequence };
 };
