@@ -94,7 +94,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId });
   const alarm = new Alarm(clock);
   const pause = new LinePause();
-  const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId });
+  const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId, log: ownLog });
   const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => driver.recall(id) });
   const due = new DueWork({ store, driver, pause, alarm, clock, publisher });
   alarm.onRing(() => {

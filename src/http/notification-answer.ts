@@ -38,7 +38,10 @@ export const notificationAnswer = z
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
     reference: z.string().optional(),
+    details: z.string().optional().describe('What is spoken beside the alert type: the place.'),
     created_at: time,
+    confirmations: z.int().min(0).optional().describe('How many have confirmed; left out without `confirm`.'),
+    confirmations_needed: z.int().min(1).optional().describe('How many have to; left out without waves.'),
     status: z.enum(['in_progress', 'completed', 'stopped']),
     recipients: z.array(recipientSchema).describe('In the order of the request.'),
   })
@@ -87,7 +90,10 @@ export const answerOf = (view: NotificationView): z.input<typeof notificationAns
   notification_id: view.id,
   alert_type: view.alertType,
   reference: view.reference,
+  details: view.details,
   created_at: isoTime(view.createdAt),
+  confirmations: view.confirmations,
+  confirmations_needed: view.confirmationsNeeded,
   status: view.status,
   recipients: view.recipients.map(recipientOf),
 });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import type { Phone as CallsPhone } from '../calls/phone.ts';
+import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
@@ -15,13 +16,18 @@ const WAVES = {
   alert_type: 'ConfirmedFire',
   recipients: [['+12065550100'], ['+12065550101', '+12065550102']],
   reference: 'ridge-04',
+  details: 'Antelope Ridge, camera 4.',
   confirm: true,
   wave_seconds: 120,
+  confirmations_needed: 2,
 };
 const SEVERAL = { channel: 'phone', alert_type: 'BurnJob', recipients: ['+12065550100', '+12065550101'] };
 
 // Of any script, and not only the marks that combine with others.
-const VISIBLE = /^(?=.*[^\s\p{M}])[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+const visible = (most: number): RegExp => new RegExp(`^(?=.*[^\\s\\p{M}])[^\\p{C}\\p{Zl}\\p{Zp}]{1,${most}}$`, 'u');
+const NEEDED = 'must be a whole number from 1 to the number of recipients';
+const MARKUP = /[<>]|&(#\w+|\w+);/;
+const WITH_WAVES = 'is only for recipients in waves';
 const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
 const WITH_CONFIRM = 'must be true for recipients in waves';
 const DEFAULT_WAVE_SECONDS = 120;
@@ -36,18 +42,29 @@ const notificationSchema = z
       recipients: wavesSchema,
       reference: z
         .string({ error: 'must be a string' })
-        .regex(VISIBLE, 'must be 1 to 100 visible characters')
+        .regex(visible(100), 'must be 1 to 100 visible characters')
         .optional()
         .meta({
           description:
             'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see.',
           examples: ['ridge-04'],
         }),
+      details: z
+        .string({ error: 'must be a string' })
+        .trim()
+        .regex(visible(MAX_DETAILS_CHARACTERS), `must be 1 to ${MAX_DETAILS_CHARACTERS} visible characters`)
+        .refine((text) => !MARKUP.test(text), 'must be plain text without markup')
+        .optional()
+        .meta({
+          description: `The place, spoken after the alert's sentence and shown in the state and on the page: plain text, 1 to ${MAX_DETAILS_CHARACTERS} characters.`,
+          examples: ['Antelope Ridge, camera 4.'],
+        }),
       confirm: z
         .boolean({ error: 'must be true or false' })
         .optional()
         .meta({
-          description: 'Whether the callee has to press a key. Who does not is called again.',
+          description:
+            'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. Who presses neither 1 nor 3 is called again.',
           examples: [true],
         }),
       wave_seconds: z
@@ -59,14 +76,24 @@ const notificationSchema = z
           description: 'Time from one wave to the next, in seconds; 120 by default. Only with waves.',
           examples: [120],
         }),
+      confirmations_needed: z
+        .int({ error: NEEDED })
+        .min(1, NEEDED)
+        .optional()
+        .meta({
+          description:
+            'How many have to confirm until the rest is stopped: 1 to the number of recipients; 1 by default. Only with waves.',
+          examples: [2],
+        }),
     },
     { error: 'must be an object with channel, alert_type and recipients' },
   )
-  .superRefine(({ recipients: { areWaves }, confirm, wave_seconds }, context) => {
-    if (areWaves && confirm !== true) context.addIssue({ code: 'custom', message: WITH_CONFIRM, path: ['confirm'] });
-    if (wave_seconds !== undefined && !areWaves) {
-      context.addIssue({ code: 'custom', message: 'is only for recipients in waves', path: ['wave_seconds'] });
-    }
+  .superRefine(({ recipients: { waves, areWaves }, confirm, wave_seconds, confirmations_needed = 0 }, context) => {
+    const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', message, path: [field] });
+    if (areWaves && confirm !== true) refuse('confirm', WITH_CONFIRM);
+    if (wave_seconds !== undefined && !areWaves) refuse('wave_seconds', WITH_WAVES);
+    if (confirmations_needed > 0 && !areWaves) refuse('confirmations_needed', WITH_WAVES);
+    else if (confirmations_needed > waves.flat().length) refuse('confirmations_needed', NEEDED);
   })
   .meta({ id: 'Notification', description: 'An alert and who is to be told.', examples: [ONE] });
 
@@ -114,7 +141,9 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>)
           alertType: alertTypeOf(body.alert_type),
           waves,
           reference: body.reference,
+          details: body.details,
           confirm: body.confirm,
+          confirmationsNeeded: body.confirmations_needed,
           waveMs: areWaves ? (body.wave_seconds ?? DEFAULT_WAVE_SECONDS) * 1_000 : undefined,
         };
         return callsAnswer(await phoneOr503(phone).send(request, key, log));

@@ -28,6 +28,14 @@ export const testCall = (
       summary: 'Place test calls (debug builds only)',
       query: z.object({
         alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
+        confirm: parameter(
+          z
+            .enum(['true', 'false'], { error: 'must be true or false' })
+            .default('false')
+            .transform((text) => text === 'true'),
+          'Whether keys are asked for.',
+          'true',
+        ),
       }),
       body: jsonBody(recipientsSchema.meta({ id: 'PhoneNumbers' }), {
         maxBytes: MAX_RECIPIENTS_BYTES,
@@ -38,7 +46,8 @@ export const testCall = (
       problems: CALLS_PROBLEMS,
       handle: async ({ query, body: recipients, log }) => {
         const { send, callbackBaseUrl } = phoneOr503(phone);
-        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], callbackBaseUrl };
+        const { confirm } = query;
+        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], confirm, callbackBaseUrl };
         return callsAnswer(await send(request, undefined, log));
       },
     }),

@@ -12,7 +12,7 @@ import type { Pace } from '../../infra/emulators/acs-simulator/simulated-call.ts
 import type { CallStory } from '../../infra/emulators/acs-simulator/story.ts';
 import { randomFrom } from '../../infra/cli/demo/random.ts';
 import { findAlertType } from '../../src/calls/model/alert-types.ts';
-import { spokenMessage } from '../../src/calls/rules/message.ts';
+import { type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type App, startApp, testEnvironment } from './app.ts';
 import { Between, type Rule, splitOver } from './between.ts';
@@ -239,9 +239,9 @@ const isSettled = ({ state, story }: CallStory): boolean =>
   story.some((line) => line.text === 'CallDisconnected') &&
   story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 
-/** What a callee must hear. @param confirm whether a key is asked for */
-export const messageOf = (alertType: string, confirm = false): string => {
+/** What a callee must hear. */
+export const messageOf = (alertType: string, terms: MessageTerms = {}): string => {
   const found = findAlertType(alertType);
   if (found === undefined) throw new Error(`no alert type ${alertType}`);
-  return spokenMessage(SERVICE_NAME, found, confirm);
+  return spokenMessage(SERVICE_NAME, found, terms);
 };

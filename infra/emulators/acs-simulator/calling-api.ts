@@ -202,16 +202,19 @@ export class CallingApi {
   }
 
   /** The next fault of the number's scenario for this kind of request. */
-  #fault(to: string, kind: RequestKind): Fault | undefined {
+  #fault(to: string, kind: RequestKind): RealFault | undefined {
     const { faults } = scenarioOf(to);
     const planned = faults?.[kind] ?? [];
     const met = this.#met.get(`${kind} ${to}`) ?? 0;
     this.#met.set(`${kind} ${to}`, met + 1);
-    return faults?.always === true ? planned[met % planned.length] : planned[met];
+    const fault = faults?.always === true ? planned[met % planned.length] : planned[met];
+    return fault === 'none' ? undefined : fault;
   }
 }
 
-const isCarriedOut = (fault: Fault): boolean =>
+type RealFault = Exclude<Fault, 'none'>;
+
+const isCarriedOut = (fault: RealFault): boolean =>
   typeof fault === 'string' ? fault === 'answer lost' : fault.isCarriedOut === true;
 
 const losesEveryAnswer = (to: string): boolean => {
@@ -219,7 +222,7 @@ const losesEveryAnswer = (to: string): boolean => {
   return faults?.always === true && faults.createCall?.at(-1) === 'answer lost';
 };
 
-const replyTo = (fault: Fault): Reply =>
+const replyTo = (fault: RealFault): Reply =>
   typeof fault === 'string'
     ? fault
     : {
@@ -228,7 +231,7 @@ const replyTo = (fault: Fault): Reply =>
         ...(fault.retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': `${fault.retryAfterSeconds}` } }),
       };
 
-const nameOf = (fault: Fault): string => (typeof fault === 'string' ? fault : String(fault.answer));
+const nameOf = (fault: RealFault): string => (typeof fault === 'string' ? fault : String(fault.answer));
 
 const mustBeConnected = ({ state }: SimulatedCall): void => {
   if (state !== 'connected') {

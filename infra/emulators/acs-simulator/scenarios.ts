@@ -10,7 +10,9 @@ export type Fault =
   /** Not carried out and never answered. */
   | 'hangs'
   /** Carried out, but the answer is lost: the connection breaks. */
-  | 'answer lost';
+  | 'answer lost'
+  /** Carried out and answered. */
+  | 'none';
 
 /** An ACS result: code and sub-code. */
 export type Result = readonly [code: number, subCode: number];
@@ -25,18 +27,21 @@ export type CallEventName =
   | 'CallDisconnected'
   | 'ContinuousDtmfRecognitionToneReceived';
 
-/** When a callee presses a key. The event follows at once, but for the last two. */
-export type KeyPress =
-  /** Before PlayStarted. */
-  | 'at the start'
-  | 'mid-message'
-  /** When the message is over and the line still open. */
-  | 'at the end'
-  | 'twice'
-  /** In the middle, and the event arrives when the call is over. */
-  | 'reported late'
-  /** In the middle, and ContinuousDtmfRecognitionToneFailed is all that arrives. */
-  | 'not understood';
+/** A key that a callee presses. */
+export interface KeyPress {
+  /** As ACS names it. */
+  readonly tone: 'one' | 'two' | 'three' | 'nine';
+  /**
+   * - `at the start`: before PlayStarted;
+   * - `at the end`: when the speech is over and the line still open;
+   * - `late`: 3.5 s after its last word.
+   */
+  readonly when: 'at the start' | 'mid-message' | 'soon after' | 'at the end' | 'late';
+  /** During which speech of the call, from 0; the first if it is not given. */
+  readonly speech?: number;
+  /** The event follows at once; or when the call is over; or ContinuousDtmfRecognitionToneFailed is all that follows. */
+  readonly reported?: 'after the call' | 'not understood';
+}
 
 /** What a number makes of its call. What is not given goes as it should. */
 interface Course {
@@ -53,8 +58,8 @@ interface Course {
    * request to speak was not carried out.
    */
   readonly calleeHangsUp?: 'before the message' | 'mid-message' | 'late' | 'in the silence';
-  /** A key that is pressed; only a service that listens is told of it. */
-  readonly presses?: KeyPress;
+  /** Keys that are pressed; only a service that listens is told of them. */
+  readonly presses?: readonly KeyPress[];
   /** The callee presses no key in so many first calls; none where it is not given. */
   readonly callsWithoutKey?: number;
   /** Where nobody is reached: CallDisconnected arrives before CreateCallFailed. */
@@ -97,6 +102,11 @@ const hasEnded = (answer: number, code: string): Fault => ({ answer, code, isCar
 const callsRefusedTwice = (answer: number, code: string): Course => ({
   faults: { createCall: [refused(answer, code), refused(answer, code)] },
 });
+
+const IN_THE_MIDDLE = 'mid-message';
+const one = (when: KeyPress['when'] = IN_THE_MIDDLE): KeyPress => ({ tone: 'one', when });
+const two = (speech = 0): KeyPress => ({ tone: 'two', when: IN_THE_MIDDLE, speech });
+const three = (when: KeyPress['when'] = IN_THE_MIDDLE): KeyPress => ({ tone: 'three', when });
 
 const TABLE: readonly (readonly [digits: string, name: string, course: Course])[] = [
   ['01', 'no answer', { unreachable: NO_ANSWER }],
@@ -184,30 +194,45 @@ const TABLE: readonly (readonly [digits: string, name: string, course: Course])[
   ['62', 'hang-up request answered 400/8501: it has ended', { faults: { hangUp: [hasEnded(400, '8501')] } }],
   ['63', 'hang-up request answered 400/8585: it has ended', { faults: { hangUp: [hasEnded(400, '8585')] } }],
 
-  ['70', 'presses a key in the middle of the message', { presses: 'mid-message' }],
-  ['71', 'presses a key when the message is over', { presses: 'at the end' }],
-  ['72', 'presses a key twice', { presses: 'twice' }],
-  ['73', 'presses a key before PlayStarted', { presses: 'at the start' }],
-  ['74', 'presses no key in the first call, and one in the next', { presses: 'mid-message', callsWithoutKey: 1 }],
+  ['70', 'presses 1 in the middle of the message', { presses: [one()] }],
+  ['71', 'presses 1 when the message is over', { presses: [one('at the end')] }],
+  ['72', 'presses 1 twice', { presses: [one(), one('soon after')] }],
+  ['73', 'presses 1 before PlayStarted', { presses: [one('at the start')] }],
+  ['74', 'presses no key in the first call, and 1 in the next', { presses: [one()], callsWithoutKey: 1 }],
   ['75', 'mailbox: listens to the end, and no key is pressed', {}],
+  ['76', 'presses 1, and the event is lost', { presses: [one()], lost: ['ContinuousDtmfRecognitionToneReceived'] }],
   [
-    '76',
-    'presses a key, and the event is lost',
-    { presses: 'mid-message', lost: ['ContinuousDtmfRecognitionToneReceived'] },
+    '77',
+    'presses 1, and the event arrives after the end of the call',
+    { presses: [{ ...one(), reported: 'after the call' }] },
   ],
-  ['77', 'presses a key, and the event arrives after the end of the call', { presses: 'reported late' }],
-  ['78', 'presses a key that is not understood: ToneFailed', { presses: 'not understood' }],
-  ['79', 'presses a key, and hangs up at once', { presses: 'mid-message', calleeHangsUp: 'mid-message' }],
+  ['78', 'presses a key that is not understood: ToneFailed', { presses: [{ ...one(), reported: 'not understood' }] }],
+  ['79', 'presses 1, and hangs up at once', { presses: [one()], calleeHangsUp: 'mid-message' }],
+  ['80', 'start of listening refused', { presses: [one()], faults: { listen: [refused(400, '8500')], always: true } }],
+  ['81', 'start of listening never answered', { presses: [one()], faults: { listen: ['hangs'], always: true } }],
+  ['82', "start of listening's answer lost, and 1", { presses: [one()], faults: { listen: ['answer lost'] } }],
+  ['83', 'presses 1 late: 3.5 s after the last word', { presses: [one('late')] }],
+  ['84', 'presses 2, then 1', { presses: [two(), { ...one(), speech: 1 }] }],
+  ['85', 'presses 3: cannot go', { presses: [three()] }],
+  ['86', 'presses 9, which says nothing', { presses: [{ tone: 'nine', when: IN_THE_MIDDLE }] }],
+  ['87', 'presses 1 and 3', { presses: [one(), three('soon after')] }],
+  ['88', 'presses 3 and 1', { presses: [three(), one('soon after')] }],
+  ['89', 'presses two keys at once: 2 and 1', { presses: [two(), one()] }],
   [
-    '80',
-    'start of listening refused',
-    { presses: 'mid-message', faults: { listen: [refused(400, '8500')], always: true } },
+    '91',
+    'presses 3 and 1, which is reported after the call',
+    { presses: [three(), { ...one(), reported: 'after the call' }] },
   ],
-  ['81', 'start of listening never answered', { presses: 'mid-message', faults: { listen: ['hangs'], always: true } }],
+  ['92', 'presses 2 in each speech, three times', { presses: [two(), two(1), two(2)] }],
   [
-    '82',
-    "start of listening's answer lost, and a key",
-    { presses: 'mid-message', faults: { listen: ['answer lost'] } },
+    '93',
+    'presses 2, then 1, and every event is repeated',
+    { presses: [two(), { ...one(), speech: 1 }], copies: { all: 2 } },
+  ],
+  [
+    '94',
+    'presses 1, and the request to say goodbye is refused',
+    { presses: [one()], faults: { play: ['none', refused(400, '8535')] } },
   ],
 ];
 

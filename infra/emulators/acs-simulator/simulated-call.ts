@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Deliveries } from './deliveries.ts';
-import { type Result, type Scenario, scenarioOf } from './scenarios.ts';
+import { type KeyPress, type Result, type Scenario, scenarioOf } from './scenarios.ts';
 import type { CallStory, EndedBy, StoryLine } from './story.ts';
 import { callEvent, type CreateCallBody, participants, type PlayBody } from './wire.ts';
 
@@ -32,6 +32,8 @@ interface Play {
 }
 
 const OK: Result = [200, 0];
+const LATE_MS = 3_500;
+const TONE_RECEIVED = 'ContinuousDtmfRecognitionToneReceived';
 const CANCELLED_BY_CALLER: Result = [487, 540_487];
 
 /** One call: what the callee does, and the events about it. */
@@ -49,7 +51,9 @@ export class SimulatedCall {
   /** What comes back with each key; undefined while nobody listens. */
   #listening: { readonly context: string | undefined } | undefined;
   readonly #unheard: (() => void)[] = [];
+  readonly #reportedLater: (() => void)[] = [];
   #keys = 0;
+  #spoken = 0;
   #state: CallStory['state'] = 'ringing';
   #answeredAt: string | undefined;
   #end: { readonly endedAt: string; readonly endedBy: EndedBy } | undefined;
@@ -135,38 +139,59 @@ export class SimulatedCall {
     }
   }
 
-  /** Speaks; the call must be connected. */
-  play({ playSources, operationContext }: PlayBody): void {
+  /** Speaks; the call must be connected. What interrupts ends what is being spoken. */
+  play({ playSources, operationContext, interruptCallMediaOperation = false }: PlayBody): void {
     const { eventMs, speakMs } = this.#options.pace;
     const { text } = playSources[0].text;
-    const { playFails, calleeHangsUp, reordered, presses } = this.scenario;
+    const { playFails, calleeHangsUp, reordered } = this.scenario;
+    if (interruptCallMediaOperation) for (const other of this.#plays) this.#spoke(other, 'PlayCanceled', OK);
     const play: Play = { context: operationContext };
+    const number = this.#spoken;
+    this.#spoken += 1;
     this.#plays.add(play);
     if (playFails !== undefined) {
       this.#after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
       return;
     }
-    if (presses === 'at the start') this.#after(eventMs / 2, () => this.#press());
-    this.#after(eventMs, () => {
+    const whilePlaying = (ms: number, happen: () => void) => {
+      this.#after(ms, () => {
+        if (this.#plays.has(play)) happen();
+      });
+    };
+    whilePlaying(eventMs, () => {
       if (reordered !== true) this.#report('PlayStarted', OK, operationContext);
       play.speech = { text, startedAt: Date.now(), isComplete: false };
       this.#speeches.push(play.speech);
       this.note('speech', text);
       this.#options.print(`${this.to} hears: ${text}`);
     });
-    if (presses !== 'at the start' && presses !== 'at the end') {
-      this.#after(eventMs + speakMs / 2, () => this.#press());
+    const pressesAfter = {
+      'at the start': eventMs / 2,
+      'mid-message': eventMs + speakMs / 2,
+      'soon after': eventMs + speakMs * 0.6,
+    };
+    const presses = this.#pressesIn(number);
+    for (const press of presses) {
+      const { when } = press;
+      if (when !== 'at the end' && when !== 'late') this.#after(pressesAfter[when], () => this.#press(press));
     }
-    if (presses === 'twice') this.#after(eventMs + speakMs * 0.6, () => this.#press());
-    if (calleeHangsUp === 'mid-message') this.#after(eventMs + speakMs / 2, () => this.#hangUp('callee'));
-    else if (calleeHangsUp === 'late') this.#after(eventMs + speakMs * 0.75, () => this.#hangUp('callee'));
+    if (calleeHangsUp === 'mid-message') whilePlaying(eventMs + speakMs / 2, () => this.#hangUp('callee'));
+    else if (calleeHangsUp === 'late') whilePlaying(eventMs + speakMs * 0.75, () => this.#hangUp('callee'));
     else {
-      this.#after(eventMs + speakMs, () => {
+      whilePlaying(eventMs + speakMs, () => {
         this.#spoke(play, 'PlayCompleted', OK);
-        if (presses === 'at the end') this.#press();
+        for (const press of presses) {
+          if (press.when === 'at the end') this.#press(press);
+          else if (press.when === 'late') this.#after(LATE_MS, () => this.#press(press));
+        }
       });
     }
     if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
+  }
+
+  #pressesIn(number: number): readonly KeyPress[] {
+    const { presses = [], callsWithoutKey = 0 } = this.scenario;
+    return this.#options.earlierCalls < callsWithoutKey ? [] : presses.filter(({ speech = 0 }) => speech === number);
   }
 
   /** Reports keys from now on. Who pressed one before, of which ACS tells nobody, presses it again now: how fast the service is does not matter. */
@@ -217,21 +242,20 @@ export class SimulatedCall {
     this.#report(kind, result, play.context);
   }
 
-  #press(): void {
-    const { presses, callsWithoutKey = 0 } = this.scenario;
-    if (presses === undefined || this.#options.earlierCalls < callsWithoutKey) return;
+  #press({ tone, reported }: KeyPress): void {
     this.#keys += 1;
-    this.#options.print(`${this.to} presses a key`);
-    if (presses === 'not understood') this.#reportKey('ContinuousDtmfRecognitionToneFailed', [400, 8_500]);
-    else if (presses !== 'reported late') this.#reportKey('ContinuousDtmfRecognitionToneReceived', OK);
+    this.#options.print(`${this.to} presses ${tone}`);
+    const key = { sequenceId: this.#keys, tone };
+    if (reported === 'not understood') this.#reportKey('ContinuousDtmfRecognitionToneFailed', [400, 8_500]);
+    else if (reported === 'after the call') this.#reportedLater.push(() => this.#reportKey(TONE_RECEIVED, OK, key));
+    else this.#reportKey(TONE_RECEIVED, OK, key);
   }
 
-  #reportKey(kind: string, result: Result): void {
+  #reportKey(kind: string, result: Result, key: object = {}): void {
     if (this.#listening === undefined) {
-      this.#unheard.push(() => this.#reportKey(kind, result));
+      this.#unheard.push(() => this.#reportKey(kind, result, key));
       return;
     }
-    const key = kind === 'ContinuousDtmfRecognitionToneReceived' ? { sequenceId: this.#keys, tone: 'five' } : {};
     this.#report(kind, result, this.#listening.context, key);
   }
 
@@ -255,9 +279,7 @@ export class SimulatedCall {
       if (wasRinging) this.#notEstablished(CANCELLED_BY_CALLER);
       else this.#report('CallDisconnected', OK);
     });
-    if (this.scenario.presses === 'reported late' && this.#keys > 0) {
-      this.#after(eventMs * 3, () => this.#reportKey('ContinuousDtmfRecognitionToneReceived', OK));
-    }
+    for (const report of this.#reportedLater) this.#after(eventMs * 3, report);
     if (this.scenario.reordered === true) this.#after(eventMs * 2, () => this.#report('CallConnected', OK));
   }
 

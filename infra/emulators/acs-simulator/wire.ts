@@ -97,6 +97,7 @@ export const playBody = z.strictObject({
   ]),
   playTo: z.tuple([]),
   playOptions: z.strictObject({ loop: z.boolean() }),
+  interruptCallMediaOperation: z.boolean().optional(),
   operationContext: z.string().max(5_000),
 });
 

@@ -10,13 +10,17 @@ export interface NotificationRequest {
   readonly waves: readonly (readonly PhoneNumber[])[];
   /** Shown, never spoken. */
   readonly reference?: string | undefined;
+  /** Spoken in the message: the place. */
+  readonly details?: string | undefined;
   /** Whether somebody has to press a key. */
   readonly confirm?: boolean | undefined;
   /**
-   * From one wave to the next, in milliseconds. With it, the first confirmation stops the rest; without it there are no waves, and each
-   * recipient is to confirm.
+   * From one wave to the next, in milliseconds. With it, the rest is stopped when enough have confirmed; without it there are no waves, and
+   * each recipient is to confirm.
    */
   readonly waveMs?: number | undefined;
+  /** How many have to confirm, in waves; 1 if it is not given. */
+  readonly confirmationsNeeded?: number | undefined;
   /** Where the events of its calls go, if not to the usual place. */
   readonly callbackBaseUrl?: string | undefined;
 }

@@ -1,8 +1,9 @@
 /**
  * What became of an attempt; the same words in answers, rows, logs and alerts.
- * - `confirmed`: the callee pressed a key;
+ * - `confirmed`: the callee pressed 1;
+ * - `cannot_go`: the callee pressed 3, and not 1;
  * - `heard`: the line reported that the whole message was spoken;
- * - `unconfirmed`: it was, and no key was pressed where one was asked for;
+ * - `unconfirmed`: it was, and neither 1 nor 3 was pressed where they were asked for;
  * - `cut_short`: it surely started, and the callee hung up, or its end was not reported;
  * - `no_answer`, `busy`, `declined`: as the telephone network says;
  * - `refused`: calling this number is of no use, or the line or our own rules refuse to call it;
@@ -10,6 +11,7 @@
  */
 export const OUTCOMES = [
   'confirmed',
+  'cannot_go',
   'heard',
   'unconfirmed',
   'cut_short',

@@ -1,27 +1,51 @@
 import type { AlertType } from '../model/alert-types.ts';
+import { isMessage, type SpeechNumber, THANKED } from '../model/speech.ts';
 
 /** The first seconds of a call are easily missed. */
 const REPETITIONS = 3;
 
-/** The longest text that the line speaks. The settings bound `SERVICE_NAME` so that no message comes near it. */
+/**
+ * The longest text that the line speaks. The settings bound `SERVICE_NAME`, and requests their details, so that no message comes near it.
+ */
 export const MAX_SPOKEN_CHARACTERS = 4_000;
 
+/** The longest details of a request, in characters as people count them. */
+export const MAX_DETAILS_CHARACTERS = 200;
+
+/** What a message says beside its alert type. */
+export interface MessageTerms {
+  /** The place: spoken once in each unit. */
+  readonly details?: string | undefined;
+  /** Whether keys are asked for. */
+  readonly confirm?: boolean | undefined;
+}
+
 /**
- * What the callee hears: the message unit three times, each with a space after it.
+ * What the callee hears: the message unit three times and, where keys are asked for, the menu after each.
  *
- * @param confirm whether a key is asked for first
  * @example
  * spokenMessage('Ridge Watch', ConfirmedFire)
  *   // "You've received a new Alert from Ridge Watch. Confirmed fire has been reported. You've received …"
+ * spokenMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
+ *   // "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, 2 to hear it again, …"
  */
-export const spokenMessage = (serviceName: string, alertType: AlertType, confirm = false): string =>
-  `${confirm ? ASK_FOR_KEY : ''}${messageUnit(serviceName, alertType).repeat(REPETITIONS)}`;
+export const spokenMessage = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): string =>
+  `${messageUnit(serviceName, alertType, terms)}${terms.confirm === true ? MENU : ''}`.repeat(REPETITIONS);
 
-/** What is said once, and repeated. */
-export const messageUnit = (serviceName: string, alertType: AlertType): string =>
-  `You've received a new Alert from ${serviceName}. ${alertType.phrase} `;
+/** What is said once, and repeated; without the menu. Ends with a space. */
+export const messageUnit = (serviceName: string, alertType: AlertType, { details }: MessageTerms = {}): string =>
+  `You've received a new Alert from ${serviceName}. ${alertType.phrase} ${details === undefined ? '' : sentenceOf(details)}`;
 
-const ASK_FOR_KEY = 'Press any key to confirm. ';
+const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
+
+// Without a full stop the voice runs on into the menu.
+const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
+
+/** What is said in a speech of a call. @param message what {@link spokenMessage} says */
+export const spokenText = (speech: SpeechNumber, message: string): string => {
+  if (isMessage(speech)) return message;
+  return speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+};
 
 // Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.

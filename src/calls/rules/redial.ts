@@ -24,7 +24,7 @@ const MOST_DECLINED = 2;
 
 /** What follows an attempt. */
 export type AfterAttempt =
-  | { readonly kind: 'reached'; readonly outcome: Extract<Outcome, 'heard' | 'confirmed'> }
+  | { readonly kind: 'reached'; readonly outcome: Extract<Outcome, 'heard' | 'confirmed' | 'cannot_go'> }
   | { readonly kind: 'failed' }
   | { readonly kind: 'given up' }
   /** `at`: in milliseconds since 1970. */
@@ -38,6 +38,7 @@ export const afterAttempts = (
   if (attempts.some((attempt) => hasReached(attempt, confirm))) {
     return { kind: 'reached', outcome: confirm ? 'confirmed' : 'heard' };
   }
+  if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'reached', outcome: 'cannot_go' };
   const last = attempts.at(-1);
   if (last?.outcome === 'refused') return { kind: 'failed' };
   const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
@@ -46,6 +47,6 @@ export const afterAttempts = (
   return at < deadlineAt ? { kind: 'dial again', at } : { kind: 'given up' };
 };
 
-/** Whether the attempt has reached a person: one who heard the message or its first unit or, if a key was asked for, pressed one. */
+/** Whether the attempt has reached a person: one who heard the message or its first unit or, if keys were asked for, pressed 1. */
 export const hasReached = ({ outcome, hasHeardUnit }: PastAttempt, confirm: boolean): boolean =>
   confirm ? outcome === 'confirmed' : outcome === 'heard' || (outcome === 'cut_short' && hasHeardUnit === true);

@@ -3,10 +3,11 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import { type Attempt, isLive } from '../state/attempt.ts';
 import type { CallId } from '../model/call-id.ts';
-import type { Notification, NotificationCase } from '../state/notification.ts';
+import { confirmationsOf, type Notification, type NotificationCase } from '../state/notification.ts';
 import { PhoneLineError } from '../model/phone-line.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { attemptOf, isFinal, type Recipient } from '../state/recipient.ts';
+import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
+import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
 import { isStranger } from '../state/foreign-call.ts';
 
 /** The fields of every log line about an attempt. */
@@ -43,7 +44,7 @@ const outcomeFields = (known: Attempt | undefined): LogFields => ({
   reason: known?.reason,
 });
 
-const REACHED: ReadonlySet<string | undefined> = new Set(['heard', 'cut_short', 'confirmed']);
+const REACHED: ReadonlySet<string | undefined> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
 /** Logs what a commit has brought to its end: attempts, recipients, the notification. */
 export const logEnds = (before: NotificationCase, after: NotificationCase, log: Log): void => {
@@ -70,11 +71,11 @@ export const logEnds = (before: NotificationCase, after: NotificationCase, log: 
       attempts: recipient.attempts.length,
       ...outcomeFields(recipient.attempts.at(-1)),
     };
-    const isMissed = recipient.state === 'not_reached' || recipient.state === 'failed';
-    // With waves somebody else is called: it is for an operator only if nobody has confirmed in the end.
-    if (isMissed && notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
-    else if (isMissed) log.error('recipient not reached', fields);
-    else log.info(recipient.state === 'stopped' ? 'recipient stopped' : 'recipient reached', fields);
+    const { state } = recipient;
+    if (state !== 'not_reached' && state !== 'failed') log.info(GOOD_ENDS[state], fields);
+    // With waves somebody else is called: it is for an operator only if too few have confirmed in the end.
+    else if (notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
+    else log.error('recipient not reached', fields);
   });
   logWhole(before.notification, after, log);
 };
@@ -90,11 +91,20 @@ const logWhole = (before: Notification, { notification, recipients }: Notificati
   if (notification.stoppedAt !== before.stoppedAt) log.info('notification stopped', fields);
   if (notification.completedAt === undefined || before.completedAt !== undefined) return;
   log.info('notification completed', fields);
-  const isConfirmed = recipients.some(({ state }) => state === 'confirmed');
-  if (notification.waveMs !== undefined && !isConfirmed && notification.stoppedAt === undefined) {
-    log.error('notification not confirmed', fields);
+  const { confirm, confirmationsNeeded, stoppedAt } = notification;
+  const confirmations = confirmationsOf({ recipients });
+  if (confirm === true && stoppedAt === undefined && !areEnough(confirmations, confirmationsNeeded)) {
+    const needed = confirmationsNeeded ?? DEFAULT_CONFIRMATIONS_NEEDED;
+    log.error('notification not confirmed', { ...fields, confirmations, confirmations_needed: needed });
   }
 };
+
+const GOOD_ENDS = {
+  heard: 'recipient reached',
+  confirmed: 'recipient reached',
+  cannot_go: 'recipient cannot go',
+  stopped: 'recipient stopped',
+} as const satisfies Partial<Record<FinalState, string>>;
 
 /** The fields of a failed request to the line. */
 export const failureFields = (error: unknown): LogFields =>

@@ -4,14 +4,15 @@ import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from '../model/alert-types.ts';
 import type { NotMade } from '../model/outcome.ts';
-import type { Attempt, AttemptEvent } from '../state/attempt.ts';
+import { type Attempt, type AttemptEvent, speechNow } from '../state/attempt.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import { attemptFields, errorKind, failureFields } from './call-log.ts';
 import { Cases, type CasesParts, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
-import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '../rules/message.ts';
+import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
+import { longestSpeakingMs, messageUnit, spokenMessage, spokenText, surelySpokenMs } from '../rules/message.ts';
 import {
   attemptIn,
   isUrgentNotification,
@@ -23,6 +24,7 @@ import {
 import type { NotificationId } from '../model/notification-id.ts';
 import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from '../model/phone-line.ts';
 import { isMaskedNumber } from '../model/phone-number.ts';
+import { isMessage, MESSAGE } from '../model/speech.ts';
 import {
   afterEvent,
   attemptOf,
@@ -47,6 +49,8 @@ export interface DriverParts extends CasesParts {
   readonly serviceName: string;
   readonly rules: PhoneRules;
   readonly newId: () => string;
+  /** For what happens outside any request. */
+  readonly log: Log;
 }
 
 /** An event that moves an attempt. */
@@ -68,6 +72,12 @@ const URGENT_FIRST: CallResult = { reason: 'urgent calls wait for a line' };
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const HUNG_UP_AT_A_TIME = 8;
+// Timers fire a moment early.
+const TIMER_MS = 50;
+// While the table is away, keys wait for it in this process.
+const KEY_RETRY_MS = 2_000;
+const KEY_KEPT_MS = 3_600_000;
+const MOST_KEYS_KEPT = 1_000;
 /** All that may be ringing or open has an entry within this time, in milliseconds. */
 export const OPEN_WITHIN_MS = 300_000;
 
@@ -81,6 +91,7 @@ export class Driver {
   /** Whom this process has spoken to: without the table nobody else can tell. */
   readonly #spokenTo = new Set<CallId>();
   #troubleAt = -Infinity;
+  #keysKept = 0;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
@@ -292,16 +303,20 @@ export class Driver {
     return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
   }
 
-  async #withoutTable({ kind, callId, attempt }: CallEvent, pathType: AlertType, log: Log): Promise<void> {
+  async #withoutTable(event: AttemptReport, pathType: AlertType, log: Log): Promise<void> {
+    const { kind, callId, attempt, speech = MESSAGE } = event;
     const fields = { call_id: callId, alert_type: pathType.name };
     if (kind === 'connected') {
       if (this.#spokenTo.has(callId)) return;
       this.#noteSpokenTo(callId);
-      const known = attempt && this.#cases.recall(attempt.notificationId)?.notification;
-      const alertType = (known && findAlertType(known.alertType)) ?? pathType;
+      const known = attempt && this.#cases.recall(attempt.notificationId);
+      const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       const { line, serviceName } = this.#parts;
       try {
-        await line.speak(callId, spokenMessage(serviceName, alertType, known?.confirm), attempt);
+        const text = spokenMessage(serviceName, alertType, known?.notification);
+        const speaking = line.speak(callId, text, attempt && { ...attempt, speech: MESSAGE });
+        if (attempt !== undefined && known !== undefined) void this.#listen(attempt, known, callId, log);
+        await speaking;
         log.info('message playing', fields);
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
@@ -309,9 +324,50 @@ export class Driver {
         log.error('message not played', { ...fields, ...failureFields(error) });
         await this.#endLine(callId, fields, log);
       }
+    } else if (kind === 'tone received') {
+      this.#keepKey(event, pathType.name);
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
-      await this.#endLine(callId, fields, log);
+      const known = attempt && this.#cases.recall(attempt.notificationId);
+      const isEarlier = (): boolean => {
+        const own = attempt && known && attemptIn(this.#cases.recall(attempt.notificationId) ?? known, attempt);
+        return own !== undefined && speech < speechNow(own);
+      };
+      if (isEarlier()) return;
+      const { clock, log: ownLog } = this.#parts;
+      const end = async (): Promise<void> => {
+        if (!isEarlier()) await this.#endLine(callId, fields, ownLog);
+      };
+      const areKeysAwaited = kind === 'play completed' && isMessage(speech) && known?.notification.confirm === true;
+      if (areKeysAwaited) clock.after(KEYS_AFTER_MS, () => void end());
+      else await this.#endLine(callId, fields, log);
     }
+  }
+
+  /** Without the table, a key that is an answer waits in this process until it can be written down. */
+  #keepKey(event: AttemptReport, alertType: AlertTypeName): void {
+    const answer = answerOfKey(event.key?.key);
+    if (answer === undefined || answer === 'repeat') return;
+    const { clock, log } = this.#parts;
+    const fields = { call_id: event.callId, notification_id: event.attempt?.notificationId };
+    const keptAt = clock.now();
+    if (this.#keysKept >= MOST_KEYS_KEPT) {
+      log.error('key lost', { ...fields, reason: 'too many wait for storage' });
+      return;
+    }
+    this.#keysKept += 1;
+    const write = async (): Promise<void> => {
+      try {
+        await this.#take(event, alertType, log);
+      } catch (error) {
+        if (error instanceof StorageTrouble && clock.now() < keptAt + KEY_KEPT_MS) {
+          clock.after(KEY_RETRY_MS, () => void write());
+          return;
+        }
+        log.error('key lost', { ...fields, kind: errorKind(error) });
+      }
+      this.#keysKept -= 1;
+    };
+    clock.after(KEY_RETRY_MS, () => void write());
   }
 
   async #endLine(callId: CallId, fields: LogFields, log: Log): Promise<boolean> {
@@ -333,6 +389,7 @@ export class Driver {
           const own = { ...ref, attemptId };
           if (ask === 'dial') await this.#dial(own, stored, log);
           else if (ask === 'speak') await this.#speak(own, stored, log);
+          else if (ask === 'wait for keys') this.#waitForKeys(own, stored);
           else await this.#hangUp(own, stored, log);
         }),
         this.#hangUpWhoRings(stored, log, ref.index),
@@ -379,26 +436,36 @@ export class Driver {
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const { line, serviceName } = this.#parts;
     const { notification, recipients } = stored;
-    const callId = attemptIn(stored, ref)?.callId;
+    const attempt = attemptIn(stored, ref);
     const alertType = findAlertType(notification.alertType);
-    if (callId === undefined || alertType === undefined) return;
+    if (attempt?.callId === undefined || alertType === undefined) return;
+    const { callId } = attempt;
+    const speech = speechNow(attempt);
     this.#noteSpokenTo(callId);
-    const fields = attemptFields(stored, ref);
-    const context = recipients[ref.index]?.number === undefined ? undefined : ref;
-    const speaking = line.speak(callId, spokenMessage(serviceName, alertType, notification.confirm), context);
-    // Beside the message, which it never delays.
-    const listening = this.#listen(ref, stored, callId, log);
+    const fields = { ...attemptFields(stored, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
+    const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
+    const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
+    const speaking = line.speak(callId, text, context);
+    // Beside the message, which it never delays, and once: it goes on until the end of the call.
+    const listening = speech === MESSAGE ? this.#listen(ref, stored, callId, log) : undefined;
     let event: AttemptEvent;
     try {
       await speaking;
       log.info('message playing', fields);
-      event = { kind: 'speech accepted' };
+      event = { kind: 'speech accepted', speech };
     } catch (error) {
       const failure = error instanceof PhoneLineError ? error.failure : 'unanswered';
       const why = failure === 'gone' ? 'gone' : failure === 'unanswered' ? 'unclear' : 'failed';
       const { reason } = resultOf(error);
-      event = { kind: 'not spoken', why, result: { ...resultOf(error), reason: `message not played: ${reason}` } };
-      if (why === 'failed') log.error('message not played', { ...fields, ...failureFields(error) });
+      event = {
+        kind: 'not spoken',
+        why,
+        speech,
+        result: { ...resultOf(error), reason: `message not played: ${reason}` },
+      };
+      // What a key asked for may fail: the key counts, and the message was spoken.
+      if (why === 'failed' && speech === MESSAGE)
+        log.error('message not played', { ...fields, ...failureFields(error) });
       else log.warn('message perhaps not played', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -406,7 +473,8 @@ export class Driver {
   }
 
   /** A key that cannot be heard leaves the call unconfirmed; it goes on. */
-  async #listen(ref: AttemptRef, { notification, recipients }: StoredCase, callId: CallId, log: Log): Promise<void> {
+  async #listen(ref: AttemptRef, known: NotificationCase, callId: CallId, log: Log): Promise<void> {
+    const { notification, recipients } = known;
     const number = recipients[ref.index]?.number;
     if (notification.confirm !== true || number === undefined || isMaskedNumber(number)) return;
     try {
@@ -414,6 +482,28 @@ export class Driver {
     } catch (error) {
       log.warn('keys not heard', { call_id: callId, notification_id: notification.id, ...failureFields(error) });
     }
+  }
+
+  /** Nothing is spoken any more: the line is hung up when keys were waited for long enough. */
+  #waitForKeys(ref: AttemptRef, stored: StoredCase): void {
+    const { clock, log } = this.#parts;
+    const attempt = attemptIn(stored, ref);
+    if (attempt?.quietSince === undefined) return;
+    const { callId, quietSince } = attempt;
+    const end = async (): Promise<void> => {
+      try {
+        await this.#answer(ref, { kind: 'no key' }, log);
+      } catch (error) {
+        // Without the table the line is hung up all the same, unless another speech has begun.
+        const known = this.#cases.recall(ref.notificationId);
+        const now = known && attemptIn(known, ref);
+        if (callId !== undefined && (now === undefined || now.quietSince === quietSince)) {
+          await this.#endLine(callId, attemptFields(stored, ref), log);
+        }
+        if (!(error instanceof StorageTrouble)) log.error('unexpected error', { kind: errorKind(error) });
+      }
+    };
+    clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
   }
 
   async #hangUp(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
@@ -490,8 +580,8 @@ export class Driver {
     const { attempts, retryMs, ringMs } = rules;
     const { confirm = false, deadlineAt } = notification;
     const alertType = findAlertType(notification.alertType);
-    const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, confirm);
-    const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType);
+    const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
+    const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
     const durations = {
       ringMs,
       unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS,
@@ -537,6 +627,9 @@ const resultOf = (error: unknown): CallResult =>
   error instanceof PhoneLineError
     ? { code: error.code, subCode: error.subCode, reason: error.reason }
     : { reason: 'unexpected error' };
+
+/** In logs. */
+const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;
 
 const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotMade | 'refused' | 'unclear'>> = {
   throttled: 'no_line',

@@ -100,11 +100,14 @@ export class Publisher {
     const known = isNewEnough && isOverThere ? remembered : await this.#parts.store.load(notificationId);
     if (known === undefined) return [];
     const view = viewOf(known, this.#parts.clock.now());
-    const { alertType, reference } = view;
+    const { alertType, reference, details, confirmations, confirmationsNeeded } = view;
     const about = {
       notification_id: notificationId,
       alert_type: alertType,
       ...(reference === undefined ? {} : { reference }),
+      ...(details === undefined ? {} : { details }),
+      ...(confirmations === undefined ? {} : { confirmations }),
+      ...(confirmationsNeeded === undefined ? {} : { confirmations_needed: confirmationsNeeded }),
     };
     const common = { subject: notificationId, time: firstAt };
     return [

@@ -72,11 +72,12 @@ export class Sending {
   /** Some seconds of trouble are waited for; a try that was carried out is found by the next one. */
   async #create(id: NotificationId, request: NotificationRequest, key: string | undefined): Promise<Created> {
     const { store, rules, clock, random, newId } = this.#parts;
-    const { alertType, waves, reference, confirm, waveMs, callbackBaseUrl } = request;
+    const { alertType, waves, reference, details, confirm, waveMs, confirmationsNeeded, callbackBaseUrl } = request;
     const now = clock.now();
     const use = key === undefined ? undefined : keyUse(key, request);
-    const about = { id, alertType: alertType.name, reference, createdAt: now, confirm, waveMs, callbackBaseUrl };
-    const notification = { ...about, keyHash: use?.keyHash };
+    const what = { id, alertType: alertType.name, reference, details, createdAt: now };
+    const how = { confirm, waveMs, confirmationsNeeded, callbackBaseUrl, keyHash: use?.keyHash };
+    const notification = { ...what, ...how };
     const { deadlineMs, allowedPrefixes } = rules;
     const make = (callsLeft: number): NotificationCase =>
       newNotification({ notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId }, now);

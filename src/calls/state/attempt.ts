@@ -1,7 +1,9 @@
-import type { CallResult, ResultCodes, ResultMeaning } from '../model/call-event.ts';
+import type { CallResult, PressedKey, ResultCodes, ResultMeaning } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import type { NotMade, Outcome } from '../model/outcome.ts';
 import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS } from '../model/phone-line.ts';
+import { isMessage, MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../model/speech.ts';
+import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
 
 // One attempt to reach somebody, which is one call: a pure state machine. It moves down this list, and only back to `speaking` if somebody
 // turns out to be there after all.
@@ -19,6 +21,20 @@ export const ATTEMPT_STATES = [
   'over',
 ] as const;
 
+/** What was asked to be spoken after the message, the last of it. Times are in milliseconds since 1970. */
+export interface LaterSpeech {
+  readonly number: Exclude<SpeechNumber, typeof MESSAGE>;
+  readonly askedAt: number;
+  /** When the line accepted it, or reported that it is being spoken, whichever it said first. */
+  readonly acceptedAt?: number | undefined;
+  /** When the request ended without a usable answer. */
+  readonly unclearAt?: number | undefined;
+  /** What was spoken before, which goes on if this one does not come. */
+  readonly before: SpeechNumber;
+  /** That was over already. */
+  readonly isBeforeOver?: boolean | undefined;
+}
+
 /** One attempt to reach somebody. Times are in milliseconds since 1970. */
 export interface Attempt extends ResultCodes {
   /** A UUID; the line acts once for it. */
@@ -33,6 +49,8 @@ export interface Attempt extends ResultCodes {
   readonly lookAt?: number | undefined;
   readonly callId?: CallId | undefined;
   readonly placedAt?: number | undefined;
+  /** When somebody answered. */
+  readonly answeredAt?: number | undefined;
   /** When speaking was claimed. */
   readonly speakingAt?: number | undefined;
   /** Who had claimed it before has died. */
@@ -45,8 +63,16 @@ export interface Attempt extends ResultCodes {
   readonly startedAt?: number | undefined;
   /** When the line reported that the whole message was spoken. */
   readonly completedAt?: number | undefined;
-  /** When the callee pressed a key. */
+  /** What is spoken, if it is not the message any more. */
+  readonly later?: LaterSpeech | undefined;
+  /** Since when nothing is spoken, and keys are waited for. */
+  readonly quietSince?: number | undefined;
+  /** The keys that asked for the message again, by their place among the keys of the call. */
+  readonly repeatKeys?: readonly number[] | undefined;
+  /** When it became known that the callee had pressed 1. */
   readonly confirmedAt?: number | undefined;
+  /** When it became known that the callee had pressed 3. */
+  readonly cannotGoAt?: number | undefined;
   /** The message could not be spoken, or not to its end, though nobody hung up. */
   readonly hasSpeechFailed?: boolean | undefined;
   /** When the line reported the end of a call that nobody had answered: why comes in another event. */
@@ -69,7 +95,7 @@ export interface Attempt extends ResultCodes {
 
 /** What the machine must know beside the attempt. Durations are in milliseconds. */
 export interface CallTerms {
-  /** Whether a key is asked for. */
+  /** Whether keys are asked for. */
   readonly confirm: boolean;
   /** Nobody is to be dialled or to ring any more. */
   readonly isStopped: boolean;
@@ -89,23 +115,32 @@ export type AttemptEvent =
   /** It did not, or did not say so. `unclear`: it may have been done. */
   | { readonly kind: 'not placed'; readonly why: NotMade | 'refused' | 'unclear'; readonly result: CallResult }
   | { readonly kind: 'connected'; readonly callId: CallId }
-  /** The line accepted the message. */
-  | { readonly kind: 'speech accepted' }
+  /** The line accepted a speech; the message if none is named. */
+  | { readonly kind: 'speech accepted'; readonly speech?: SpeechNumber | undefined }
   /** It did not. `gone`: the callee has left; `unclear`: it may have been done. */
-  | { readonly kind: 'not spoken'; readonly why: 'gone' | 'failed' | 'unclear'; readonly result: CallResult }
-  | { readonly kind: 'play started' | 'tone received'; readonly callId: CallId }
+  | {
+      readonly kind: 'not spoken';
+      readonly why: 'gone' | 'failed' | 'unclear';
+      readonly result: CallResult;
+      readonly speech?: SpeechNumber | undefined;
+    }
+  | { readonly kind: 'play started'; readonly callId: CallId; readonly speech?: SpeechNumber | undefined }
+  | { readonly kind: 'tone received'; readonly callId: CallId; readonly key?: PressedKey | undefined }
   | {
       readonly kind: 'play completed' | 'play failed' | 'play canceled';
       readonly callId: CallId;
       readonly result: CallResult;
+      readonly speech?: SpeechNumber | undefined;
     }
+  /** Keys were waited for long enough. */
+  | { readonly kind: 'no key' }
   | { readonly kind: 'hung up' }
   | { readonly kind: 'disconnected' | 'create failed'; readonly callId: CallId; readonly result: CallResult }
   /** It is time to look, or somebody has stopped the notification. */
   | { readonly kind: 'look' };
 
-/** What the one who made the step must do now. */
-export type Ask = 'dial' | 'speak' | 'hang up';
+/** What the one who made the step must do now. `speak`: see {@link speechNow}; `wait for keys`: for `KEYS_AFTER_MS`, then `no key`. */
+export type Ask = 'dial' | 'speak' | 'wait for keys' | 'hang up';
 
 /** An attempt after an event; the same object if nothing changed. */
 export interface AttemptStep {
@@ -127,9 +162,24 @@ const START_WITHIN_MS = 4_500;
 // The reason of an end and the end itself are two events, at about the same time.
 const REASON_WITHIN_MS = 5_000;
 const HANG_UP_WITHIN_MS = 600_000;
+// Whoever waits for keys hangs up; others look only if it has died.
+const QUIET_LOOK_MS = KEYS_AFTER_MS + 1_000;
+// Repeats included, no call lasts longer than five minutes: the timer function needs some of them to find it.
+const LONGEST_CALL_MS = 250_000;
 
 /** Whether a call of the attempt may be ringing or open. */
 export const isLive = ({ state }: Attempt): boolean => state !== 'over';
+
+/** What is spoken now, or was asked to be. */
+export const speechNow = ({ later }: Attempt): SpeechNumber => later?.number ?? MESSAGE;
+
+const isGoodbye = (speech: SpeechNumber): boolean => !isMessage(speech);
+
+/** What the callee has said by a key; undefined if nothing. A 1 wins over a 3, whichever comes first. */
+export const answerBy = ({ confirmedAt, cannotGoAt }: Attempt): 'confirmed' | 'cannot_go' | undefined => {
+  if (confirmedAt !== undefined) return 'confirmed';
+  return cannotGoAt === undefined ? undefined : 'cannot_go';
+};
 
 const isWithoutReason = (attempt: Attempt): attempt is Attempt & { readonly disconnectedAt: number } =>
   attempt.disconnectedAt !== undefined && (attempt.state === 'claimed' || attempt.state === 'placed');
@@ -142,18 +192,36 @@ export const lookAtOf = (attempt: Attempt, { ringMs, messageMs }: CallTerms): nu
       return attempt.lookAt ?? (attempt.resentAt ?? attempt.claimedAt) + DIAL_LEASE_MS;
     case 'placed':
       return (attempt.placedAt ?? attempt.claimedAt) + ringMs;
-    case 'speaking': {
-      const spokenSince = Math.max(attempt.acceptedAt ?? 0, attempt.startedAt ?? 0);
-      if (spokenSince > 0) return spokenSince + messageMs;
-      return attempt.unclearAt === undefined
-        ? (attempt.speakingAt ?? 0) + CLAIM_LEASE_MS
-        : attempt.unclearAt + START_WITHIN_MS;
-    }
+    case 'speaking':
+      return Math.min(endOfSpeech(attempt, messageMs), latestEnd(attempt));
     case 'hanging_up':
       return (attempt.hangingUpAt ?? 0) + CLAIM_LEASE_MS;
     case 'over':
       return undefined;
   }
+};
+
+const latestEnd = ({ answeredAt, speakingAt = 0 }: Attempt): number => (answeredAt ?? speakingAt) + LONGEST_CALL_MS;
+
+const endOfSpeech = (attempt: Attempt, messageMs: number): number => {
+  const { later, quietSince, startedAt = 0, acceptedAt = 0 } = attempt;
+  if (quietSince !== undefined) return quietSince + QUIET_LOOK_MS;
+  if (later !== undefined) {
+    if (isGoodbye(later.number)) return later.askedAt + CLAIM_LEASE_MS;
+    return endOf(later.acceptedAt, later.unclearAt, later.askedAt, messageMs);
+  }
+  const spokenSince = Math.max(acceptedAt, startedAt);
+  return endOf(spokenSince === 0 ? undefined : spokenSince, attempt.unclearAt, attempt.speakingAt ?? 0, messageMs);
+};
+
+const endOf = (
+  spokenSince: number | undefined,
+  unclearAt: number | undefined,
+  askedAt: number,
+  lastsMs: number,
+): number => {
+  if (spokenSince !== undefined) return spokenSince + lastsMs;
+  return unclearAt === undefined ? askedAt + CLAIM_LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
 /** An attempt after an event. */
@@ -173,17 +241,19 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'connected':
       return connected(attempt, terms, now);
     case 'speech accepted':
-      return { next: attempt.acceptedAt === undefined ? { ...attempt, acceptedAt: now } : attempt };
+      return { next: accepted(attempt, event.speech ?? MESSAGE, now) };
     case 'not spoken':
       return notSpoken(attempt, event, terms, now);
     case 'play started':
-      return credited(attempt, { startedAt: attempt.startedAt ?? now }, terms);
+      return started(attempt, event.speech ?? MESSAGE, terms, now);
     case 'tone received':
-      return terms.confirm ? credited(attempt, { confirmedAt: attempt.confirmedAt ?? now }, terms) : { next: attempt };
+      return keyPressed(attempt, event, terms, now);
     case 'play completed':
     case 'play failed':
     case 'play canceled':
       return speechOver(attempt, event, terms, now);
+    case 'no key':
+      return isQuiet(attempt, now) ? hangingUp(attempt, {}, now) : { next: attempt };
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
@@ -234,22 +304,59 @@ const NO_END = {
 /** An answered call can be spoken to, whatever was reported before: nobody has spoken, and nobody has hung up. */
 const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
   if (attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined) return { next: attempt };
-  const answered = { ...attempt, ...NO_END };
+  const answered = { ...attempt, ...NO_END, answeredAt: attempt.answeredAt ?? now };
   if (terms.isStopped) return hangingUp(answered, { reason: STOPPED }, now);
   return { next: { ...answered, state: 'speaking', speakingAt: now }, ask: 'speak' };
 };
 
+const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt => {
+  if (speech === MESSAGE) return attempt.acceptedAt === undefined ? { ...attempt, acceptedAt: now } : attempt;
+  const { later } = attempt;
+  // After a goodbye the line is hung up soon enough, whatever is known of it.
+  if (later === undefined || later.number !== speech || isGoodbye(speech) || later.acceptedAt !== undefined)
+    return attempt;
+  return { ...attempt, later: { ...later, acceptedAt: now } };
+};
+
 const notSpoken = (
   attempt: Attempt,
-  { why, result }: Extract<AttemptEvent, { kind: 'not spoken' }>,
+  { why, result, speech = MESSAGE }: Extract<AttemptEvent, { kind: 'not spoken' }>,
   terms: CallTerms,
   now: number,
 ): AttemptStep => {
+  if (attempt.state !== 'speaking' || speech !== speechNow(attempt)) return { next: attempt };
+  const { later } = attempt;
   // It is being spoken all the same.
-  if (attempt.state !== 'speaking' || attempt.startedAt !== undefined) return { next: attempt };
-  if (why === 'unclear') return { next: { ...attempt, unclearAt: now } };
+  if ((later === undefined ? attempt.startedAt : later.acceptedAt) !== undefined) return { next: attempt };
   if (why === 'gone') return { next: ended(attempt, result, terms, now) };
-  return hangingUp({ ...attempt, hasSpeechFailed: true }, result, now);
+  if (later === undefined) {
+    return why === 'unclear'
+      ? { next: { ...attempt, unclearAt: now } }
+      : hangingUp({ ...attempt, hasSpeechFailed: true }, result, now);
+  }
+  // The key counts.
+  if (isGoodbye(later.number)) return hangingUp(attempt, {}, now);
+  return why === 'unclear'
+    ? { next: { ...attempt, later: { ...later, unclearAt: now } } }
+    : withoutRepeat(attempt, now);
+};
+
+/** The repeat does not come: what was spoken goes on, or keys are waited for. */
+const withoutRepeat = (attempt: Attempt, now: number): AttemptStep => {
+  const { before = MESSAGE, isBeforeOver = false } = attempt.later ?? {};
+  const later: LaterSpeech | undefined =
+    before === MESSAGE ? undefined : { number: before, before: MESSAGE, askedAt: now, acceptedAt: now };
+  const next = { ...attempt, later };
+  return isBeforeOver ? { next: { ...next, quietSince: now }, ask: 'wait for keys' } : { next };
+};
+
+const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: number): AttemptStep => {
+  if (speech === MESSAGE) return credited(attempt, { startedAt: attempt.startedAt ?? now }, terms);
+  if (attempt.state !== 'speaking' || isGoodbye(speech) || speech < speechNow(attempt)) return { next: attempt };
+  if (speech === speechNow(attempt)) return { next: accepted(attempt, speech, now) };
+  // It was given up, and comes after all.
+  const later: LaterSpeech = { number: speech, before: speechNow(attempt), askedAt: now, acceptedAt: now };
+  return { next: { ...attempt, later, quietSince: undefined } };
 };
 
 /** News about the message counts only if speaking it was claimed; it improves the outcome of what is over. */
@@ -260,23 +367,99 @@ const credited = (attempt: Attempt, news: Partial<Attempt>, terms: CallTerms): A
   return { next: isLive(next) ? next : { ...next, ...outcomeOf(next, undefined, terms, next.endedAt ?? 0) } };
 };
 
-const speechOver = (
+/** A key counts from the first moment, also while the line is hung up and when it was; something is said to it only before. */
+const keyPressed = (
   attempt: Attempt,
-  { kind, result }: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
+  { key }: Extract<AttemptEvent, { kind: 'tone received' }>,
   terms: CallTerms,
   now: number,
 ): AttemptStep => {
-  const isNews = kind === 'play completed' && attempt.completedAt === undefined;
+  const answer = answerOfKey(key?.key);
+  if (!terms.confirm || answer === undefined || key === undefined) return { next: attempt };
+  const known = attempt.speakingAt === undefined ? spokenTo(attempt, now) : attempt;
+  switch (answer) {
+    case 'confirms':
+      if (known.confirmedAt !== undefined) return { next: attempt };
+      return saying(credited(known, { confirmedAt: now }, terms).next, THANKED, now);
+    case 'cannot go':
+      if (answerBy(known) !== undefined) return { next: attempt };
+      return saying(credited(known, { cannotGoAt: now }, terms).next, UNDERSTOOD, now);
+    case 'repeat':
+      return repeated(known, key.sequence, now);
+  }
+};
+
+/** Keys are listened for with the message: somebody heard it while that could not be written down. */
+const spokenTo = (attempt: Attempt, now: number): Attempt => {
+  const known = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now };
+  return attempt.state === 'claimed' || attempt.state === 'placed'
+    ? { ...known, state: 'speaking', acceptedAt: now }
+    : known;
+};
+
+const repeated = (attempt: Attempt, sequence: number, now: number): AttemptStep => {
+  const { repeatKeys = [] } = attempt;
+  const number = speechOf(repeatKeys.length + 1);
+  const isTooMany = number === undefined || repeatKeys.length >= MOST_REPEATS;
+  if (attempt.state !== 'speaking' || isTooMany || repeatKeys.includes(sequence) || isGoodbye(speechNow(attempt))) {
+    return { next: attempt };
+  }
+  return saying({ ...attempt, repeatKeys: [...repeatKeys, sequence] }, number, now);
+};
+
+/** The next speech, which ends what is spoken; nothing if nobody is spoken to. */
+const saying = (attempt: Attempt, number: SpeechNumber, now: number): AttemptStep => {
+  if (attempt.state !== 'speaking' || number === MESSAGE) return { next: attempt };
+  const isBeforeOver = attempt.quietSince !== undefined;
+  const later: LaterSpeech = {
+    number,
+    askedAt: now,
+    before: speechNow(attempt),
+    ...(isBeforeOver ? { isBeforeOver } : {}),
+  };
+  return { next: { ...attempt, later, quietSince: undefined }, ask: 'speak' };
+};
+
+const speechOver = (
+  attempt: Attempt,
+  event: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
+  terms: CallTerms,
+  now: number,
+): AttemptStep => {
+  const { kind, speech = MESSAGE } = event;
+  const isWhole = kind === 'play completed';
+  const isNews = isWhole && isMessage(speech) && attempt.completedAt === undefined;
   const { next } = isNews ? credited(attempt, { completedAt: now }, terms) : { next: attempt };
   if (next.state === 'over') return { next };
   if (next.state === 'hanging_up') {
     return now - (next.hangingUpAt ?? 0) < CLAIM_LEASE_MS ? { next } : hangingUp(next, {}, now);
   }
+  if (speech < speechNow(next)) return { next: earlierOver(next, event) };
+  // Reported again.
+  if (next.quietSince !== undefined) return { next };
+  if (isWhole && terms.confirm && isMessage(speech) && next.state === 'speaking') {
+    return { next: { ...next, quietSince: now }, ask: 'wait for keys' };
+  }
   if (kind !== 'play failed') return hangingUp(next, {}, now);
   // What its codes would mean for reaching a person they do not mean here: somebody has answered.
-  const { code, subCode, reason = 'the message failed' } = result;
-  return hangingUp({ ...next, hasSpeechFailed: true }, { code, subCode, reason }, now);
+  const { code, subCode, reason = 'the message failed' } = event.result;
+  const failed = speech === MESSAGE ? { ...next, hasSpeechFailed: true } : next;
+  return hangingUp(failed, { code, subCode, reason }, now);
 };
+
+/** The end of an earlier speech ends nothing; but if the repeat that was to follow does not come, nothing is being spoken. */
+const earlierOver = (
+  attempt: Attempt,
+  { kind, speech = MESSAGE }: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
+): Attempt => {
+  const { later } = attempt;
+  const isAwaited = later !== undefined && later.before === speech && later.acceptedAt === undefined;
+  if (kind === 'play canceled' || !isAwaited || isGoodbye(later.number) || later.isBeforeOver === true) return attempt;
+  return { ...attempt, later: { ...later, isBeforeOver: true } };
+};
+
+const isQuiet = ({ state, quietSince }: Attempt, now: number): boolean =>
+  state === 'speaking' && quietSince !== undefined && now >= quietSince + KEYS_AFTER_MS;
 
 const disconnected = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptStep => {
   if (!isLive(attempt) || isWithoutReason(attempt)) return { next: attempt };
@@ -306,15 +489,8 @@ const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
       return claimRunOut(attempt, terms, now);
     case 'placed':
       return ringingHungUp(attempt, 'no answer', now);
-    case 'speaking': {
-      const isSpoken = attempt.acceptedAt !== undefined || attempt.startedAt !== undefined;
-      if (isSpoken) return hangingUp(attempt, { reason: 'the end of the message was not reported' }, now);
-      if (attempt.unclearAt !== undefined || attempt.isTakenOver === true) {
-        const reason = 'the request to speak was not answered';
-        return hangingUp({ ...attempt, hasSpeechFailed: true }, { reason }, now);
-      }
-      return { next: { ...attempt, speakingAt: now, isTakenOver: true }, ask: 'speak' };
-    }
+    case 'speaking':
+      return speechOverdue(attempt, now);
     case 'hanging_up':
       return now - (attempt.hangingUpSince ?? now) < HANG_UP_WITHIN_MS
         ? hangingUp(attempt, {}, now)
@@ -322,6 +498,23 @@ const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
     case 'over':
       return { next: attempt };
   }
+};
+
+const speechOverdue = (attempt: Attempt, now: number): AttemptStep => {
+  const { later, quietSince, acceptedAt, startedAt, unclearAt, isTakenOver } = attempt;
+  if (quietSince !== undefined) return hangingUp(attempt, {}, now);
+  if (now >= latestEnd(attempt)) return hangingUp(attempt, { reason: 'the call took too long' }, now);
+  if (later !== undefined) {
+    if (isGoodbye(later.number)) return hangingUp(attempt, {}, now);
+    if (later.acceptedAt === undefined) return withoutRepeat(attempt, now);
+  }
+  if (later !== undefined || acceptedAt !== undefined || startedAt !== undefined) {
+    return hangingUp(attempt, { reason: 'the end of the message was not reported' }, now);
+  }
+  if (unclearAt !== undefined || isTakenOver === true) {
+    return hangingUp({ ...attempt, hasSpeechFailed: true }, { reason: 'the request to speak was not answered' }, now);
+  }
+  return { next: { ...attempt, speakingAt: now, isTakenOver: true }, ask: 'speak' };
 };
 
 /** The answer to a call request was lost, or whoever sent it has died: the line acts once for it, so it is sent again. */
@@ -378,10 +571,11 @@ const outcomeOf = (
   { confirm, unitMs }: CallTerms,
   endedAt: number,
 ): End => {
-  const { confirmedAt, completedAt, startedAt, speakingAt, hangingUpSince, hasSpeechFailed, reason } = attempt;
-  if (confirmedAt !== undefined) return { outcome: 'confirmed', reason: undefined };
+  const { completedAt, startedAt, speakingAt, hangingUpSince, hasSpeechFailed, reason } = attempt;
+  const answer = answerBy(attempt);
+  if (answer !== undefined) return { outcome: answer, reason: undefined };
   if (completedAt !== undefined) {
-    return confirm ? { outcome: 'unconfirmed', reason: 'no key was pressed' } : { outcome: 'heard', reason: undefined };
+    return confirm ? { outcome: 'unconfirmed', reason: NO_ANSWER_BY_KEY } : { outcome: 'heard', reason: undefined };
   }
   if (startedAt !== undefined && hasSpeechFailed !== true) {
     const spokenMs = (hangingUpSince ?? endedAt) - startedAt;
@@ -392,32 +586,64 @@ const outcomeOf = (
   return { outcome: meaning ?? 'unknown', reason: reason ?? NOT_SPOKEN };
 };
 
+const NO_ANSWER_BY_KEY = 'neither 1 nor 3 was pressed';
 const NOT_SURELY_STARTED = 'the call ended before the message surely started';
 const NOT_SPOKEN = 'the call ended before the message';
 
 /** Whether an event can change nothing about an attempt in this state or any later one: then there is no need to ask the table. */
-export const isPast = (attempt: Attempt, { kind }: AttemptEvent): boolean => {
-  switch (kind) {
+export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
+  switch (event.kind) {
     case 'connected':
       return attempt.acceptedAt !== undefined || attempt.startedAt !== undefined || attempt.hangingUpAt !== undefined;
     case 'play started':
-      return attempt.startedAt !== undefined;
-    case 'play completed':
-      return attempt.state === 'over' && attempt.completedAt !== undefined;
-    case 'tone received':
-      return attempt.confirmedAt !== undefined;
-    case 'create failed':
-      return attempt.speakingAt !== undefined || (attempt.state === 'over' && attempt.isReasonReported === true);
-    case 'placed':
-    case 'not placed':
     case 'speech accepted':
-    case 'not spoken':
+      return isStartPast(attempt, event.speech ?? MESSAGE, event.kind);
+    case 'play completed':
+      return isEndPast(attempt, event.speech ?? MESSAGE) && attempt.completedAt !== undefined;
     case 'play failed':
     case 'play canceled':
+      return isEndPast(attempt, event.speech ?? MESSAGE);
+    case 'tone received':
+      return isKeyPast(attempt, event.key);
+    case 'create failed':
+      return attempt.speakingAt !== undefined || (attempt.state === 'over' && attempt.isReasonReported === true);
+    case 'no key':
+      return true;
+    case 'placed':
+    case 'not placed':
+    case 'not spoken':
     case 'hung up':
     case 'disconnected':
     case 'look':
       return attempt.state === 'over' && wasTaken(attempt);
+  }
+};
+
+const isStartPast = (attempt: Attempt, speech: SpeechNumber, kind: AttemptEvent['kind']): boolean => {
+  if (isGoodbye(speech)) return true;
+  if (speech === MESSAGE && kind === 'play started') return attempt.startedAt !== undefined;
+  const { later } = attempt;
+  const isKnown =
+    later !== undefined && (later.number > speech || (later.number === speech && later.acceptedAt !== undefined));
+  return isKnown || (attempt.state === 'over' && wasTaken(attempt));
+};
+
+const isEndPast = (attempt: Attempt, speech: SpeechNumber): boolean => {
+  if (attempt.state === 'over') return wasTaken(attempt);
+  const { later } = attempt;
+  return later !== undefined && speech < later.number && (later.acceptedAt !== undefined || isGoodbye(later.number));
+};
+
+const isKeyPast = (attempt: Attempt, key: PressedKey | undefined): boolean => {
+  switch (answerOfKey(key?.key)) {
+    case 'confirms':
+      return attempt.confirmedAt !== undefined;
+    case 'cannot go':
+      return answerBy(attempt) !== undefined;
+    case 'repeat':
+      return attempt.hangingUpAt !== undefined || isGoodbye(speechNow(attempt));
+    case undefined:
+      return true;
   }
 };
 

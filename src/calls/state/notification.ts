@@ -1,6 +1,7 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
-import { type Attempt, DIAL_LEASE_MS, isLive } from './attempt.ts';
+import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
+import { answerBy, type Attempt, DIAL_LEASE_MS, isLive } from './attempt.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { NotificationId } from '../model/notification-id.ts';
@@ -33,10 +34,19 @@ export interface Notification {
   readonly callbackBaseUrl?: string | undefined;
   /** The hash of the `Idempotency-Key`; undefined without one. */
   readonly keyHash?: string | undefined;
-  /** Whether a key is asked for. */
+  /** Spoken in the message: the place. */
+  readonly details?: string | undefined;
+  /** Whether keys are asked for. */
   readonly confirm?: boolean | undefined;
   /** From one wave to the next, in milliseconds; undefined: there are no waves, and each recipient has to confirm. */
   readonly waveMs?: number | undefined;
+  /** How many have to confirm until the rest is stopped, in waves; 1 if it is not given. */
+  readonly confirmationsNeeded?: number | undefined;
+  /**
+   * How many have confirmed; undefined where no keys are asked for. It changes with each, so that two who confirm at the same moment meet
+   * each other.
+   */
+  readonly confirmations?: number | undefined;
   /** The last wave that was opened, from 1. */
   readonly wave: number;
   /** When the next wave is opened; undefined: there is none, or none is needed. */
@@ -64,7 +74,10 @@ export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }
 
 /** What a new notification is made of. */
 export interface NewNotification {
-  readonly notification: Omit<Notification, 'wave' | 'finals' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt'>;
+  readonly notification: Omit<
+    Notification,
+    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt'
+  >;
   readonly waves: readonly (readonly PhoneNumber[])[];
   readonly deadlineMs: number;
   readonly allowedPrefixes: readonly string[] | undefined;
@@ -153,10 +166,16 @@ export const abandoned = ({ notification, recipients }: NotificationCase, now: n
         if (isFinal(recipient)) return recipient;
         const attempts = recipient.attempts.map((attempt): Attempt =>
           isLive(attempt)
-            ? { ...attempt, state: 'over', endedAt: now, outcome: 'unknown', reason: 'the phone was switched off' }
+            ? {
+                ...attempt,
+                state: 'over',
+                endedAt: now,
+                outcome: answerBy(attempt) ?? 'unknown',
+                reason: 'the phone was switched off',
+              }
             : attempt,
         );
-        return final({ ...recipient, attempts }, finalWord(recipient) ?? 'stopped');
+        return final({ ...recipient, attempts }, answerOf(recipient) ?? finalWord(recipient) ?? 'stopped');
       }),
     },
     now,
@@ -192,22 +211,43 @@ const nextWave = (
   };
 };
 
-/** What follows for the whole: the first confirmation of waves stops the rest, a wave that cannot be reached opens the next one, and the end. */
+/** What a recipient has said by a key, in whichever call; undefined if nothing. */
+export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
+  const answers = new Set(attempts.map(answerBy));
+  return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
+};
+
+/** How many recipients have confirmed. */
+export const confirmationsOf = ({ recipients }: Pick<NotificationCase, 'recipients'>): number =>
+  recipients.filter((recipient) => answerOf(recipient) === 'confirmed').length;
+
+/** Whether a recipient may still confirm, or has. */
+const canConfirm = (recipient: Recipient): boolean => {
+  const answer = answerOf(recipient);
+  return answer === 'confirmed' || (answer === undefined && !isFinal(recipient));
+};
+
+/**
+ * What follows for the whole: enough confirmations in waves stop the rest, waves that cannot bring enough any more open the next one, and
+ * the end.
+ */
 const concluded = (known: NotificationCase, now: number): NotificationCase => {
-  const { notification, recipients } = confirmationStopsTheRest(known, now);
+  const { notification, recipients } = confirmationsStopTheRest(known, now);
   const { completedAt, coversUntil } = notification;
   const isCovering = recipients.some(({ isCovered }) => isCovered === true);
   const isCompleted = recipients.every(isFinal);
   const hasLater = recipients.some(({ state }) => state === 'later');
-  const isHopeless = hasLater && recipients.every((recipient) => recipient.state === 'later' || isFinal(recipient));
+  const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
+  const isNextNeeded = hasLater && isNextWaveNeededNow(reachable, notification.confirmationsNeeded);
   return {
     notification: {
       ...notification,
       finals: recipients.filter(isFinal).length,
+      confirmations: notification.confirm === true ? confirmationsOf({ recipients }) : undefined,
       coversUntil: isCovering ? coversUntil : undefined,
       nextWaveAt: !hasLater
         ? undefined
-        : isHopeless
+        : isNextNeeded
           ? Math.min(now, notification.nextWaveAt ?? now)
           : notification.nextWaveAt,
       completedAt: completedAt ?? (isCompleted ? now : undefined),
@@ -216,12 +256,11 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   };
 };
 
-const confirmationStopsTheRest = (known: NotificationCase, now: number): NotificationCase => {
+const confirmationsStopTheRest = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
-  const isConfirmed = recipients.some(
-    ({ state, attempts }) => state === 'confirmed' || attempts.some(({ confirmedAt }) => confirmedAt !== undefined),
-  );
-  if (!isConfirmed || notification.waveMs === undefined || notification.confirmedAt !== undefined) return known;
+  const { waveMs, confirmedAt, confirmationsNeeded } = notification;
+  if (waveMs === undefined || confirmedAt !== undefined) return known;
+  if (!areEnough(confirmationsOf(known), confirmationsNeeded)) return known;
   return { notification: { ...notification, confirmedAt: now }, recipients: recipients.map(stopped) };
 };
 

@@ -1,4 +1,5 @@
 import {
+  answerBy,
   type Ask,
   type Attempt,
   type AttemptEvent,
@@ -18,13 +19,15 @@ import { afterAttempts, type RedialTerms } from '../rules/redial.ts';
 export const FINAL_STATES = [
   /** Heard the message, or its first unit. */
   'heard',
-  /** Pressed a key. */
+  /** Pressed 1. */
   'confirmed',
+  /** Pressed 3. */
+  'cannot_go',
   /** Was not reached within the attempts and the time. */
   'not_reached',
   /** Cannot be called. */
   'failed',
-  /** The notification was stopped, or somebody else has confirmed. */
+  /** The notification was stopped, or enough others have confirmed. */
   'stopped',
 ] as const;
 
@@ -107,7 +110,11 @@ export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt |
 /** The step that is none. */
 export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
-const callTerms = (terms: ReachTerms, { isStopped = false }: Recipient): CallTerms => ({ ...terms, isStopped });
+/** Also who has answered by a key in another call is not to ring any more. */
+const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Recipient, own: Attempt): CallTerms => ({
+  ...terms,
+  isStopped: isStopped || attempts.some((attempt) => attempt.id !== own.id && answerBy(attempt) !== undefined),
+});
 
 /**
  * Something happened to an attempt.
@@ -124,15 +131,29 @@ export const afterEvent = (
 ): RecipientStep => {
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
-  const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
+  const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient, attempt), now);
   const known = { isPast: isPast(attempt, event) };
   if (next === attempt) return { ...known, ...unchanged(recipient) };
-  const attempts = recipient.attempts.map((one) => (one === attempt ? next : one));
+  const moved = { ...recipient, attempts: recipient.attempts.map((one) => (one === attempt ? next : one)) };
+  const isAnswer = answerBy(attempt) === undefined && answerBy(next) !== undefined;
+  const others = isAnswer ? withoutRinging(moved, next, terms, now) : unchanged(moved);
   return {
     ...known,
-    next: settled({ ...recipient, attempts }, terms, now, beside),
-    asks: ask === undefined ? [] : [{ ask, attemptId }],
+    next: settled(others.next, terms, now, beside),
+    asks: [...(ask === undefined ? [] : [{ ask, attemptId }]), ...others.asks],
   };
+};
+
+/** Who has answered in an earlier call is not to be rung again: a late key may find the next call ringing. */
+const withoutRinging = (recipient: Recipient, answered: Attempt, terms: ReachTerms, now: number): RecipientStep => {
+  const asks: RecipientStep['asks'][number][] = [];
+  const attempts = recipient.attempts.map((attempt) => {
+    if (attempt.id === answered.id || attempt.state !== 'placed') return attempt;
+    const { next, ask } = moveAttempt(attempt, { kind: 'look' }, callTerms(terms, recipient, attempt), now);
+    if (ask !== undefined) asks.push({ ask, attemptId: attempt.id });
+    return next;
+  });
+  return { next: { ...recipient, attempts }, asks };
 };
 
 /** It is time to look at a recipient, or it was stopped. */
@@ -223,7 +244,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
     isNotMade(attempt) ? (isFinal(recipient) ? { ...attempt, outcome: 'unknown' as const } : []) : attempt,
   );
   const next: Recipient = { ...recipient, attempts, isCovered: undefined };
-  const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
+  const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient, attempt)) ?? []);
   if (attempts.some(isLive)) {
     const toldFinal = finalWord(recipient);
     return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };

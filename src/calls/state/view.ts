@@ -1,10 +1,11 @@
 import type { AlertTypeName } from '../model/alert-types.ts';
 import type { Outcome } from '../model/outcome.ts';
+import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import type { Attempt } from './attempt.ts';
 import { isLive } from './attempt.ts';
 import type { CallId } from '../model/call-id.ts';
 import type { ResultCodes } from '../model/call-event.ts';
-import type { NotificationCase } from './notification.ts';
+import { answerOf, confirmationsOf, type NotificationCase } from './notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { type MaskedNumber, maskPhoneNumber } from '../model/phone-number.ts';
 import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
@@ -20,7 +21,12 @@ export interface NotificationView {
   readonly id: NotificationId;
   readonly alertType: AlertTypeName;
   readonly reference?: string | undefined;
+  readonly details?: string | undefined;
   readonly createdAt: number;
+  /** How many have confirmed; undefined where no keys are asked for. */
+  readonly confirmations?: number | undefined;
+  /** How many have to; undefined without waves. */
+  readonly confirmationsNeeded?: number | undefined;
   readonly status: 'in_progress' | 'completed' | 'stopped';
   /** In the order of the request. */
   readonly recipients: readonly RecipientView[];
@@ -49,13 +55,17 @@ export interface AttemptView extends ResultCodes {
 
 /** A notification for those who ask. */
 export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
-  const { id, alertType, reference, createdAt, stoppedAt } = notification;
+  const { id, alertType, reference, details, createdAt, stoppedAt, confirm, waveMs } = notification;
+  const { confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
   const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
   return {
     id,
     alertType,
     reference,
+    details,
     createdAt,
+    confirmations: confirm === true ? confirmationsOf({ recipients }) : undefined,
+    confirmationsNeeded: waveMs === undefined ? undefined : confirmationsNeeded,
     status: stoppedAt === undefined ? (isOver ? 'completed' : 'in_progress') : 'stopped',
     recipients: recipients.flatMap((recipient) => recipientView(recipient, notification, now)),
   };
@@ -85,11 +95,13 @@ const recipientView = (
   ];
 };
 
-const statusOf = ({ state, attempts, isStopped, toldFinal }: Recipient): RecipientStatus => {
+const statusOf = (recipient: Recipient): RecipientStatus => {
+  const { state, attempts, isStopped, toldFinal } = recipient;
   if (state === 'later') return 'waiting';
   if (state !== 'calling') return toldFinal ?? state;
+  const answer = answerOf(recipient);
+  if (answer !== undefined) return answer;
   const live = attempts.filter(isLive);
-  if (live.some(({ confirmedAt }) => confirmedAt !== undefined)) return 'confirmed';
   if (toldFinal !== undefined) return toldFinal;
   if (live.some(({ speakingAt }) => speakingAt !== undefined)) return 'speaking';
   if (isStopped === true) return 'stopped';

@@ -8,6 +8,7 @@ import { ATTEMPT_STATES } from '../state/attempt.ts';
 import { type CallId, parseCallId } from '../model/call-id.ts';
 import { notificationIdSchema } from '../model/notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { MESSAGE, MOST_REPEATS, THANKED, UNDERSTOOD } from '../model/speech.ts';
 import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../state/recipient.ts';
 
 /** The format of the rows that this version writes. */
@@ -23,12 +24,15 @@ const notificationSchema = z.object({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
   reference: z.string().optional(),
+  details: z.string().optional(),
   createdAt: time,
   deadlineAt: time,
   callbackBaseUrl: z.string().optional(),
   keyHash: z.string().optional(),
   confirm: z.boolean().optional(),
   waveMs: z.int().optional(),
+  confirmationsNeeded: z.int().optional(),
+  confirmations: z.int().optional(),
   wave: z.int(),
   nextWaveAt: time.optional(),
   coversUntil: time.optional(),
@@ -44,6 +48,15 @@ const number = z.custom<PhoneNumber | MaskedNumber>(
 );
 const count = z.number().optional();
 
+const laterSpeech = z.object({
+  number: z.literal([1, MOST_REPEATS, UNDERSTOOD, THANKED]),
+  askedAt: z.number(),
+  acceptedAt: count,
+  unclearAt: count,
+  before: z.literal([MESSAGE, 1, MOST_REPEATS, UNDERSTOOD, THANKED]),
+  isBeforeOver: z.boolean().optional(),
+});
+
 const attemptsSchema = z.array(
   z.object({
     id: z.string(),
@@ -54,13 +67,18 @@ const attemptsSchema = z.array(
     lookAt: count,
     callId: callId.optional(),
     placedAt: count,
+    answeredAt: count,
     speakingAt: count,
     isTakenOver: z.boolean().optional(),
     acceptedAt: count,
     unclearAt: count,
     startedAt: count,
     completedAt: count,
+    later: laterSpeech.optional(),
+    quietSince: count,
+    repeatKeys: z.array(z.int()).readonly().optional(),
     confirmedAt: count,
+    cannotGoAt: count,
     hasSpeechFailed: z.boolean().optional(),
     disconnectedAt: count,
     isUnanswered: z.boolean().optional(),

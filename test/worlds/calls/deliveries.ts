@@ -30,7 +30,11 @@ export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
       await phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
       return true;
     };
-    void life.do(handle).then((isDone) => isDone ?? again());
+    void life.do(handle).then((isDone) => {
+      const key = event.key && call.keys[event.key.sequence - 1];
+      if (isDone === undefined) again();
+      else if (key !== undefined) key.takenAt ??= ground.now;
+    });
   };
   return (call, event, how) => {
     if (how === 'at once') {

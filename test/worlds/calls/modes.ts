@@ -7,6 +7,17 @@ export type Fate =
   | 'presses in the middle'
   | 'presses at the end'
   | 'presses twice'
+  | 'presses late'
+  | 'presses too late'
+  | 'hears it again and confirms'
+  | 'hears it again, late'
+  | 'hears it again and again'
+  | 'cannot go'
+  | 'presses 9'
+  | 'confirms, then cannot go'
+  | 'cannot go, then confirms'
+  | 'two keys at once'
+  | 'cannot go, and hangs up'
   | 'hangs up early'
   | 'hangs up in the middle'
   | 'hangs up in the silence'
@@ -82,6 +93,17 @@ const PEOPLE_WHO_PRESS: Fates = [
   [0.12, 'presses in the middle'],
   [0.04, 'presses at the end'],
   [0.05, 'presses twice'],
+  [0.03, 'presses late'],
+  [0.03, 'presses too late'],
+  [0.04, 'hears it again and confirms'],
+  [0.03, 'hears it again, late'],
+  [0.03, 'hears it again and again'],
+  [0.05, 'cannot go'],
+  [0.02, 'presses 9'],
+  [0.03, 'confirms, then cannot go'],
+  [0.04, 'cannot go, then confirms'],
+  [0.03, 'two keys at once'],
+  [0.03, 'cannot go, and hangs up'],
 ];
 
 const USUAL: Mode = {
@@ -138,6 +160,22 @@ export const MODES: readonly Mode[] = [
     stops: 0.3,
     fates: PEOPLE_WHO_PRESS,
     deathsAtRequests: 0.02,
+  },
+  {
+    ...USUAL,
+    ...NO_FAULTS,
+    name: 'keys and storage faults',
+    confirms: 0.9,
+    fates: PEOPLE_WHO_PRESS,
+    tableFaults: 0.05,
+  },
+  {
+    ...USUAL,
+    name: 'keys and storage outages',
+    confirms: 0.9,
+    fates: PEOPLE_WHO_PRESS,
+    outages: 3,
+    deathsAtRequests: 0,
   },
   { ...USUAL, ...NO_FAULTS, name: 'many people', mostRecipients: 20, fates: [] },
   { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },

@@ -1,9 +1,10 @@
 import { meaningOfResult } from '../../../src/calls/providers/acs/result-meaning.ts';
-import type { AttemptRef } from '../../../src/calls/model/call-context.ts';
-import type { CallEvent, CallEventKind, ResultCodes } from '../../../src/calls/model/call-event.ts';
+import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
+import type { CallEvent, CallEventKind, PressedKey, ResultCodes } from '../../../src/calls/model/call-event.ts';
 import { type CallId, parseCallId } from '../../../src/calls/model/call-id.ts';
 import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { isMessage, MESSAGE, type SpeechNumber } from '../../../src/calls/model/speech.ts';
 import type { Ground } from './ground.ts';
 import type { Fate } from './modes.ts';
 
@@ -25,22 +26,58 @@ const UNREACHED: Readonly<
   'set-up': { codes: { code: 403, subCode: 10_105 }, ringsMs: [10, 400] },
 };
 
+interface PlannedKey {
+  readonly key: string;
+  /** After which part of the speech. */
+  readonly at: number | 'somewhere';
+  readonly afterMs?: number;
+}
+
+const key = (name: string, at: PlannedKey['at'] = 'somewhere', afterMs = 0): PlannedKey => ({ key: name, at, afterMs });
+
+/** The keys that callees press in the message, in its first and in its second repeat. */
+const KEYS: Readonly<Partial<Record<NetworkCall['fate'], readonly (readonly PlannedKey[])[]>>> = {
+  'presses in the middle': [[key('1')]],
+  'presses at the end': [[key('1', 1, 1)]],
+  'presses twice': [[key('1'), key('1')]],
+  'presses late': [[key('1', 1, 3_500)]],
+  'presses too late': [[key('1', 1, 13_000)]],
+  'hears it again and confirms': [[key('2')], [key('1')]],
+  'hears it again, late': [[key('2', 1, 3_500)], [key('2', 1, 3_500)], [key('1', 1, 3_500)]],
+  'hears it again and again': [[key('2')], [key('2')], [key('2')]],
+  'cannot go': [[key('3')]],
+  'presses 9': [[key('9')]],
+  'confirms, then cannot go': [[key('1', 0.4), key('3', 0.4, 300)]],
+  'cannot go, then confirms': [[key('3', 0.4), key('1', 0.4, 300)]],
+  'two keys at once': [[key('2', 0.5), key('1', 0.5)]],
+  'cannot go, and hangs up': [[key('3', 0.3)]],
+};
+
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
 
 /** Brings an event about a call to the service; `at once`: once, without delay. */
 export type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
 
-/** A message as it is spoken into a call. Times are in milliseconds since 1970. */
+/** What is spoken into a call. Times are in milliseconds since 1970. */
 export interface Speech {
   readonly text: string;
-  readonly ref: AttemptRef | undefined;
+  readonly number: SpeechNumber;
+  readonly ref: SpeechRef | undefined;
   readonly requestedAt: number;
   startedAt?: number;
   endedAt?: number;
   isWhole?: boolean;
-  /** Who ended the call before the message was over. */
-  cutBy?: 'callee' | 'service';
+  /** Who ended the call before the speech was over, or that another speech ended it. */
+  cutBy?: 'callee' | 'service' | 'another speech';
+}
+
+/** A key that was pressed. Times are in milliseconds since 1970. */
+export interface Key {
+  readonly key: PressedKey['key'];
+  readonly pressedAt: number;
+  /** When an instance had taken the event, and did not die of it. */
+  takenAt?: number;
 }
 
 /** A call as the network knows it. Times are in milliseconds since 1970. */
@@ -57,8 +94,8 @@ export interface NetworkCall {
   endedBy?: 'callee' | 'service' | 'network';
   /** What comes back with each key; undefined while nobody listens. */
   listening?: AttemptRef;
-  /** When keys were pressed of which the service is told, if the event is not lost. */
-  readonly keysAt: number[];
+  /** The keys of which the service is told, if the event is not lost: by their place. */
+  readonly keys: Key[];
   /** How many requests to speak were sent, and whether the answer to one was lost. */
   speakRequests: number;
   isSpeechAnswerLost?: boolean;
@@ -141,40 +178,62 @@ export class TelephoneNetwork {
     return call;
   }
 
-  /** Speaks a text, after what is being spoken. @throws {PhoneLineError} if nobody is there to hear it */
-  speak(callId: CallId, text: string, ref: AttemptRef | undefined): void {
+  /** Speaks a text, after what is being spoken; a speech after the message ends that. @throws {PhoneLineError} if nobody is there to hear it */
+  speak(callId: CallId, text: string, ref: SpeechRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
+    const number = ref?.speech ?? MESSAGE;
     const before = call.speeches.at(-1);
-    const speech: Speech = { text, ref, requestedAt: now };
+    const speech: Speech = { text, number, ref, requestedAt: now };
     call.speeches.push(speech);
-    story.tell(() => `${callId} is asked to speak`);
+    story.tell(() => `${callId} is asked to speak ${number}`);
     const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
     if (call.fate === 'speech fails') {
       this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', { code: 400, subCode: 8_565 }, ref));
       return;
     }
-    const beginsAt =
-      before === undefined || before.endedAt !== undefined
-        ? silentMs
-        : Math.max(silentMs, (before.startedAt ?? now) + before.text.length * MS_PER_CHARACTER - now);
+    if (number !== MESSAGE) this.#interrupt(call, speech);
+    const isAfter = number === MESSAGE && before !== undefined && before.endedAt === undefined;
+    const beginsAt = isAfter
+      ? Math.max(silentMs, (before.startedAt ?? now) + before.text.length * MS_PER_CHARACTER - now)
+      : silentMs;
     const lastsMs = text.length * MS_PER_CHARACTER;
-    if (call.fate === 'presses at the start') this.#whileUp(call, silentMs / 2, () => this.#press(call));
-    this.#whileUp(call, beginsAt, () => {
+    if (number === MESSAGE && call.fate === 'presses at the start') {
+      this.#whileUp(call, silentMs / 2, () => this.#press(call, '1'));
+    }
+    this.#whileSpoken(call, speech, beginsAt, () => {
       speech.startedAt = this.#ground.now;
-      story.tell(() => `${callId} hears the message from now on`);
+      story.tell(() => `${callId} hears speech ${number} from now on`);
       this.#post(call, 'play started', DONE, ref);
-      const keys = call.fate === 'presses twice' ? 2 : call.fate === 'presses in the middle' ? 1 : 0;
-      for (let key = 0; key < keys; key += 1) {
-        this.#whileUp(call, lastsMs * chance.between(0.1, 0.9), () => this.#press(call));
+      for (const { key, at, afterMs = 0 } of isMessage(number) ? (KEYS[call.fate]?.[number] ?? []) : []) {
+        const pressMs = lastsMs * (at === 'somewhere' ? chance.between(0.1, 0.9) : at) + afterMs;
+        this.#whileUp(call, pressMs, () => this.#press(call, key));
       }
-      this.#whileUp(call, lastsMs, () => {
+      this.#whileSpoken(call, speech, lastsMs, () => {
         speech.isWhole = true;
         speech.endedAt = this.#ground.now;
-        story.tell(() => `${callId} has heard the whole message`);
+        story.tell(() => `${callId} has heard the whole speech ${number}`);
         this.#post(call, 'play completed', DONE, ref);
-        if (call.fate === 'presses at the end') this.#press(call);
       });
+    });
+  }
+
+  /** What is being spoken is reported as cancelled: before or after the start of what follows, or never. */
+  #interrupt(call: NetworkCall, by: Speech): void {
+    const { chance, now } = this.#ground;
+    for (const speech of call.speeches) {
+      if (speech === by || speech.endedAt !== undefined) continue;
+      speech.endedAt = now;
+      if (speech.startedAt !== undefined) speech.cutBy = 'another speech';
+      if (chance.happens(0.8)) {
+        setTimeout(() => this.#post(call, 'play canceled', DONE, speech.ref), chance.between(0, 2 * SPEAKS_WITHIN_MS));
+      }
+    }
+  }
+
+  #whileSpoken(call: NetworkCall, speech: Speech, ms: number, next: () => void): void {
+    this.#whileUp(call, ms, () => {
+      if (speech.endedAt === undefined) next();
     });
   }
 
@@ -195,7 +254,8 @@ export class TelephoneNetwork {
   /** A stranger, or a fault of ACS, reports something about a call that is not true. */
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
-    this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref }, 'at once');
+    const key = kind === 'tone received' ? { key: { key: '1', sequence: 99 } } : {};
+    this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref, ...key }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
@@ -209,7 +269,7 @@ export class TelephoneNetwork {
       placedAt: now,
       speeches: [],
       state: 'ringing',
-      keysAt: [],
+      keys: [],
       speakRequests: 0,
     };
     this.#calls.set(id, call);
@@ -248,17 +308,18 @@ export class TelephoneNetwork {
       'hangs up early': [50, 1_500],
       'hangs up in the middle': [2_000, 16_000],
       'hangs up in the silence': [200, 8_000],
+      'cannot go, and hangs up': [6_000, 20_000],
     };
     const range = stays[call.fate];
     if (range !== undefined) setTimeout(() => this.#end(call, 'callee'), chance.between(...range));
   }
 
-  #press(call: NetworkCall): void {
+  #press(call: NetworkCall, key: string): void {
     const { now, story } = this.#ground;
-    story.tell(() => `${call.id}: a key is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
+    story.tell(() => `${call.id}: ${key} is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
     if (call.listening === undefined) return;
-    call.keysAt.push(now);
-    this.#post(call, 'tone received', DONE, call.listening);
+    call.keys.push({ key, pressedAt: now });
+    this.#post(call, 'tone received', DONE, call.listening, { key: { key, sequence: call.keys.length } });
   }
 
   #whileUp(call: NetworkCall, ms: number, next: () => void): void {
@@ -295,7 +356,7 @@ export class TelephoneNetwork {
     call.endedAt = now;
     call.endedBy = by;
     for (const speech of call.speeches) {
-      if (speech.isWhole === true) continue;
+      if (speech.endedAt !== undefined) continue;
       // Of a text that has not begun nothing is cut.
       if (speech.startedAt !== undefined) speech.cutBy = by;
       speech.endedAt = now;
@@ -304,7 +365,15 @@ export class TelephoneNetwork {
     this.#post(call, 'disconnected', DONE);
   }
 
-  #post(call: NetworkCall, kind: CallEventKind, codes: ResultCodes, ref = call.request?.attempt): void {
-    this.#tell(call, { kind, callId: call.id, result: { ...codes, ...meaningOfResult(codes) }, attempt: ref });
+  #post(
+    call: NetworkCall,
+    kind: CallEventKind,
+    codes: ResultCodes,
+    ref: AttemptRef | SpeechRef | undefined = call.request?.attempt,
+    more: Pick<CallEvent, 'key'> = {},
+  ): void {
+    const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
+    const result = { ...codes, ...meaningOfResult(codes) };
+    this.#tell(call, { kind, callId: call.id, result, attempt: ref, ...speech, ...more });
   }
 }

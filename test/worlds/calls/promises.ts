@@ -1,5 +1,6 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { spokenMessage } from '../../../src/calls/rules/message.ts';
+import { isMessage, MESSAGE } from '../../../src/calls/model/speech.ts';
+import { spokenMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
@@ -12,6 +13,8 @@ import type { World } from './world.ts';
 const LONGEST_SILENCE_MS = 240_000;
 // The service waits for the reason of an end; after that it says that it does not know.
 const LONGEST_FOR_REASON_MS = 4_000;
+// No call lasts longer.
+const LONGEST_CALL_MS = 300_000;
 // Clocks differ by that.
 const CLOCKS_MS = 2_000;
 // Beyond that, something is asked for again and again without a pause.
@@ -43,6 +46,9 @@ const isMuchUnknown = ({ mode }: World): boolean =>
 /** In such a world the service learns of everything. */
 const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
 
+/** In such a world a key that waits for storage may be lost with its process. */
+const isKeyLost = ({ mode }: World): boolean => (mode.outages > 0 || mode.tableFaults > 0) && mode.deathsAtRequests > 0;
+
 /** Those of the things said that are so. */
 const those = (said: readonly (string | false)[]): readonly string[] => said.filter((what) => what !== false);
 
@@ -66,6 +72,7 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   const numbers = request.waves.flat();
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
+  broken.push(...brokenCount(sent, view, world));
   for (const [index, recipient] of view.recipients.entries()) {
     const number = numbers[index];
     const calls = world.network.calls.filter((call) => call.request?.number === number);
@@ -76,10 +83,37 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   return broken;
 };
 
+/** How many have confirmed is told, and too few are an error in the log. */
+const brokenCount = (
+  { request, stop }: SentRequest,
+  view: NotificationView,
+  { instances, mode }: World,
+): readonly string[] => {
+  const confirmed = view.recipients.filter(({ status }) => status === 'confirmed').length;
+  const told = instances.logs.some(
+    ({ event, fields }) => event === 'notification not confirmed' && fields['notification_id'] === view.id,
+  );
+  const isConfirmed = confirmed >= (request.confirmationsNeeded ?? 1);
+  const confirm = request.confirm === true;
+  return those([
+    view.confirmations !== (confirm ? confirmed : undefined) && `${view.confirmations} confirmations of ${confirmed}`,
+    told && (!confirm || stop !== undefined) && view.status === 'stopped' && 'an error about what was stopped',
+    // Whoever dies in the moment says nothing.
+    !told &&
+      confirm &&
+      !isConfirmed &&
+      view.status === 'completed' &&
+      mode.deathsAtRequests === 0 &&
+      'nobody was told that too few have confirmed',
+  ]);
+};
+
 const describe = ({ recipient, status, attempts }: RecipientView, calls: readonly NetworkCall[]): string => {
-  const told = calls.map(({ id, fate, speeches }) => {
-    const parts = speeches.map(({ isWhole, cutBy }) => (isWhole ? 'whole' : `cut by ${cutBy ?? 'nobody'}`));
-    return `${id} ${fate} [${parts.join()}]`;
+  const told = calls.map(({ id, fate, speeches, keys }) => {
+    const parts = speeches.map(
+      ({ number, isWhole, cutBy }) => `${number} ${isWhole ? 'whole' : `cut by ${cutBy ?? 'nobody'}`}`,
+    );
+    return `${id} ${fate} [${parts.join()}] ${JSON.stringify(keys)}`;
   });
   return `${recipient} ${status}; ${told.join(', ')}; ${JSON.stringify(attempts)}`;
 };
@@ -96,7 +130,11 @@ const brokenToRecipient = (
 ): readonly string[] => {
   const { mode } = world;
   const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
-  const keys = calls.flatMap(({ keysAt }) => keysAt).length;
+  const keys = calls.flatMap((call) => call.keys);
+  const isPressed = (key: string) => keys.some((one) => one.key === key);
+  const isTaken = (key: string) =>
+    !isKeyLost(world) && keys.some((one) => one.key === key && one.takenAt !== undefined);
+  const isForged = calls.some((call) => call.isForged);
   const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
   const outcomes = new Set(attempts.map(({ outcome }) => outcome));
   const confirm = request.confirm === true;
@@ -116,7 +154,9 @@ const brokenToRecipient = (
       // A message that nobody heard may be spoken again by another process that knows nothing of the first.
       !confirm && !isMuchUnknown(world) && whole > 1 && 'heard twice',
       !confirm && isAllKnown(world) && whole > 0 && isMissed && 'heard, and the service does not know',
-      isAllKnown(world) && keys > 0 && !['confirmed', 'stopped'].includes(status) && 'a key was pressed in vain',
+      isTaken('1') && status !== 'confirmed' && 'a 1 was reported in vain',
+      isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was reported in vain',
+      status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
       attempts.length > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
       isMissed && !isGivenUpWell(attempts, at, world) && 'given up too early',
@@ -173,9 +213,11 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const call = world.network.calls.find(({ id }) => id === callId);
   if (outcome === undefined) return ['an attempt without an outcome'];
   if (call === undefined) return outcome === 'unknown' || outcome === 'refused' ? [] : [`${outcome} without a call`];
-  const { speeches, fate, keysAt, endedBy, isForged } = call;
+  const { fate, keys, endedBy, isForged } = call;
+  const speeches = call.speeches.filter(({ number }) => isMessage(number));
   const spoken = speeches.filter(({ startedAt }) => startedAt !== undefined);
   const isWhole = speeches.some((speech) => speech.isWhole);
+  const isPressed = (name: string) => keys.some((one) => one.key === name);
   const spokenMs = Math.max(0, ...spoken.map(({ startedAt = 0, endedAt = 0 }) => endedAt - startedAt));
   const isReasonLate = (call.reasonKnownAt ?? Infinity) > (call.endedAt ?? 0) + LONGEST_FOR_REASON_MS;
   const isKept = NO_ATTEMPT.has(fate) && isAllKnown(world) && outcome !== 'declined' && !isReasonLate;
@@ -183,7 +225,9 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
   const wrong = (what: string) => [`${what} is not what became of ${call.id} (${fate})`];
   switch (outcome) {
     case 'confirmed':
-      return confirm && keysAt.length > 0 ? [] : wrong(outcome);
+      return confirm && (isPressed('1') || isForged) ? [] : wrong(outcome);
+    case 'cannot_go':
+      return confirm && isPressed('3') ? [] : wrong(outcome);
     case 'heard':
       return isWhole && !confirm ? [] : wrong(outcome);
     case 'unconfirmed':
@@ -224,7 +268,8 @@ const heardUnit = ({ outcome, callId, endedAt: knownAt = 0 }: AttemptView, { net
       id === callId &&
       (knownAt - over > CLOCKS_MS ||
         speeches.some(
-          ({ text, startedAt = Infinity, endedAt = 0 }) => endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
+          ({ number, text, startedAt = Infinity, endedAt = 0 }) =>
+            number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
         )),
   );
 
@@ -238,14 +283,18 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   if (mode.outages > 0 && request === undefined && call.isSpeechAnswerLost) return [];
   const broken: string[] = [];
   if (state !== 'ended') broken.push(`${id} was never ended`);
-  const expected =
-    request === undefined ? undefined : spokenMessage(SERVICE_NAME, request.alertType, ...confirmOf(call, world));
+  const expected = request && spokenMessage(SERVICE_NAME, request.alertType, requestOf(call, world));
   // Without the table nobody knows more than the callback path says.
-  for (const { text } of mode.outages > 0 ? [] : speeches) {
-    if (expected !== undefined && text !== expected) broken.push(`${id} was told: ${text}`);
+  for (const { number, text } of mode.outages > 0 ? [] : speeches) {
+    if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   }
   const isHeard = speeches.some(({ isWhole }) => isWhole);
-  if (speeches.some(({ cutBy }) => cutBy === 'service') && !isHeard && !isForged && !isSpeechUnclear(call, world)) {
+  if (
+    speeches.some(({ number, cutBy }) => isMessage(number) && cutBy === 'service') &&
+    !isHeard &&
+    !isForged &&
+    !isSpeechUnclear(call, world)
+  ) {
     broken.push(`${id} was hung up while being spoken to`);
   }
   if (answeredAt !== undefined) {
@@ -254,6 +303,9 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
         ended ?? requestedAt + SPEAKS_WITHIN_MS + text.length * MS_PER_CHARACTER,
     );
     const silentMs = (endedAt ?? now) - Math.max(answeredAt, ...spokenUntil);
+    const lastsMs = (endedAt ?? now) - answeredAt;
+    if (lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0)
+      broken.push(`${id} took ${lastsMs} ms`);
     if (silentMs > LONGEST_SILENCE_MS) broken.push(`${id} was silent for ${silentMs} ms`);
     if (isAllKnown(world) && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
       broken.push(`${id} was answered and not spoken to`);
@@ -277,9 +329,8 @@ const isSpeechUnclear = (call: NetworkCall, { mode }: World): boolean =>
   (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.endedAt ?? 0)) ||
   (mode.outages > 0 && call.speakRequests > 1);
 
-const confirmOf = ({ request }: NetworkCall, { senders }: World): readonly [boolean] => [
-  senders.sent.find((sent) => idOf(sent) === request?.attempt.notificationId)?.request.confirm === true,
-];
+const requestOf = ({ request }: NetworkCall, { senders }: World): SentRequest['request'] | undefined =>
+  senders.sent.find((sent) => idOf(sent) === request?.attempt.notificationId)?.request;
 
 const wasStopped = ({ request }: NetworkCall, { closings }: World): boolean =>
   request !== undefined && closings.has(request.attempt.notificationId);
@@ -299,7 +350,10 @@ const brokenInDialling = (world: World): readonly string[] => {
     const closing = closings.get(notificationId);
     const isClosed = closing !== undefined && claim.number > closing.number;
     const isStopped = sent.stop?.answered !== undefined && claim.number > sent.stop.answered.number;
-    if (isClosed || isStopped) broken.push(`${number} was dialled after a stop or a confirmation`);
+    if (isClosed || isStopped) broken.push(`${number} was dialled after a stop or enough confirmations`);
+    if (mode.outages === 0 && mode.tableFaults === 0 && hasSaidNo(number, notificationId, claim.at, world)) {
+      broken.push(`${number} was dialled after a 3`);
+    }
     const createdAt = createdAtOf(notificationId);
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
     const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
@@ -312,14 +366,26 @@ const brokenInDialling = (world: World): readonly string[] => {
   return broken;
 };
 
-/** After how many of the waves before nobody up to there could be reached any more: no call of theirs came later. */
-const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled }: World): number => {
-  const called = new Set(dialled.flatMap((dial) => (dial.at > at + CLOCKS_MS ? dial.number : [])));
+/** Whether the service knew at a time that somebody cannot go. */
+const hasSaidNo = (number: string, id: string, at: number, { network }: World): boolean =>
+  network.calls.some(
+    ({ request, keys }) =>
+      request?.number === number &&
+      request.attempt.notificationId === id &&
+      keys.some(({ key, takenAt = Infinity }) => key === '3' && takenAt < at),
+  );
+
+/** After how many of the waves before those up to there could not be enough any more: who confirms, or is called later, could be reached. */
+const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled, network }: World): number => {
+  const reachable = new Set<string>(dialled.flatMap((dial) => (dial.at > at + CLOCKS_MS ? dial.number : [])));
+  for (const { keys, request: call } of network.calls) {
+    if (call !== undefined && keys.some(({ key }) => key === '1')) reachable.add(call.number);
+  }
   const isOver = (index: number) =>
     request.waves
       .slice(0, index + 1)
       .flat()
-      .every((number) => !called.has(number));
+      .filter((number) => reachable.has(number)).length < (request.confirmationsNeeded ?? 1);
   return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
 };
 

@@ -145,11 +145,14 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
   const alertType = chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0];
   const confirm = chance.happens(mode.confirms);
-  if (!confirm || !chance.happens(mode.confirms)) return { alertType, waves: [numbers], confirm };
+  const details = chance.happens(0.3) ? { details: `Ridge ${index}, camera 4` } : {};
+  if (!confirm || !chance.happens(mode.confirms)) return { alertType, waves: [numbers], confirm, ...details };
   const waves: PhoneNumber[][] = [];
   for (const number of numbers) {
     if (waves.length === 0 || chance.happens(0.5)) waves.push([]);
     waves.at(-1)?.push(number);
   }
-  return { alertType, waves, confirm, waveMs: chance.wholeBetween(30, 90) * 1_000, reference: `fire ${index}` };
+  const waveMs = chance.wholeBetween(30, 90) * 1_000;
+  const needed = chance.happens(0.5) ? { confirmationsNeeded: chance.wholeBetween(1, numbers.length) } : {};
+  return { alertType, waves, confirm, waveMs, reference: `fire ${index}`, ...details, ...needed };
 };

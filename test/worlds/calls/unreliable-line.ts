@@ -1,4 +1,4 @@
-import type { AttemptRef } from '../../../src/calls/model/call-context.ts';
+import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
 import type { CallId } from '../../../src/calls/model/call-id.ts';
 import {
   type CallRequest,
@@ -30,7 +30,7 @@ export class UnreliableLine implements PhoneLine {
     });
   }
 
-  speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
+  speak(callId: CallId, text: string, ref?: SpeechRef): Promise<void> {
     return this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
   }
 

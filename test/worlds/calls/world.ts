@@ -82,11 +82,11 @@ export class World extends Ground {
     for (const { request, stop, ...sent } of this.senders.sent) {
       const id = idOf(sent);
       const isOpen = id !== undefined && !this.closings.has(id) && rowKeys.some((key) => key.includes(id));
-      // The first confirmation stops the rest of waves only.
+      // Enough confirmations stop the rest of waves only.
       if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
       const view = await this.view(id);
       const isConfirmed =
-        request.waveMs !== undefined && view?.recipients.some(({ status }) => status === 'confirmed') === true;
+        request.waveMs !== undefined && (view?.confirmations ?? 0) >= (request.confirmationsNeeded ?? 1);
       if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
     }
   }

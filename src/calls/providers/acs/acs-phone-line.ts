@@ -12,10 +12,11 @@ import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../../settings.ts';
 import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
-import { type AttemptRef, formatCallContext } from '../../model/call-context.ts';
+import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
+import { MESSAGE } from '../../model/speech.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
@@ -113,10 +114,15 @@ export class AcsPhoneLine implements PhoneLine {
     return callId;
   }
 
-  async speak(callId: CallId, text: string, ref?: AttemptRef): Promise<void> {
+  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<void> {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
-    const options = { loop: false, ...(ref === undefined ? {} : { operationContext: formatCallContext(ref) }) };
+    const options = {
+      loop: false,
+      ...(ref === undefined ? {} : { operationContext: formatSpeechContext(ref) }),
+      // Otherwise it would be spoken after what is being spoken.
+      ...(ref === undefined || ref.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
+    };
     const speak = async () =>
       attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
         throwGone,
