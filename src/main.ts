@@ -11,6 +11,7 @@ import { lazyCredential } from './azure/credential.ts';
 import { AcsPhoneLine, connectToAcs } from './calls/providers/acs/acs-phone-line.ts';
 import { parseCallEvents } from './calls/providers/acs/call-events.ts';
 import { createTokenVerifier } from './calls/providers/acs/callback-token.ts';
+import { connectToTwilio } from './calls/providers/twilio/connect.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
 import { eventGridTopic } from './calls/providers/event-grid-topic.ts';
 import { createPhone } from './calls/phone.ts';
@@ -29,6 +30,7 @@ import { recordEvents } from './http/record-events.ts';
 import type { Route } from './http/route/route.ts';
 import { answerOf } from './http/notification-answer.ts';
 import { readNotification, stopNotification } from './http/read-notifications.ts';
+import { instructionCallback } from './http/instruction-callback.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
@@ -36,7 +38,8 @@ import { appLog, invocationLog } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
-import type { PhoneSettings } from './settings/phone.ts';
+import type { AcsSettings, CallingSettings, PhoneSettings } from './settings/phone.ts';
+import type { TwilioSettings } from './settings/twilio.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
 declare const DEBUG: boolean;
@@ -59,18 +62,23 @@ const analytics = {
   categories: settings.detectionCategories,
 };
 
-// Phone calls
+// Phone calls: through the one provider that is configured
+const startAcs = (own: CallingSettings & AcsSettings) => {
+  const client = lazily(() => connectToAcs(own.connection, credential));
+  const verifyToken = createTokenVerifier(own);
+  if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
+  return { line: new AcsPhoneLine(client, own), callbacks: { parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() } };
+};
+const startTwilio = (own: CallingSettings & { readonly twilio: TwilioSettings }) => {
+  const { line, instructions } = connectToTwilio(own.twilio, own);
+  return { line, callbacks: { instructions, refusals: new RefusalLog() } };
+};
 const startPhone = (own: PhoneSettings) => {
-  const line = new AcsPhoneLine(
-    lazily(() => connectToAcs(own.connection, credential)),
-    own,
-  );
+  const { line, callbacks } = 'twilio' in own ? startTwilio(own) : startAcs(own);
   const topic = own.topic && eventGridTopic(own.topic, credential);
   const { serviceName } = settings;
   const parts = createPhone({ line, table: calls, serviceName, rules: own, topic, bodyOf: answerOf, log: appLog });
-  const verifyToken = createTokenVerifier(own);
-  if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  return { ...parts, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };
+  return { ...parts, ...callbacks };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const { sweepSchedule, retentionMs } = settings.sweep;
@@ -94,7 +102,11 @@ const routes: readonly Route[] = [
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),
-  ...ALERT_TYPES.map((alertType) => callback(alertType, phone)),
+  ...ALERT_TYPES.map((alertType) =>
+    phone !== 'off' && 'instructions' in phone
+      ? instructionCallback(alertType, phone, phone.instructions.signatureHeader)
+      : callback(alertType, phone),
+  ),
   dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),

@@ -130,7 +130,7 @@ it('gathers a key, which stops what is said, and listens on after the last word'
     const { simulator, call, posts } = await stage(({ url }) => (url.includes('/voice') ? gather() : hangup()));
     const { sid } = await call(number);
     expect(await ends(simulator, sid)).toMatchObject({ spoken: ['Press a key.'], speeches: [{ isComplete }] });
-    expect(posts.find(({ url }) => url.endsWith('/key'))?.form['Digits']).toBe('5');
+    expect(posts.find(({ url }) => url.endsWith('/key'))?.form['Digits']).toBe('1');
     expect(posts.some(({ url }) => url.endsWith('/after'))).toBe(false);
   }
 });

@@ -257,12 +257,13 @@ export class Account {
   }
 
   /** The next fault of the number's scenario for this kind of request. */
-  #fault(to: string, kind: RequestKind): Fault | undefined {
+  #fault(to: string, kind: RequestKind): Exclude<Fault, 'none'> | undefined {
     const { faults } = scenarioOf(to);
     const planned = faults?.[kind] ?? [];
     const met = this.#met.get(`${kind} ${to}`) ?? 0;
     this.#met.set(`${kind} ${to}`, met + 1);
-    return faults?.always === true ? planned[met % planned.length] : planned[met];
+    const fault = faults?.always === true ? planned[met % planned.length] : planned[met];
+    return fault === 'none' ? undefined : fault;
   }
 }
 
@@ -280,7 +281,7 @@ const singleValues = (form: URLSearchParams, repeated: readonly string[] = []): 
 const isCarriedOut = (fault: Fault): boolean =>
   typeof fault === 'string' ? fault === 'answer lost' : fault.isCarriedOut === true;
 
-const replyTo = (fault: Fault): ApiReply => {
+const replyTo = (fault: Exclude<Fault, 'none'>): ApiReply => {
   if (typeof fault === 'string') return fault;
   const { status, code } = refusalOf(fault);
   return { status, body: errorBody(status, code, 'This is what the number asked for.') };

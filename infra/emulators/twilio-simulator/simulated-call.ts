@@ -1,5 +1,5 @@
 import type { Pace as AcsPace } from '../acs-simulator/simulated-call.ts';
-import { type Scenario, scenarioOf } from '../acs-simulator/scenarios.ts';
+import { type KeyPress, type Scenario, scenarioOf } from '../acs-simulator/scenarios.ts';
 import type { CallStory, EndedBy, Speech, StoryLine } from '../acs-simulator/story.ts';
 import { type Ending, endingOf } from './endings.ts';
 import { type Gather, parseTwiml, type Say, type Pause, TwimlError, type Verb } from './twiml.ts';
@@ -72,7 +72,8 @@ export class SimulatedCall {
   /** Counts what replaced the instructions before: those go on no more. */
   #run = 0;
   #gather: { readonly gather: Gather; digits: string; readonly base: string } | undefined;
-  #presses = 0;
+  /** Pressed while nobody listened: pressed again when somebody does. */
+  readonly #unheard: string[] = [];
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -321,7 +322,8 @@ export class SimulatedCall {
     const { pace } = this.#options;
     this.note('request', 'listen', '200');
     this.#gather = { gather, digits: '', base };
-    this.#planPresses();
+    if (gather.says.length > 0) this.#planPresses(this.#speeches.length);
+    for (const key of this.#unheard.splice(0)) this.#after(pace.eventMs, () => this.press(key));
     this.#speak(gather.says, run, () => {
       this.#after(gather.timeoutSeconds * pace.secondMs, () => {
         if (run !== this.#run || this.isOver) return;
@@ -331,28 +333,34 @@ export class SimulatedCall {
     });
   }
 
-  /** The keys that the callee presses in this speech. */
-  #planPresses(): void {
-    const { presses, callsWithoutKey = 0 } = this.scenario;
-    if (presses === undefined || this.#options.earlierCalls < callsWithoutKey || this.#presses > 0) return;
-    this.#presses += 1;
-    const { speakMs, eventMs, secondMs } = this.#options.pace;
-    const at: Readonly<Record<typeof presses, readonly number[]>> = {
-      'at the start': [eventMs / 2],
-      'mid-message': [speakMs / 2],
-      'at the end': [speakMs + secondMs / 2],
-      twice: [speakMs / 2, speakMs * 0.6],
-      'reported late': [speakMs / 2],
-      'not understood': [],
+  /** The keys that the callee presses in this speech, the first one of the call being 0. */
+  #planPresses(number: number): void {
+    const { presses = [], callsWithoutKey = 0, lost = [] } = this.scenario;
+    // No request is lost that asks what to do: it is as if no key were pressed.
+    if (lost.includes('ContinuousDtmfRecognitionToneReceived')) return;
+    if (this.#options.earlierCalls < callsWithoutKey) return;
+    const { speakMs, eventMs } = this.#options.pace;
+    const afterMs: Readonly<Record<KeyPress['when'], number>> = {
+      'at the start': eventMs / 2,
+      'mid-message': speakMs / 2,
+      'soon after': speakMs * 0.6,
+      'at the end': speakMs + eventMs,
+      late: speakMs + LATE_MS,
     };
-    for (const ms of at[presses]) this.#after(ms, () => this.press('5'));
+    for (const { tone, when, speech = 0, reported } of presses) {
+      if (speech === number && reported !== 'not understood') this.#after(afterMs[when], () => this.press(KEYS[tone]));
+    }
   }
 
   /** The callee presses a key: the first one that counts ends what is being said. */
   press(key: string): void {
     const current = this.#gather;
     this.#options.print(`${this.to} presses ${key}`);
-    if (current === undefined || this.isOver) return;
+    if (this.isOver) return;
+    if (current === undefined) {
+      this.#unheard.push(key);
+      return;
+    }
     const { gather, base } = current;
     if (key === gather.finishOnKey) {
       if (current.digits === '') return;
@@ -470,6 +478,10 @@ export class SimulatedCall {
     this.#timers.add(timer);
   }
 }
+
+const KEYS: Readonly<Record<KeyPress['tone'], string>> = { one: '1', two: '2', three: '3', nine: '9' };
+/** After the last word. */
+const LATE_MS = 3_500;
 
 const rfc2822 = (at: number): string => new Date(Math.floor(at / 1_000) * 1_000).toUTCString().replace('GMT', '+0000');
 

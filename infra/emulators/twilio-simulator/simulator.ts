@@ -44,7 +44,7 @@ export interface TwilioSimulator {
 }
 
 const KEEP_ALIVE_MS = 130_000;
-const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60, secondMs: 20 };
+const PACE: Pace = { ringMs: 30, eventMs: 10, speakMs: 60, secondMs: 1_000 };
 const TOPIC_PATH = '/topic/api/events';
 const NUMBER = '+12065550199';
 

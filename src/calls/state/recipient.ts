@@ -5,7 +5,9 @@ import {
   type AttemptEvent,
   type CallTerms,
   isLive,
+  FIRST_LINE,
   isPast,
+  type LineTerms,
   lookAtOf,
   moveAttempt,
 } from './attempt.ts';
@@ -172,7 +174,7 @@ export const looked = (recipient: Recipient, terms: ReachTerms, now: number): Re
 export const dialled = (recipient: Recipient, attemptId: string, terms: ReachTerms, now: number): RecipientStep => {
   if (recipient.state !== 'waiting' || (recipient.dueAt ?? 0) > now) return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, attemptId, now));
-  const attempts = [...recipient.attempts, newAttempt(attemptId, now)];
+  const attempts = [...recipient.attempts, newAttempt(attemptId, now, terms.line)];
   return {
     next: settled({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),
     asks: [{ ask: 'dial', attemptId }],
@@ -180,7 +182,12 @@ export const dialled = (recipient: Recipient, attemptId: string, terms: ReachTer
 };
 
 /** A claim to dial. */
-export const newAttempt = (id: string, now: number): Attempt => ({ id, state: 'claimed', claimedAt: now });
+export const newAttempt = (id: string, now: number, line?: LineTerms): Attempt => ({
+  id,
+  ...(line === undefined || line.name === FIRST_LINE.name ? {} : { line: line.name }),
+  state: 'claimed',
+  claimedAt: now,
+});
 
 /** An attempt that tells why somebody is not called at all. */
 export const refusal = (id: string, reason: string, now: number): Attempt => ({

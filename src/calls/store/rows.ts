@@ -60,6 +60,7 @@ const laterSpeech = z.object({
 const attemptsSchema = z.array(
   z.object({
     id: z.string(),
+    line: z.string().optional(),
     state: z.enum(ATTEMPT_STATES),
     claimedAt: z.number(),
     resentAt: count,
@@ -69,6 +70,7 @@ const attemptsSchema = z.array(
     placedAt: count,
     answeredAt: count,
     speakingAt: count,
+    isMachine: z.boolean().optional(),
     isTakenOver: z.boolean().optional(),
     acceptedAt: count,
     unclearAt: count,

@@ -10,10 +10,12 @@ import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts'
 export interface RequestBody<Value> {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
-  /** Media type → what such a body is; for the description alone, every body is read as JSON. */
+  /** Media type → what such a body is; for the description alone. */
   readonly content: Readonly<Record<string, DescribedContent>>;
+  /** How it is read; as JSON if it is not given. */
+  readonly format?: 'form';
   /**
-   * JSON value → what the handler gets.
+   * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
    * @throws {Problem} where it is not what it should be
    */
@@ -72,6 +74,25 @@ export const tooLargeDetail = (maxBytes: number): string => `The body is larger 
 /** The sentence about an encoding of a body that is not taken. */
 export const encodingDetail = (encoding: string): string =>
   `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
+
+/**
+ * The value in a request's body: as {@link readJson}, or the parameters of a form.
+ *
+ * @throws {Problem} as {@link readJson}; 400 also where a parameter is given twice
+ */
+export const readBody = async (
+  request: HttpRequest,
+  { maxBytes, format }: Pick<RequestBody<unknown>, 'maxBytes' | 'format'>,
+): Promise<unknown> => (format === 'form' ? readForm(request, maxBytes) : readJson(request, maxBytes));
+
+const readForm = async (request: HttpRequest, maxBytes: number): Promise<Readonly<Record<string, string>>> => {
+  const isZipped = isGzip(request.headers.get('content-encoding'));
+  const sent = await readBytes(request, maxBytes);
+  const form = new URLSearchParams(decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent));
+  const names = [...form.keys()];
+  if (new Set(names).size < names.length) throw new Problem(400, { detail: 'A parameter is given twice.' });
+  return Object.fromEntries(form);
+};
 
 /**
  * The JSON value in a request's body. No more than the limit is ever held, however much is sent.

@@ -6,7 +6,7 @@ import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import type { Answers, Given, ProblemAnswers } from './answers.ts';
-import { readJson, type RequestBody } from './body.ts';
+import { readBody, type RequestBody } from './body.ts';
 import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
@@ -19,6 +19,8 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly query: Query;
   readonly headers: Headers;
   readonly body: Body;
+  /** The query as it was sent, with its `?`; empty if there is none. */
+  readonly search: string;
   readonly log: Log;
 }
 
@@ -174,7 +176,8 @@ const respond = async (
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
-    body: body?.parse(await readJson(request, body.maxBytes)),
+    body: body?.parse(await readBody(request, body)),
+    search: /\?[^#]*/.exec(request.url)?.[0] ?? '',
     log,
   });
   if (conditional === true && reply.status === 200) {

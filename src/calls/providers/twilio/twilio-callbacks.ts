@@ -89,7 +89,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
   ): Instruction {
     const { attempt, speech, again } = address;
     const step = address.step + 1;
-    const at = (occasion: 'key' | 'end', more: Partial<Address> = {}) =>
+    const at = (occasion: 'key' | 'end', more: Partial<Omit<Address, 'occasion'>> = {}) =>
       addressOf(path, { occasion, attempt, speech, step, again, ...more });
     if (command === undefined) {
       return step > MOST_STEPS

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ALERT_TYPES } from '../../model/alert-types.ts';
-import type { AttemptRef, SpeechRef } from '../../model/call-context.ts';
+import type { SpeechRef } from '../../model/call-context.ts';
 import type { CallId } from '../../model/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
@@ -97,8 +97,9 @@ export class TwilioPhoneLine implements PhoneLine {
     return undefined;
   }
 
-  async listen(callId: CallId, _number: PhoneNumber, _attempt: AttemptRef): Promise<void> {
-    // Keys are gathered beside every speech.
+  /** Keys are gathered beside every speech: there is nothing to start. */
+  async listen(): Promise<void> {
+    return Promise.resolve();
   }
 
   async waitForKeys(callId: CallId): Promise<void> {
