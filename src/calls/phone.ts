@@ -100,7 +100,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   alarm.onRing(() => {
     void due.run(ownLog);
   });
-  const sending = new Sending({ store, driver, due, rules, clock, random, newId });
+  const sending = new Sending({ line, store, driver, due, rules, clock, random, newId });
 
   return {
     send: async (request, key, log) => sending.send(request, key, log),

@@ -97,13 +97,13 @@ export class Cases {
           if (this.#remembered.get(id) === remembered) this.remember(id, undefined, known);
           step = move(known);
         }
-        const unchanged = { stored: known, isChanged: false, asks: [] };
+        const unchanged = { stored: known, isChanged: false, asks: step.asks ?? [] };
         if (step.next === known) return unchanged;
         unclear = { before: known, step };
         try {
           const stored = await store.commit(known, step.next, clock.now());
           unclear = undefined;
-          if (stored === 'no calls left') return { ...unchanged, isOutOfCalls: true };
+          if (stored === 'no calls left') return { ...unchanged, asks: [], isOutOfCalls: true };
           if (stored === 'unchanged') return { ...unchanged, asks: step.asks ?? [] };
           return this.#committed(known, stored, step, log);
         } catch (error) {

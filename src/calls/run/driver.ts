@@ -4,7 +4,7 @@ import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from '../model/alert-types.ts';
 import type { NotMade } from '../model/outcome.ts';
-import { type Attempt, type AttemptEvent, speechNow } from '../state/attempt.ts';
+import { type Attempt, type AttemptEvent, answerBy, speechNow } from '../state/attempt.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
@@ -69,6 +69,8 @@ const CLOCKS_DIFFER_MS = 2_000;
 // Sooner nobody has heard a phone ring and declined; clocks that differ included.
 const RANG_AFTER_MS = 6_000;
 const URGENT_FIRST: CallResult = { reason: 'urgent calls wait for a line' };
+// A line that waits for what to do gives up soon after.
+const ANSWERED_WITHIN_MS = 3_500;
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const HUNG_UP_AT_A_TIME = 8;
@@ -107,12 +109,26 @@ export class Driver {
       return;
     }
     try {
-      await this.#take(event, alertType.name, log);
+      await this.#inTime(event, this.#take(event, alertType.name, log));
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
       await this.#withoutTable(event, alertType, log);
+    }
+  }
+
+  /** A line that waits for what to do is not kept waiting by the table. @throws {StorageTrouble} if it takes too long */
+  async #inTime({ isAwaiting }: AttemptReport, taking: Promise<void>): Promise<void> {
+    if (isAwaiting !== true) return taking;
+    let cancel = (): void => undefined;
+    const late = new Promise<never>((_, reject) => {
+      cancel = this.#parts.clock.after(ANSWERED_WITHIN_MS, () => reject(new StorageTrouble(0, { reason: 'late' })));
+    });
+    try {
+      return await Promise.race([taking, late]);
+    } finally {
+      cancel();
     }
   }
 
@@ -306,15 +322,18 @@ export class Driver {
   async #withoutTable(event: AttemptReport, pathType: AlertType, log: Log): Promise<void> {
     const { kind, callId, attempt, speech = MESSAGE } = event;
     const fields = { call_id: callId, alert_type: pathType.name };
-    if (kind === 'connected') {
-      if (this.#spokenTo.has(callId)) return;
+    if (kind === 'connected' || (kind === 'tone received' && event.isAwaiting === true)) {
+      if (kind === 'tone received') this.#keepKey(event, pathType.name);
+      // A line that waits has to be told again.
+      if (this.#spokenTo.has(callId) && event.isAwaiting !== true) return;
       this.#noteSpokenTo(callId);
       const known = attempt && this.#cases.recall(attempt.notificationId);
       const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       const { line, serviceName } = this.#parts;
       try {
         const text = spokenMessage(serviceName, alertType, known?.notification);
-        const speaking = line.speak(callId, text, attempt && { ...attempt, speech: MESSAGE });
+        const hasKeys = known?.notification.confirm === true;
+        const speaking = line.speak(callId, text, attempt && { ...attempt, speech: MESSAGE }, hasKeys);
         if (attempt !== undefined && known !== undefined) void this.#listen(attempt, known, callId, log);
         await speaking;
         log.info('message playing', fields);
@@ -357,7 +376,7 @@ export class Driver {
     this.#keysKept += 1;
     const write = async (): Promise<void> => {
       try {
-        await this.#take(event, alertType, log);
+        await this.#take({ ...event, isAwaiting: undefined }, alertType, log);
       } catch (error) {
         if (error instanceof StorageTrouble && clock.now() < keptAt + KEY_KEPT_MS) {
           clock.after(KEY_RETRY_MS, () => void write());
@@ -389,6 +408,7 @@ export class Driver {
           const own = { ...ref, attemptId };
           if (ask === 'dial') await this.#dial(own, stored, log);
           else if (ask === 'speak') await this.#speak(own, stored, log);
+          else if (ask === 'find') await this.#find(own, stored, log);
           else if (ask === 'wait for keys') this.#waitForKeys(own, stored);
           else await this.#hangUp(own, stored, log);
         }),
@@ -433,6 +453,27 @@ export class Driver {
     await this.#answer(ref, event, log);
   }
 
+  /** After a call request without an answer: whether there is a call all the same. */
+  async #find(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const { line, store } = this.#parts;
+    const attempt = attemptIn(stored, ref);
+    const number = stored.recipients[ref.index]?.number;
+    if (attempt === undefined || number === undefined || isMaskedNumber(number) || line.find === undefined) return;
+    const fields = attemptFields(stored, ref);
+    try {
+      const found = await line.find(number, attempt.claimedAt);
+      // The account is this service's alone: a call to the number that no attempt has is that of the request.
+      const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.newest(MOST_COMPARED))]);
+      const callId = found.find((one) => !known.has(one));
+      log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
+      await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);
+    } catch (error) {
+      if (error instanceof StorageTrouble) throw error;
+      // Whoever looks next asks again: nothing is sent before that.
+      log.warn('call not looked for', { ...fields, ...failureFields(error) });
+    }
+  }
+
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const { line, serviceName } = this.#parts;
     const { notification, recipients } = stored;
@@ -445,14 +486,15 @@ export class Driver {
     const fields = { ...attemptFields(stored, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
     const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
-    const speaking = line.speak(callId, text, context);
+    const hasKeys = notification.confirm === true && answerBy(attempt) !== 'confirmed';
+    const speaking = line.speak(callId, text, context, hasKeys);
     // Beside the message, which it never delays, and once: it goes on until the end of the call.
     const listening = speech === MESSAGE ? this.#listen(ref, stored, callId, log) : undefined;
     let event: AttemptEvent;
     try {
-      await speaking;
+      const isStarted = (await speaking) === 'started';
       log.info('message playing', fields);
-      event = { kind: 'speech accepted', speech };
+      event = { kind: 'speech accepted', speech, isStarted };
     } catch (error) {
       const failure = error instanceof PhoneLineError ? error.failure : 'unanswered';
       const why = failure === 'gone' ? 'gone' : failure === 'unanswered' ? 'unclear' : 'failed';
@@ -490,6 +532,7 @@ export class Driver {
     const attempt = attemptIn(stored, ref);
     if (attempt?.quietSince === undefined) return;
     const { callId, quietSince } = attempt;
+    if (callId !== undefined) void this.#parts.line.waitForKeys?.(callId);
     const end = async (): Promise<void> => {
       try {
         await this.#answer(ref, { kind: 'no key' }, log);
@@ -587,7 +630,8 @@ export class Driver {
       unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS,
       messageMs: longestSpeakingMs(message),
     };
-    return { attempts, retryMs, confirm, deadlineAt, ...durations };
+    const { name, isIdempotent } = this.#parts.line;
+    return { attempts, retryMs, confirm, deadlineAt, line: { name, isIdempotent }, ...durations };
   }
 
   /** A step of one recipient. */
@@ -605,6 +649,12 @@ export class Driver {
     };
   }
 }
+
+/** The newest notifications: those whose calls may be found beside the one that is looked for. */
+const MOST_COMPARED = 100;
+
+const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | undefined> =>
+  new Set(known.flatMap(({ recipients }) => recipients.flatMap(({ attempts }) => attempts.map(({ callId }) => callId))));
 
 const attended = (done: Committed | undefined): Attended =>
   done === undefined ? 'unknown' : done.isChanged ? 'moved' : done.stored;

@@ -14,7 +14,7 @@ import type { Recipient } from '../state/recipient.ts';
 import { type Created, untilCommitted } from '../store/notification-store.ts';
 
 /** What sending notifications needs. */
-export interface SendingParts extends Pick<DriverParts, 'store' | 'rules' | 'clock' | 'random' | 'newId'> {
+export interface SendingParts extends Pick<DriverParts, 'line' | 'store' | 'rules' | 'clock' | 'random' | 'newId'> {
   readonly driver: Driver;
   readonly due: DueWork;
 }
@@ -80,7 +80,7 @@ export class Sending {
     const notification = { ...what, ...how };
     const { deadlineMs, allowedPrefixes } = rules;
     const make = (callsLeft: number): NotificationCase =>
-      newNotification({ notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId }, now);
+      newNotification({ notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId, line: this.#parts.line }, now);
     const create = async () => store.create(id, make, isUrgent(alertType.name), use, now);
     for (;;) {
       try {

@@ -1,7 +1,7 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
 import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
-import { answerBy, type Attempt, DIAL_LEASE_MS, isLive } from './attempt.ts';
+import { answerBy, type Attempt, DIAL_LEASE_MS, isLive, type LineTerms } from './attempt.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { NotificationId } from '../model/notification-id.ts';
@@ -84,6 +84,8 @@ export interface NewNotification {
   /** How many of the day's calls are left for it. */
   readonly callsLeft: number;
   readonly newId: () => string;
+  /** That its calls go through. */
+  readonly line?: LineTerms | undefined;
 }
 
 /**
@@ -94,7 +96,7 @@ const FIRST_CALLS = 10;
 
 /** A new notification: the first to be called are claimed already, and those who may not be called have failed. */
 export const newNotification = (
-  { notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId }: NewNotification,
+  { notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId, line }: NewNotification,
   now: number,
 ): NotificationCase => {
   let left = callsLeft;
@@ -111,7 +113,7 @@ export const newNotification = (
       left -= 1;
       if (claimed === FIRST_CALLS) return { ...waiting, dueAt: now, isCounted: true };
       claimed += 1;
-      const attempts = [newAttempt(newId(), now)];
+      const attempts = [newAttempt(newId(), now, line)];
       return { ...waiting, state: 'calling', attempts, dueAt: now + DIAL_LEASE_MS, isCovered: true, isCounted: true };
     }),
   );

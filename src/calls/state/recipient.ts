@@ -135,14 +135,15 @@ export const afterEvent = (
   if (attempt === undefined) return unchanged(recipient);
   const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient, attempt), now);
   const known = { isPast: isPast(attempt, event) };
-  if (next === attempt) return { ...known, ...unchanged(recipient) };
+  const own = ask === undefined ? [] : [{ ask, attemptId }];
+  if (next === attempt) return { ...known, next: recipient, asks: own };
   const moved = { ...recipient, attempts: recipient.attempts.map((one) => (one === attempt ? next : one)) };
   const isAnswer = answerBy(attempt) === undefined && answerBy(next) !== undefined;
   const others = isAnswer ? withoutRinging(moved, next, terms, now) : unchanged(moved);
   return {
     ...known,
     next: settled(others.next, terms, now, beside),
-    asks: [...(ask === undefined ? [] : [{ ask, attemptId }]), ...others.asks],
+    asks: [...own, ...others.asks],
   };
 };
 

@@ -17,7 +17,9 @@ export interface TwilioCallbackOptions {
 }
 
 /** Twilio waits for 5 s: see the rules in our addresses. */
-const ANSWERED_WITHIN_MS = 4_500;
+const ANSWERED_WITHIN_MS = 4_200;
+/** The rest of what an event asks for may go on after the answer. */
+const WRITTEN_WITHIN_MS = 700;
 /** A key without a meaning stops what is said: it is said again so often. */
 const MOST_AGAIN = 3;
 /** Longer than the service waits for keys: it hangs up meanwhile. */
@@ -26,6 +28,19 @@ const LISTENS_SECONDS = 10;
 const MOST_STEPS = 60;
 
 const loaded = async () => import('./package.ts');
+
+/** What something comes to; undefined if that takes longer, and it goes on. */
+const within = async <Result>(ms: number, doing: Promise<Result>): Promise<Result | undefined> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([doing, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
 
 /** What Twilio posts, and what it is answered: what a call is to do now. */
 export class TwilioCallbacks implements InstructionCallbacks {
@@ -68,15 +83,13 @@ export class TwilioCallbacks implements InstructionCallbacks {
   /** What the service asks the call to do, while it handles the event; undefined if it does not say so in time. */
   async #commandFor(event: CallEvent, handle: (events: readonly CallEvent[]) => Promise<void>): Promise<Command | undefined> {
     const commanded = this.#open.wait(event.callId);
-    const isOver = handle([event]).then(() => undefined);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, ANSWERED_WITHIN_MS, undefined);
-    });
+    const handled = handle([event]).then(() => undefined);
     try {
-      return await Promise.race([commanded, isOver, late]);
+      const command = await within(ANSWERED_WITHIN_MS, Promise.race([commanded, handled]));
+      // What is written down with it is written before the answer, unless that takes long.
+      if (command !== undefined) await within(WRITTEN_WITHIN_MS, handled);
+      return command;
     } finally {
-      clearTimeout(timer);
       this.#open.close(event.callId);
     }
   }
