@@ -20,7 +20,7 @@ export const bareClient = (connectionString: string, table: string): TableClient
 
 /** Recorder and reader on one shard of a table, wired as in `main.ts`. */
 const wired = <Own extends Table>(client: TableClient, table: Own) => {
-  const dayShards = new DayShards(table, 1);
+  const dayShards = new DayShards(table, 1, SILENT);
   return { client, table, recorder: new Recorder(table, dayShards, SILENT), reader: new Reader(table, dayShards) };
 };
 

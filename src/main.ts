@@ -54,7 +54,7 @@ const calls = new Table(azureTable(settings.tables, 'calls', credential), { form
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
-const dayShards = new DayShards(counters, settings.counterShards);
+const dayShards = new DayShards(counters, settings.counterShards, appLog);
 const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
 const analytics = {
   reader: new Reader(counters, dayShards),
@@ -84,9 +84,6 @@ const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const { sweepSchedule, retentionMs } = settings.sweep;
 const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
 app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
-
-// Bodies come as streams: a chunked one arrives, and the Functions host does not copy whole bodies.
-app.setup({ enableHttpStream: true });
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
@@ -123,7 +120,7 @@ if (retentionDays !== undefined) {
     handler: async (_timer, context) => {
       const log = invocationLog(context);
       try {
-        await closeDays({ table: counters, shards: dayShards, retentionDays, now }, log);
+        await closeDays({ table: counters, shards: dayShards, retentionDays }, log);
       } catch (error) {
         // The host knows only the place in the bundle.
         logUnexpected(error, log);
@@ -139,3 +136,5 @@ app.hook.appTerminate(async () => {
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');
+// An alert asks for this line: after others of the same instance it means that the process had ended.
+appLog.info('app started', { node: process.version });

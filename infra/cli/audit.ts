@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline/promises';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import { NotRepairable, repairDay, stepsOf } from '../../src/analytics/audit/repair.ts';
+import { demandRepairable, repairDay, stepsOf } from '../../src/analytics/audit/repair.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
@@ -37,9 +37,10 @@ const audit = async ({ date, port, settings, repair, yes }: AuditOptions): Promi
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   const audited = await auditDay(table, date);
   console.log(reportText(audited, tableName, repair));
-  if (audited.differences.length === 0) return 0;
+  // A repair that was stopped at its very end has put everything right, and still keeps the day from being closed.
+  if (audited.differences.length === 0 && !(repair && audited.isRepairing)) return 0;
   if (!repair) return 1;
-  if (audited.closed) throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
+  if (audited.fittingShards === undefined) demandRepairable(audited);
   const steps = Array.from(stepsOf(audited), (step) => `  ${step}`);
   console.log(`\nThe repair will\n${firstLines(steps).join('\n')}`);
   if (!yes && !(await agrees('Repair? (y/N) '))) {

@@ -12,19 +12,21 @@ import { type FunctionsHostOptions, startFunctionsHost } from '../emulators/func
 
 const HOST = {
   help: `node --import tsx infra/cli/functions-host.ts [--bundle FILE] [--host-json FILE] [--port N] [--function-key KEY]
-         [--no-schedules]
+         [--master-key KEY] [--no-schedules]
   Serves a bundle by the rules of the Azure Functions host.
   --bundle FILE       the CommonJS bundle that registers the functions; dist/main.cjs by default
   --host-json FILE    the app's host.json; host.json by default
   --port N            the port of 127.0.0.1 to serve on; 7071 by default
-  --function-key KEY  functions of level "function" need this key, as in Azure, and the admin paths, which need another one, are
-                      closed; no function needs one by default
+  --function-key KEY  functions of level "function" need this key, as in Azure, and the admin paths the master key; no key is
+                      needed by default
+  --master-key KEY    with --function-key: opens the functions as well as the admin paths; there is none by default
   --no-schedules      timer functions run only when POST /admin/functions/NAME starts them`,
   options: {
     bundle: { type: 'string', default: 'dist/main.cjs' },
     'host-json': { type: 'string', default: 'host.json' },
     port: { type: 'string', default: '7071' },
     'function-key': { type: 'string' },
+    'master-key': { type: 'string' },
     'no-schedules': { type: 'boolean', default: false },
   },
   values: z.object({
@@ -32,6 +34,7 @@ const HOST = {
     'host-json': z.string(),
     port: portOption,
     'function-key': z.string().optional(),
+    'master-key': z.string().optional(),
     'no-schedules': z.boolean(),
   }),
 } as const;

@@ -23,6 +23,7 @@ const TITLES = {
   401: 'Unauthorized',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  411: 'Length Required',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
@@ -35,7 +36,7 @@ const TITLES = {
 export type ProblemStatus = keyof typeof TITLES;
 
 /** All of them, ascending. */
-export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 413, 415, 422, 500, 502, 503];
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 411, 413, 415, 422, 500, 502, 503];
 
 /** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {

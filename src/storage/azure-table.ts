@@ -37,6 +37,8 @@ export const azureTable = (
 /** Requests to a table over the SDK. */
 export class AzureTable implements TableConnection {
   readonly #client: () => TableClient;
+  /** The `Date` of the latest answer, in milliseconds since 1970, and when it came by the steady clock. */
+  #answered: { readonly date: number; readonly at: number } | undefined;
 
   /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
   constructor(client: () => TableClient) {
@@ -52,6 +54,7 @@ export class AzureTable implements TableConnection {
     try {
       const entity = await this.#client().getEntity(partitionKey, rowKey, {
         abortSignal,
+        onResponse: this.#noteDate,
         disableTypeConversion: exact,
         ...(select && { queryOptions: { select: selectOf(select) } }),
       });
@@ -77,6 +80,7 @@ export class AzureTable implements TableConnection {
       const pages = this.#client()
         .listEntities({
           abortSignal,
+          onResponse: this.#noteDate,
           disableTypeConversion: exact,
           queryOptions: { filter, ...(select && { select: selectOf(select) }) },
         })
@@ -95,6 +99,27 @@ export class AzureTable implements TableConnection {
       throw readFailure(error);
     }
   }
+
+  async firstPartition({ from, before }: KeyRange, abortSignal: AbortSignal): Promise<string | undefined> {
+    const filter = odata`PartitionKey ge ${from} and PartitionKey lt ${before}`;
+    try {
+      const rows = this.#client().listEntities({ abortSignal, queryOptions: { filter, select: ['PartitionKey'] } });
+      // Azure may answer empty pages before the first row.
+      for await (const [row] of rows.byPage({ maxPageSize: 1 })) if (row !== undefined) return row.partitionKey;
+      return undefined;
+    } catch (error) {
+      throw readFailure(error);
+    }
+  }
+
+  now(): number {
+    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+  }
+
+  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void => {
+    const date = Date.parse(answer.headers.get('date') ?? '');
+    if (!Number.isNaN(date)) this.#answered = { date, at: performance.now() };
+  };
 
   async transact(
     partitionKey: string,

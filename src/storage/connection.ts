@@ -37,6 +37,15 @@ export interface TableConnection {
   /** One page of the rows of a key range. @throws {TableMissing | StorageTrouble | RequestRefused} */
   page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page>;
 
+  /** The first partition with a row, of those from one key to before another; undefined: none. @throws {TableMissing | StorageTrouble | RequestRefused} */
+  firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined>;
+
+  /**
+   * Now, by the clock of storage: what its latest answer to a read said, aged by the steady clock of this process, in milliseconds since
+   * 1970. Before any answer, by the clock of this process, which may be wrong.
+   */
+  now(): number;
+
   /**
    * Applies all writes or none.
    *

@@ -91,6 +91,16 @@ export class Table {
     } while (continuation !== undefined);
   }
 
+  /** The first partition with a row, of those from one key to before another; undefined: none. */
+  async firstPartition(keys: KeyRange): Promise<string | undefined> {
+    return this.#read({}, async (signal) => this.#connection.firstPartition(keys, signal));
+  }
+
+  /** Now, by the clock of storage: see {@link TableConnection.now}. */
+  now(): number {
+    return this.#connection.now();
+  }
+
   /** All rows of a key range; see {@link pages}. */
   async all(partitionKey: string, range: KeyRange, query: WholeRange = {}): Promise<readonly StoredRow[]> {
     const rows: StoredRow[] = [];

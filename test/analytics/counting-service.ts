@@ -44,7 +44,7 @@ export class CountingService {
 
   constructor(table: Table, counterShards: number, log: Log, options: RecorderOptions) {
     this.table = table;
-    this.shards = new DayShards(table, counterShards);
+    this.shards = new DayShards(table, counterShards, log);
     this.recorder = new Recorder(table, this.shards, log, options);
     this.reader = new Reader(table, this.shards);
   }

@@ -67,7 +67,9 @@ export class CountingProcess extends CountingService {
 
 /** A table in memory that belongs to one test. */
 export class MemoryStorage {
-  readonly connection = new MemoryTable();
+  /** The clock of storage, in milliseconds since 1970. */
+  now = Date.now;
+  readonly connection = new MemoryTable(() => this.now());
 
   /** A process with empty memory. */
   process(counterShards = 1): CountingProcess {

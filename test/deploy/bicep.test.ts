@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
+import { loadBundle } from '../harness/bundled.ts';
 import { BICEP_FOLDER, bicepFile, bicepFiles, readBicep, textOf, valueAt } from './bicep-files.ts';
 
 /** Built-in roles, by the names that the files' variables have. Ids from the reference of Azure's built-in roles. */
@@ -121,12 +121,6 @@ const hostJson = z
   })
   .parse(JSON.parse(readFileSync(new URL('../../host.json', BICEP_FOLDER), 'utf8')));
 
-/** The level of a category: that of the longest name that it begins with. */
-const levelOf = (category: string): string | undefined => {
-  const names = Object.keys(hostJson.logging.logLevel).filter((name) => category.startsWith(name));
-  return hostJson.logging.logLevel[names.toSorted((a, b) => b.length - a.length)[0] ?? 'default'];
-};
-
 describe('what is deployed', () => {
   it.each([
     ['modules/storage.bicep', 'account', 'properties.allowSharedKeyAccess', 'false'],
@@ -180,20 +174,32 @@ describe('what is deployed', () => {
     );
   });
 
-  it('logs nothing of a request without a key but what the service itself has to say', () => {
-    const callbacks = ALERT_TYPES.map(({ callbackPath }) => callbackPath);
-    for (const name of ['Health', 'Dashboard', 'OpenApi', 'DeliveryHandshake', ...callbacks]) {
-      // "Executing …" and "Executed …" of the host.
-      expect({ name, level: levelOf(`Function.${name}`) }).toEqual({ name, level: 'Warning' });
-    }
-    for (const name of ['RecordEvents.User', 'Sweep.User', 'Sweep', ...callbacks.map((each) => `${each}.User`)]) {
-      expect({ name, level: levelOf(`Function.${name}`) }).toEqual({ name, level: 'Information' });
-    }
-    expect([levelOf('Host.Results'), levelOf('Microsoft.AspNetCore')]).toEqual(['Information', 'Warning']);
-    // Requests are sampled; what the alerts ask for is not.
+  it('logs of each HTTP function what the service itself has to say, and nothing of the host, which outsiders could fill the log with', () => {
+    const isHttp = ({
+      bindings,
+    }: {
+      readonly bindings: Readonly<Record<string, { readonly type: string }>>;
+    }): boolean => Object.values(bindings).some(({ type }) => type === 'httpTrigger');
+    const pairs = loadBundle('release')
+      .functions.filter(isHttp)
+      .flatMap(({ name }) => [
+        [`Function.${name}`, 'None'],
+        // By name: a wildcard drops all of them in Application Insights.
+        [`Function.${name}.User`, 'Information'],
+      ]);
+    expect(pairs.length).toBeGreaterThan(30);
+    expect(hostJson.logging.logLevel).toEqual({
+      default: 'Warning',
+      // Of timers the host's lines as well: alerts ask whether they ran.
+      Function: 'Information',
+      ...Object.fromEntries(pairs),
+      'Host.Function.Console': 'Information',
+      'Host.Results': 'Information',
+    });
+    // Requests are sampled, and what the host throws over them; what the alerts ask for is not.
     expect(hostJson.logging.applicationInsights.samplingSettings).toMatchObject({
       isEnabled: true,
-      excludedTypes: 'Exception;Trace',
+      excludedTypes: 'Trace',
     });
   });
 });

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { ScriptedService } from '../cli/send/scripted-service.ts';
+import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { readText } from './markdown.ts';
 
 /** The code of a language on the integrators' page. */
@@ -104,6 +105,15 @@ describe('the client on the page for integrators', () => {
         [expect.anything(), 1],
         ['f-2', 1],
       ]);
+      expect(service.requests).toBe(4);
+
+      // Over 5 MiB the Functions host answers nothing that a client could understand.
+      await writeFile(
+        join(directory, 'events.json'),
+        JSON.stringify([cloudEvent({ note: 'x'.repeat(MAX_EVENTS_BYTES) })]),
+      );
+      const tooLarge = promisify(execFile)(program, [...args, service.url], { cwd: directory });
+      await expect(tooLarge).rejects.toThrow('more than 4 MiB: send the halves');
       expect(service.requests).toBe(4);
     },
   );

@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const entry = fileURLToPath(new URL('fixtures/rules-app.ts', import.meta.url));
   await bundle({ entry, outfile: join(directory, 'main.cjs'), debug: true });
   const settings = { FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: `${BODY_LIMIT}` };
-  locked = await startRulesApp({ functionKey: 'k3y', runsSchedules: false }, settings);
+  locked = await startRulesApp({ functionKey: 'k3y', masterKey: 'm4ster', runsSchedules: false }, settings);
   app = await startRulesApp();
 });
 
@@ -40,6 +41,8 @@ afterAll(async () => {
   await Promise.all([app.stop(), locked.stop()]);
   await rm(directory, { recursive: true });
 });
+
+const long = (bytes: number): string => 'x'.repeat(bytes);
 
 const until = (condition: () => unknown): Promise<unknown> => vi.waitFor(condition, { timeout: 60_000, interval: 50 });
 
@@ -80,6 +83,8 @@ describe('which requests reach a function', () => {
     ['HEAD', '/api/echo', 404],
     ['HEAD', '/api/named-by-itself', 200],
     ['OPTIONS', '/api/keyed', 404],
+    ['GET', '/api/%65cho', 200],
+    ['GET', '/api/cameras/a%2Fb', 200],
     ['GET', '/api/keyed?code=anything', 200],
   ])('%s %s: %i', async (method, path, status) => {
     expect((await fetch(`${app.url}${path}`, { method })).status).toBe(status);
@@ -90,14 +95,6 @@ describe('which requests reach a function', () => {
     expect((await echoed('/api/cameras/Ridge%2004')).params).toEqual({ camera: 'Ridge 04' });
   });
 
-  it('a request that has no URL is a 400', async () => {
-    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
-    socket.write('GET /api/echo HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n');
-    const [head] = await once(socket.setEncoding('utf8'), 'data');
-    socket.destroy();
-    expect(head).toMatch(/^HTTP\/1\.1 400 /);
-  });
-
   it.each([
     ['no key', '/api/keyed', {}, 401],
     ['a wrong key', '/api/keyed?code=wrong', {}, 401],
@@ -105,33 +102,53 @@ describe('which requests reach a function', () => {
     ['the key in the header', '/api/keyed', { 'x-functions-key': 'k3y' }, 200],
     ['a wrong header before the right query', '/api/keyed?code=k3y', { 'x-functions-key': 'wrong' }, 401],
     ['an unknown route, which is a 404 all the same', '/api/nowhere', {}, 404],
+    [
+      'the key in two headers',
+      '/api/keyed',
+      [
+        ['x-functions-key', 'k3y'],
+        ['x-functions-key', 'wrong'],
+      ],
+      200,
+    ],
+    ['the master key', '/api/keyed', { 'x-functions-key': 'm4ster' }, 200],
     ['an admin path without a key', '/admin/functions/Yearly', {}, 401],
     ['an admin path with a function key', '/admin/functions/Yearly', { 'x-functions-key': 'k3y' }, 403],
-  ])('where keys are enforced: %s', async (_case, path, headers, status) => {
-    expect((await fetch(`${locked.url}${path}`, { headers })).status).toBe(status);
+    [
+      'an admin path with the master key, which is found',
+      '/admin/functions/Yearly',
+      { 'x-functions-key': 'm4ster' },
+      404,
+    ],
+  ] as const)('where keys are enforced: %s', async (_case, path, headers, status) => {
+    const given = Array.isArray(headers) ? headers.flat() : Object.entries(headers).flat();
+    const outgoing = httpRequest(`${locked.url}${path}`, { headers: ['host', 'localhost', ...given] }).end();
+    const [response] = await once(outgoing, 'response');
+    response.resume();
+    expect(response.statusCode).toBe(status);
   });
 });
 
 describe('what a function is told about a request', () => {
-  it('method, URL, query as it is, and headers with names in lower case', async () => {
-    const path = '/api/echo?a=1&b=&a=2&A=3&c&plus=x+y%2Bz';
+  it('method, URL as it is, query with repeated parameters joined, and headers with names in lower case', async () => {
+    const path = '/api/echo?a=1&b=&a=2&A=3&c&plus=x+y%2Bz&__proto__=4';
     const seen = await echoed(path, { headers: { 'X-Camera': 'ridge-04' } });
     expect(seen).toMatchObject({ method: 'GET', url: `${app.url}${path}`, headers: { 'x-camera': 'ridge-04' } });
-    expect(seen.query.map((pair) => pair.join('='))).toEqual(['a=1', 'b=', 'a=2', 'A=3', 'c=', 'plus=x y+z']);
+    expect(seen.query.map((pair) => pair.join('='))).toEqual(['a=1,2,3', 'b=', 'c=', 'plus=x y+z']);
   });
 
-  it('a body that comes in chunks without a Content-Length, while it comes', async () => {
-    const outgoing = httpRequest(`${app.url}/api/echo`, { method: 'POST' });
-    outgoing.write('first ');
-    await once(outgoing, 'socket');
-    outgoing.end('second');
-    const [response] = await once(outgoing, 'response');
-    const text = Buffer.concat(await response.toArray()).toString();
-    expect(response.statusCode).toBe(200);
-    expect(echoSchema.parse(JSON.parse(text)).body).toBe('first second');
+  it('a body whose length is announced, and nothing of one that comes in chunks', async () => {
+    const init = { method: 'POST', body: 'wh\u00f6le' };
+    expect((await echoed('/api/echo', init)).body).toBe('wh\u00f6le');
+    const streamed = await echoed('/api/echo', {
+      ...init,
+      body: new Blob(['gone']).stream(),
+      duplex: 'half',
+    });
+    expect([streamed.body, streamed.headers['transfer-encoding']]).toEqual(['', 'chunked']);
   });
 
-  it('nothing of a body over 100 MiB, or over what a setting says: that is a 413', async () => {
+  it('nothing of a body over 100 MiB, or over what a setting says: that is an empty 500', async () => {
     for (const [{ url }, limit] of [
       [app, 100 * 1024 * 1024],
       [locked, BODY_LIMIT],
@@ -141,8 +158,36 @@ describe('what a function is told about a request', () => {
       outgoing.flushHeaders();
       const [response] = await once(outgoing, 'response');
       outgoing.once('error', () => undefined).destroy();
-      expect(response.statusCode).toBe(413);
+      expect(response.statusCode).toBe(500);
     }
+  });
+
+  const GET = 'GET /api/echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
+
+  // As the web server of the real host answers each of them.
+  it.each([
+    ['a byte that is not ASCII, in UTF-8', `${GET}User-Agent: caf\u00e9\r\n\r\n`, 200, '"user-agent":"caf\u00e9"'],
+    ['a byte that is not UTF-8', Buffer.from(`${GET}User-Agent: caf\u00e9\r\n\r\n`, 'latin1'), 400, ''],
+    ['a character beyond Latin-1, which the library does not take', `${GET}User-Agent: \u20ac\r\n\r\n`, 500, ''],
+    ['a control character', `${GET}User-Agent: a\u0001b\r\n\r\n`, 200, '"user-agent":"a\\u0001b"'],
+    ['20 KB of headers', `${GET}X-Long: ${long(20_000)}\r\n\r\n`, 200, long(20_000)],
+    ['33 KB of headers', `${GET}X-Long: ${long(33_000)}\r\n\r\n`, 431, ''],
+    ['101 headers', `${GET}${'X-Same: 1\r\n'.repeat(99)}\r\n`, 431, ''],
+    ['a strange expectation', `${GET}Expect: tea\r\n\r\n`, 200, '"expect":"tea"'],
+    ["a client's own invocation id", `${GET}x-ms-invocation-id: mine\r\n\r\n`, 200, '"x-ms-invocation-id":"mine"'],
+    ['a URL of 9 KB', `GET /api/echo?${long(9_000)}${GET.slice(13)}\r\n`, 414, ''],
+    [
+      'a length beside chunks',
+      `POST${GET.slice(3)}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+      200,
+      '"body":""',
+    ],
+    ['no host that could be one', 'GET /api/echo HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, ''],
+  ])('an answer at once, whatever the headers have: %s', async (_what, bytes, status, told) => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1').end(bytes);
+    const answer = await text(socket);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer.slice(answer.indexOf('\r\n\r\n'))).toContain(told);
   });
 });
 
@@ -195,6 +240,6 @@ describe('the life of the process', () => {
       /^The app ended with code 1:\nThe app cannot start:\n {2}SERVICE_NAME: is required$/,
     );
     await expect(startRulesApp({ bundle: { path: empty } })).rejects.toThrow('The app registered no function.');
-    await expect(startRulesApp({}, { FAIL_TO_LOAD: 'no streams' })).rejects.toThrow('enableHttpStream');
+    await expect(startRulesApp({}, { FAIL_TO_LOAD: 'streams' })).rejects.toThrow('enableHttpStream');
   });
 });

@@ -22,6 +22,8 @@ export interface AppOptions {
   readonly hostJson?: string;
   /** With it, the host demands this key as Azure does. */
   readonly functionKey?: string;
+  /** With a function key: opens everything. */
+  readonly masterKey?: string;
   /** Default: true. False: timer functions run only when `POST /admin/functions/{name}` starts them. */
   readonly runsSchedules?: boolean;
   /** The working directory. Default: the repository. */
@@ -55,7 +57,15 @@ export interface App {
 export const startApp = async (options: AppOptions): Promise<App> => onFreePort(async (port) => startOn(port, options));
 
 const startOn = async (port: number, options: AppOptions): Promise<App> => {
-  const { environment, bundle = 'debug', hostJson = HOST_JSON, functionKey, runsSchedules = true, cwd } = options;
+  const {
+    environment,
+    bundle = 'debug',
+    hostJson = HOST_JSON,
+    functionKey,
+    masterKey,
+    runsSchedules = true,
+    cwd,
+  } = options;
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
   const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
@@ -67,6 +77,7 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
       `--host-json=${hostJson}`,
       `--port=${port}`,
       ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
+      ...(masterKey === undefined ? [] : [`--master-key=${masterKey}`]),
       ...(runsSchedules ? [] : ['--no-schedules']),
     ],
     environment: { ...(typeof environment === 'function' ? environment(url) : environment) },

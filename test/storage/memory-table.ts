@@ -91,6 +91,15 @@ export class MemoryTable implements TableConnection {
     return { rows: found, continuation: undefined };
   }
 
+  async firstPartition({ from, before }: KeyRange): Promise<string | undefined> {
+    this.#demandTable();
+    return this.partitions().find((partition) => partition >= from && partition < before);
+  }
+
+  now(): number {
+    return this.#now();
+  }
+
   async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     this.#demandTable();
     demandLimits(partitionKey, writes);

@@ -102,6 +102,17 @@ export class UnreliableTable implements TableConnection {
     );
   }
 
+  firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined> {
+    return this.#ask(
+      () => `first partition from ${keys.from}`,
+      () => this.#parts.table.firstPartition(keys, signal),
+    );
+  }
+
+  now(): number {
+    return this.#parts.table.now();
+  }
+
   transact(partition: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {
     const { chance, conditions, table } = this.#parts;
     const isVague = chance.happens(conditions().weather.vagueConflict);

@@ -137,8 +137,8 @@ resource unhealthy 'Microsoft.Insights/metricAlerts@2018-03-01' = {
 
 // Log lines are JSON objects; `event` is what src/ names them by. What becomes a dimension is a column of the query.
 //
-// No rule asks `requests`: these are sampled (host.json), because anybody may send requests, and what is sampled may be missing. That a timer ran
-// is a line of the Functions host.
+// No rule asks `requests` or `exceptions`: anybody may send requests, and cause exceptions of the Functions host by ones that break off. Both are sampled
+// (host.json), and what is sampled may be missing. That a timer ran is a line of the Functions host.
 //
 // A rule with `perLine` fires anew for every line (for every call, say), however many alerts are open: a rule that resolves by itself
 // (autoMitigate) says nothing about the second one while the first is open. A rule without it is about a state that comes and goes.
@@ -165,11 +165,32 @@ traces
     name: 'unexpected-errors'
     description: 'Something happened that the code does not know: its kind and place are in the line.'
     severity: 1
-    query: 'union exceptions, (traces | where tostring(parse_json(message).event) == "unexpected error")'
+    query: 'traces | where tostring(parse_json(message).event) == "unexpected error"'
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'
     frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: true
+    scope: insights.id
+  }
+  {
+    name: 'app-restarted'
+    description: 'The app was started again on an instance that ran: it crashed, ran out of memory, or a function ran into its time-out. What was under way was answered 500.'
+    severity: 1
+    // The host tells of these as exceptions, among those that anybody can cause. The app itself says that it has started.
+    query: '''
+traces
+| extend isStart = tostring(parse_json(message).event) == "app started"
+| summarize seen = min(timestamp), started = maxif(timestamp, isStart) by cloud_RoleInstance
+| where started > seen + 2m
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT1H'
+    frequency: 'PT15M'
     perLine: false
     dimension: ''
     mute: ''

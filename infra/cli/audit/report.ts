@@ -1,5 +1,6 @@
 import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
 import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { storageFailure } from '../chosen-storage.ts';

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,10 +9,19 @@ import { z } from 'zod';
 
 import { within } from '../deadline.ts';
 import { listenOn } from '../free-port.ts';
-import { announcedBytes, type Exchange, forward, requestUrl, sendEmpty } from './forwarding.ts';
+import {
+  announcedBytes,
+  type Exchange,
+  readMessage,
+  refusalOf,
+  requestUrl,
+  sendAnswer,
+  sendEmpty,
+  SERVER_OPTIONS,
+} from './http-message.ts';
 import { matchRoute, type Route, ROUTE_PREFIX, type RouteMatch, routeTable } from './route-table.ts';
 import { timerInput, TimerListener, timerTriggers } from './timers.ts';
-import { type Datum, type RegisteredFunction, Worker } from './worker.ts';
+import { type RegisteredFunction, Worker } from './worker.ts';
 
 /** What to serve, and where. */
 export interface FunctionsHostOptions {
@@ -23,11 +31,10 @@ export interface FunctionsHostOptions {
   readonly 'host-json': string;
   /** The port of 127.0.0.1 to listen on; 0 for a free one. */
   readonly port: number;
-  /**
-   * Where it is given, functions of level `function` need it, as in Azure, and the admin paths are closed, because they need the master
-   * key, which nobody has here. Locally nobody needs a key.
-   */
+  /** Where it is given, functions of level `function` need it or the master key, and admin paths the master key, as in Azure. Locally nobody needs a key. */
   readonly 'function-key'?: string | undefined;
+  /** Opens everything; without it, and with a function key, nobody has one. */
+  readonly 'master-key'?: string | undefined;
   /** True where no timer function runs on its schedule, so that a test decides when it runs: `POST /admin/functions/{name}` still starts it. */
   readonly 'no-schedules': boolean;
 }
@@ -64,26 +71,30 @@ export const startFunctionsHost = async (options: FunctionsHostOptions): Promise
   const worker = new Worker();
   worker.provideCore();
   createRequire(bundle)(bundle);
-  const libraryServer = await worker.finishLoading();
+  await worker.finishLoading();
   const app = {
     worker,
-    libraryServer,
     routes: routeTable(worker.functions),
     listeners: timerListeners(worker),
     functionKey: options['function-key'],
+    masterKey: options['master-key'],
     maxBodyBytes: Number(process.env['FUNCTIONS_REQUEST_BODY_SIZE_LIMIT'] ?? MAX_BODY_BYTES),
   };
   requireKnownTriggers(app);
 
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MILLISECONDS }, (request, response) => {
+  const server = createServer({ ...SERVER_OPTIONS, keepAliveTimeout: KEEP_ALIVE_MILLISECONDS });
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     for (const [name, value] of Object.entries(customHeaders)) response.setHeader(name, value);
     response.once('close', () => {
       if (!server.listening) server.closeIdleConnections();
     });
     const url = requestUrl(request);
-    if (url === undefined) sendEmpty(response, 400);
+    const refusal = refusalOf(request);
+    if (url === undefined || refusal !== undefined) sendEmpty(response, refusal ?? 400);
     else void serve({ request, response, url }, app);
-  });
+  };
+  // A strange `Expect` is no reason to refuse a request.
+  server.on('request', onRequest).on('checkExpectation', onRequest);
   const port = await listenOn(server, options.port);
   if (!options['no-schedules']) for (const listener of app.listeners) listener.start();
   return { url: `http://127.0.0.1:${port}`, stop: async () => stop(server, app) };
@@ -93,9 +104,8 @@ interface App {
   readonly worker: Worker;
   readonly routes: readonly Route[];
   readonly listeners: readonly TimerListener[];
-  /** Where the library takes HTTP requests; undefined for an app that has none. */
-  readonly libraryServer: string | undefined;
   readonly functionKey: string | undefined;
+  readonly masterKey: string | undefined;
   readonly maxBodyBytes: number;
 }
 
@@ -126,7 +136,7 @@ const timerListeners = (worker: Worker): readonly TimerListener[] =>
   timerTriggers(worker.functions).map((trigger) => {
     const run = async (): Promise<void> => {
       try {
-        await worker.invoke(trigger.registered, timerInput(trigger), randomUUID());
+        await worker.invoke(trigger.registered, timerInput(trigger));
       } catch (error) {
         logFailure(trigger.registered, error);
       }
@@ -134,10 +144,7 @@ const timerListeners = (worker: Worker): readonly TimerListener[] =>
     return new TimerListener(trigger, run);
   });
 
-const requireKnownTriggers = ({ worker, routes, listeners, libraryServer }: App): void => {
-  if (routes.length > 0 && libraryServer === undefined) {
-    throw new Error('This host serves apps that stream HTTP: app.setup({ enableHttpStream: true })');
-  }
+const requireKnownTriggers = ({ worker, routes, listeners }: App): void => {
   const served = new Set([...routes, ...listeners.map(({ trigger }) => trigger)].map(({ registered }) => registered));
   const other = worker.functions.find((registered) => !served.has(registered));
   if (other !== undefined) throw new Error(`${other.name}: this host serves HTTP and timer triggers only`);
@@ -149,27 +156,30 @@ const logFailure = ({ name }: RegisteredFunction, error: unknown): void => {
 
 const serve = async (exchange: Exchange, app: App): Promise<void> => {
   const { request, response, url } = exchange;
-  const key = requestKey(request, url);
-  const isKeyed = app.functionKey === undefined || key === app.functionKey;
+  const level = levelOf(requestKey(request, url), app);
   const [, timerName] = /^\/admin\/functions\/([^/]+)\/?$/i.exec(url.pathname) ?? [];
   if (timerName !== undefined) {
-    const isClosed = app.functionKey !== undefined;
-    sendEmpty(response, isClosed ? (isKeyed ? 403 : 401) : await startTimer(request, timerName, app.listeners));
+    const refusal = { anonymous: 401, function: 403, admin: undefined }[level];
+    sendEmpty(response, refusal ?? (await startTimer(request, timerName, app.listeners)));
     return;
   }
   const match = matchRoute(app.routes, request.method ?? 'GET', url.pathname);
   if (match === undefined) sendEmpty(response, 404);
-  else if (match.route.authLevel === 'function' && !isKeyed) sendEmpty(response, 401);
-  else if (announcedBytes(request) > app.maxBodyBytes) sendEmpty(response, 413);
-  else await answer(exchange, match, app);
+  else if (match.route.authLevel === 'function' && level === 'anonymous') sendEmpty(response, 401);
+  // Not 413: the real host fails while it reads the body (azure-functions-host, issue 10519).
+  else if (announcedBytes(request) > app.maxBodyBytes) sendEmpty(response, 500);
+  else await answer(exchange, match, app.worker);
 };
 
-/** The key that a request carries: the header's, else the first `code` of its query. */
-const requestKey = ({ headers }: IncomingMessage, url: URL): string | undefined => {
-  const header = headers['x-functions-key'];
-  if (typeof header === 'string') return header;
-  return [...url.searchParams].find(([name]) => name.toLowerCase() === 'code')?.[1];
+/** What a key allows. Where no keys are asked for, everything. */
+const levelOf = (key: string | undefined, { functionKey, masterKey }: App): 'anonymous' | 'function' | 'admin' => {
+  if (functionKey === undefined || (key !== undefined && key === masterKey)) return 'admin';
+  return key === functionKey ? 'function' : 'anonymous';
 };
+
+/** The key that a request carries: the first of its header, else the first `code` of its query. */
+const requestKey = ({ headersDistinct }: IncomingMessage, url: URL): string | undefined =>
+  headersDistinct['x-functions-key']?.[0] ?? [...url.searchParams].find(([name]) => name.toLowerCase() === 'code')?.[1];
 
 /**
  * Starts a timer function, as the real host does for `POST /admin/functions/{name}`: 202 at once, whatever becomes of the run; 404 for an unknown
@@ -191,31 +201,19 @@ const startTimer = async (
   return 202;
 };
 
-const answer = async (exchange: Exchange, match: RouteMatch, { worker, libraryServer = '' }: App): Promise<void> => {
-  const { registered, bindingName: name } = match.route;
-  const invocationId = randomUUID();
+const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker: Worker): Promise<void> => {
+  const { response } = exchange;
   try {
-    forward(libraryServer, exchange, invocationId);
-    const input = { name, metadata: triggerMetadata(exchange.request, match) };
-    const returned = await worker.invoke(registered, input, invocationId);
-    // Then the library sends nothing.
-    if (returned === null || returned === undefined) sendEmpty(exchange.response, 204);
+    const http = await readMessage(exchange, params).catch(() => undefined);
+    // The client has left: nobody is answered.
+    if (http === undefined) return void response.destroy();
+    const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } });
+    if (given === undefined) sendEmpty(response, 204);
+    else sendAnswer(response, given);
   } catch (error) {
-    logFailure(registered, error);
-    sendEmpty(exchange.response, 500);
+    logFailure(route.registered, error);
+    sendEmpty(response, 500);
   }
-};
-
-/** What the worker is told of a request besides the request itself: header names in lower case, repeated headers joined by commas. */
-const triggerMetadata = (
-  { headersDistinct }: IncomingMessage,
-  { params }: RouteMatch,
-): Readonly<Record<string, Datum>> => {
-  const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(',')]);
-  return {
-    ...Object.fromEntries(Object.entries(params).map(([name, value]) => [name, { string: value }])),
-    Headers: { json: JSON.stringify(Object.fromEntries(headers)) },
-  };
 };
 
 const stop = async (server: Server, { worker, listeners }: App): Promise<void> => {

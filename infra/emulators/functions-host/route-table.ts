@@ -69,21 +69,20 @@ const toRoute = (registered: RegisteredFunction, bindingName: string, binding: B
  * @param path of the request's URL, still percent-encoded
  */
 export const matchRoute = (routes: readonly Route[], method: string, path: string): RouteMatch | undefined => {
+  const text = decoded(path);
   for (const route of routes) {
-    const match = route.methods.has(method) ? route.path.exec(path) : null;
-    if (match !== null) {
-      const params = Object.entries(match.groups ?? {}).map(([name, text]) => [name, decoded(text)] as const);
-      return { route, params: Object.fromEntries(params) };
-    }
+    const match = route.methods.has(method) ? route.path.exec(text) : null;
+    if (match !== null) return { route, params: { ...match.groups } };
   }
   return undefined;
 };
 
-const decoded = (text: string): string => {
+/** A path as the real host reads it: only an encoded slash stays what it is. */
+const decoded = (path: string): string => {
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(path.replaceAll(/%2f/gi, (slash) => `%25${slash.slice(1)}`));
   } catch {
-    // Not UTF-8: the segment stands for itself, as in the real host.
-    return text;
+    // Not UTF-8: it stands for itself.
+    return path;
   }
 };

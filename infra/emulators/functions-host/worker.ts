@@ -3,7 +3,10 @@
  * function at a time. No package holds the module: the worker answers `require` itself, and so does this host. Names and shapes are the
  * worker's own, as far as `@azure/functions` uses them for HTTP and timer triggers.
  */
+import { randomUUID } from 'node:crypto';
 import Module from 'node:module';
+
+import type { HttpAnswerMessage, HttpRequestMessage } from './http-message.ts';
 
 /** A function that the app registered. One of its bindings is its trigger. */
 export interface RegisteredFunction {
@@ -27,14 +30,12 @@ type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
 type HookCallback = (context: object) => unknown;
 
 /** A value in a message of the worker's. */
-export type Datum = { readonly json: string } | { readonly string: string };
+type Datum = { readonly json: string } | { readonly http: HttpRequestMessage };
 
-/** What triggered an invocation, by the trigger's binding. An HTTP request is not in it: it comes over HTTP, see forwarding.ts. */
+/** What triggered an invocation, by the trigger's binding. */
 export interface TriggerInput {
   readonly name: string;
-  readonly data?: Datum;
-  /** Of an HTTP request: its headers, as `Headers`, and the parameters of its path. */
-  readonly metadata?: Readonly<Record<string, Datum>>;
+  readonly data: Datum;
 }
 
 type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
@@ -47,8 +48,7 @@ interface CoreInvocationContext {
   readonly metadata: FunctionMetadata;
   readonly request: {
     readonly invocationId: string;
-    readonly inputData: readonly Omit<TriggerInput, 'metadata'>[];
-    readonly triggerMetadata: Readonly<Record<string, Datum>>;
+    readonly inputData: readonly TriggerInput[];
   };
   log(level: LogLevel, category: LogCategory, message: string): void;
 }
@@ -58,13 +58,15 @@ interface ProgrammingModel {
   getInvocationModel(context: CoreInvocationContext): {
     getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
     invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
-    /** Makes the message of the result; the answer to an HTTP request goes over HTTP. */
-    getResponse(context: unknown, result: unknown): Promise<unknown>;
+    getResponse(
+      context: unknown,
+      result: unknown,
+    ): Promise<{ readonly returnValue?: { readonly http?: HttpAnswerMessage } | null }>;
   };
   getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
 }
 
-/** The host's version that the app is told; HTTP streaming asks for a recent one. */
+/** The host's version that the app is told. */
 const HOST_VERSION = '4.1045.0';
 
 const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);
@@ -109,31 +111,30 @@ export class Worker {
   /**
    * To be called when the app has loaded.
    *
-   * @returns the address where the library takes HTTP requests; undefined for an app that does not stream them
-   * @throws {Error} where the app registered nothing, so that no library has presented itself
+   * @throws {Error} where the app registered nothing, so that no library has presented itself, and for one that streams HTTP
    */
-  async finishLoading(): Promise<string | undefined> {
-    return (await this.#library().getCapabilities({}))['HttpUri'];
+  async finishLoading(): Promise<void> {
+    const { HttpUri: streams } = await this.#library().getCapabilities({});
+    if (streams !== undefined) throw new Error('This host serves no app that has set enableHttpStream.');
   }
 
   /**
    * Runs one function: the library makes the arguments, then the handler, then the library makes the message of the result.
    *
-   * @returns what the handler returned
+   * @returns the answer to an HTTP request; undefined where the handler gave none, and of other triggers
    * @throws whatever the handler threw, or the library for a result that is not a response
    */
-  async invoke(registered: RegisteredFunction, input: TriggerInput, invocationId: string): Promise<unknown> {
-    const { metadata: triggerMetadata = {}, ...trigger } = input;
+  async invoke(registered: RegisteredFunction, input: TriggerInput): Promise<HttpAnswerMessage | undefined> {
+    const invocationId = randomUUID();
     const model = this.#library().getInvocationModel({
       invocationId,
       metadata: registered,
-      request: { invocationId, inputData: [trigger], triggerMetadata },
+      request: { invocationId, inputData: [input] },
       log,
     });
     const { context, inputs } = await model.getArguments();
     const result = await model.invokeFunction(context, inputs, registered.callback);
-    await model.getResponse(context, result);
-    return result;
+    return (await model.getResponse(context, result)).returnValue?.http;
   }
 
   /** Runs the app's terminate hooks, one after the other. */

@@ -1,21 +1,11 @@
-import pLimit from 'p-limit';
-
 import { unlessDamaged } from '../../storage/errors.ts';
-import type { KeyRange } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
-import { instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import type { Instant } from '../model/instant.ts';
 import { MAX_SHARDS, shardOf } from '../model/shard.ts';
-import { CLOSES, manifestFrom } from '../rows/day-shards.ts';
-import {
-  ALL_EVENTS,
-  ALL_MINUTES,
-  dayPartition,
-  OPEN_DAYS_PARTITION,
-  SHARDS_KEY,
-  shardPartition,
-  twoDigits,
-} from '../rows/keys.ts';
+import { manifestFrom, shardInStorage } from '../rows/day-shards.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, twoDigits } from '../rows/keys.ts';
+import { CLOSES, openDayFrom, readMoment, storageNow } from '../rows/open-days.ts';
 import { auditShard, settled, type ShardReport } from './shard-audit.ts';
 import type { Difference } from './subtraction.ts';
 
@@ -28,6 +18,12 @@ export interface AuditReport extends Pick<ShardReport, 'events' | 'counters'> {
   readonly fittingShards: number | undefined;
   /** Whether the day is closed: its event rows are gone, and its counters were compared with its samples. */
   readonly closed: boolean;
+  /** When the day closes or closed, if that is announced. */
+  readonly closes: Instant | undefined;
+  /** Whether the day is open, and not in the index of open days. */
+  readonly isUnlisted: boolean;
+  /** Whether a repair of the day began and has not finished. */
+  readonly isRepairing: boolean;
   /** Those of the shards, and of the manifest, which is in no shard. */
   readonly differences: readonly (Difference & { readonly shard: number | undefined })[];
   /** Each shard that has rows or should have. */
@@ -36,7 +32,6 @@ export interface AuditReport extends Pick<ShardReport, 'events' | 'counters'> {
   readonly strangers: readonly { readonly shard: number; readonly cameraId: string }[];
 }
 
-const PARALLEL_READS = 16;
 const NO_MANIFEST = 'nothing';
 
 /**
@@ -51,57 +46,82 @@ const NO_MANIFEST = 'nothing';
 export const auditDay = async (table: Table, day: Day): Promise<AuditReport> =>
   settled('the manifest of the day', async () => {
     const before = await readDayState(table, day);
-    const report = await auditIn(table, day, before);
+    let report = await auditIn(table, day, before, before.closed ?? false);
+    if (before.closed === undefined && !accountsForSamples(report)) {
+      const text = before.text === NO_MANIFEST ? NO_MANIFEST : `${before.text}, and not that the day is closed`;
+      report = await auditIn(table, day, { ...before, text }, true);
+    }
     // The day's first event came while the day was read, or the day was closed: its event rows may be gone.
     const after = await readDayState(table, day);
     return after.closed === before.closed && after.text === before.text ? report : undefined;
   });
 
-/** What the manifest says of a day's shards, and whether the day takes changes: not if it is not in the index of open days, or closes. */
-export const readDayState = async (table: Table, day: Day) => {
+/** What the manifest of a day and its row in the index of open days say. */
+interface DayState extends Pick<AuditReport, 'closes' | 'isUnlisted' | 'isRepairing'> {
+  /** What the manifest says, in words. */
+  readonly text: string;
+  readonly shards: number | undefined;
+  /** undefined: neither row tells. */
+  readonly closed: boolean | undefined;
+}
+
+const readDayState = async (table: Table, day: Day): Promise<DayState> => {
   const row = await table.get(dayPartition(day), SHARDS_KEY);
-  const open = await table.get(OPEN_DAYS_PARTITION, day);
+  const index = await table.get(OPEN_DAYS_PARTITION, day);
   const shards = row && unlessDamaged(() => manifestFrom(row).shards);
-  const now = sortableInstant(instantFromMilliseconds(Date.now()));
-  // Either row may be lost.
-  const closings = [row, open].map((one) => one?.properties[CLOSES]);
-  const hasLostClosing = open === undefined && row?.properties[CLOSES] === undefined;
-  const known =
-    shards === undefined ? 'damaged' : `${shards}${hasLostClosing ? ', and not that the day is closed' : ''}`;
+  const open = index && unlessDamaged(() => openDayFrom(index));
+  // The index says it as well, in case the manifest is lost. A closing that only the index announces has not begun.
+  const own = row && unlessDamaged(() => readMoment(CLOSES, row.properties));
+  const closes = own ?? open?.closes;
+  const isPast = closes !== undefined && closes <= storageNow(table) && (own !== undefined || shards === undefined);
+  const isTold = index !== undefined || own !== undefined;
   return {
-    /** What the manifest says, in words. */
-    text: row === undefined ? NO_MANIFEST : known,
+    text: row === undefined ? NO_MANIFEST : `${shards ?? 'damaged'}`,
     shards,
-    closed: open === undefined || closings.some((at) => at !== undefined && !(typeof at === 'string' && at > now)),
+    closed: isTold ? isPast : undefined,
+    closes,
+    isUnlisted: index === undefined,
+    isRepairing: open?.isRepairing === true,
   };
 };
 
-type DayState = Awaited<ReturnType<typeof readDayState>>;
+/** Whether no sample counts more events than there are event rows: so none of those was deleted because the day closed. */
+const accountsForSamples = ({ byShard }: AuditReport): boolean =>
+  byShard.every(({ differences }) =>
+    differences.every(({ left }) => left?.counter.microsecond === undefined || left.tally.events >= 0),
+  );
 
-const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayState): Promise<AuditReport> => {
+const auditIn = async (table: Table, day: Day, state: DayState, closed: boolean): Promise<AuditReport> => {
+  const { shards, text, closes, isRepairing } = state;
   const byShard: ShardReport[] = [];
   for (let shard = 0; shard < (shards ?? 0); shard += 1) byShard.push(await auditShard(table, day, shard, closed));
   const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
   // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
-  const others = Array.from({ length: MAX_SHARDS - byShard.length }, (_, index) => byShard.length + index);
-  const stray = await pLimit(PARALLEL_READS).map(others, async (shard) => {
-    const ranges = closed ? [ALL_EVENTS, ALL_MINUTES] : [ALL_EVENTS];
-    if (!(await hasRows(table, shardPartition(day, shard), ranges))) return [];
-    const report = await auditShard(table, day, shard, closed);
-    // What is left where a repair moved the events to their own shard while the day was open.
-    return closed && report.cameras.isSubsetOf(known) ? [] : [report];
-  });
-  byShard.push(...stray.flat());
+  for (let from = shards ?? 0; ; from += 1) {
+    const stray = await shardInStorage(table, day, from);
+    if (stray === undefined) break;
+    from = stray;
+    const report = await auditShard(table, day, stray, closed);
+    // Else it is what is left where a repair moved the events to their own shard while the day was open.
+    const isOwn = closed ? !report.cameras.isSubsetOf(known) : report.events > 0;
+    if (isOwn || shards === undefined) byShard.push(report);
+  }
   const fitting = fittingShards(shards, byShard);
   const isWrong = text !== `${fitting}` && (text !== NO_MANIFEST || byShard.length > 0);
-  const step = `write that the day has ${fitting} shards`;
-  const manifest = { shard: undefined, counter: 'shards', expected: `${fitting}`, stored: text, step };
+  const isUnlisted = state.isUnlisted && !closed && byShard.length > 0;
   const strangers = byShard.flatMap(({ shard, cameras }) =>
     [...cameras].flatMap((cameraId) => {
       const own = shards === undefined ? shard : shardOf(cameraId, shards);
       return own === shard ? [] : [{ shard, cameraId, own }];
     }),
   );
+  const ofDay = (counter: string, expected: string, stored: string, step: string) => ({
+    shard: undefined,
+    counter,
+    expected,
+    stored,
+    step,
+  });
   return {
     day,
     shards: shards ?? 0,
@@ -109,8 +129,12 @@ const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayStat
     events: byShard.reduce((sum, report) => sum + report.events, 0),
     counters: byShard.reduce((sum, report) => sum + report.counters, 0),
     closed: closed && byShard.length > 0,
+    closes,
+    isUnlisted,
+    isRepairing,
     differences: [
-      ...(isWrong ? [manifest] : []),
+      ...(isWrong ? [ofDay('shards', `${fitting}`, text, `write that the day has ${fitting} shards`)] : []),
+      ...(isUnlisted ? [ofDay('index of open days', 'the day', 'nothing', 'write that the day is open')] : []),
       ...byShard.flatMap(({ shard, differences }) => differences.map((one) => ({ shard, ...one }))),
       ...strangers.map(({ shard, cameraId, own }) => ({
         shard,
@@ -123,14 +147,6 @@ const auditIn = async (table: Table, day: Day, { shards, closed, text }: DayStat
     byShard,
     strangers,
   };
-};
-
-/** Whether a partition has rows in one of some ranges. */
-const hasRows = async (table: Table, partition: string, ranges: readonly KeyRange[]): Promise<boolean> => {
-  for (const range of ranges) {
-    for await (const rows of table.pages(partition, range, { select: [], most: 1 })) if (rows.length > 0) return true;
-  }
-  return false;
 };
 
 /** The number of shards that fits the cameras of each shard best: the stored one if it fits as well as any, else the smallest. */

@@ -1,7 +1,8 @@
 import type { Log } from '../../log.ts';
-import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
+import { DamagedRow, StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
 import { ANY_VERSION, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
+import { sortableInstant } from '../model/instant.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
 import { Recorder } from '../record/recorder.ts';
@@ -17,17 +18,14 @@ import {
   shardPartition,
   TOTAL_KEY,
 } from '../rows/keys.ts';
+import { CLOSES, storageNow } from '../rows/open-days.ts';
 import { fenceFrom, announcement } from '../rows/stripes.ts';
-import { auditDay, readDayState, type AuditReport } from './audit.ts';
+import { auditDay, type AuditReport } from './audit.ts';
+import { NotRepairable, RepairLease } from './repair-lease.ts';
 import { copyAside, setAside } from './set-aside.ts';
 import { AuditUnsettled, type RowsAside, type ShardReport } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
 import { differencesFrom, rowOf, type Left } from './subtraction.ts';
-
-/** The day is closed: its event rows are deleted, and counters that are counted from them would become zero. */
-export class NotRepairable extends Error {
-  override readonly name = 'NotRepairable';
-}
 
 /** Others changed the same rows during every try, or differences came back after they were put right. */
 export class RepairUnfinished extends Error {
@@ -40,8 +38,15 @@ const ROWS_A_TRANSACTION = 40;
 const EVENTS_AT_ONCE = 1_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Another writer came first, or storage did not answer. */
-const PASSING = [WriteConflict, StaleSnapshot, StorageTrouble, RecorderUnavailable, AuditUnsettled] as const;
+/** Another writer came first, storage did not answer, or a row was damaged since the audit. */
+const PASSING = [
+  DamagedRow,
+  WriteConflict,
+  StaleSnapshot,
+  StorageTrouble,
+  RecorderUnavailable,
+  AuditUnsettled,
+] as const;
 
 /** What a repair will do, in sentences: each once. */
 export const stepsOf = ({ differences }: AuditReport): ReadonlySet<string> =>
@@ -61,7 +66,9 @@ const asideText = (rowKey: string): string => {
 /**
  * Puts right what an audit found, while the day may be written to: what is left of the subtraction is committed by the recorder's own
  * writer, in a stripe of its own. Rows that cannot be decoded are set aside first, and what they held is then part of the difference.
- * Stopped anywhere, it goes on when it is started again.
+ * Stopped anywhere, it goes on when it is started again; until then the day does not close.
+ *
+ * Of a day that is closed, or whose closing is announced, only a manifest that is lost or wrong is put right.
  *
  * @param audited what {@link auditDay} found
  * @param options.say called with a sentence after each step
@@ -73,14 +80,13 @@ export const repairDay = async (
   audited: AuditReport,
   { say }: { readonly say: (line: string) => void },
 ): Promise<AuditReport> => {
+  const lease = new RepairLease(table, audited);
   let report = audited;
   for (let round = 1; report.differences.length > 0; round += 1) {
     if (round > ROUNDS) throw new RepairUnfinished('differences are left: run the repair again');
-    if (report.closed || (await readDayState(table, report.day)).closed) {
-      throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
-    }
+    if (report.fittingShards === undefined) demandRepairable(report);
     try {
-      await repairRound({ table, report, say });
+      await repairRound({ table, report, lease, say });
     } catch (error) {
       if (error instanceof DayClosed) throw new NotRepairable('the day was closed meanwhile', { cause: error });
       // It may have been applied or not: the next audit tells.
@@ -88,13 +94,22 @@ export const repairDay = async (
       say('storage or another writer came between: reading again');
     }
     report = await auditDay(table, report.day);
+    if (audited.closes === undefined && !audited.closed) demandRepairable(report);
   }
+  if (report.closes === undefined && (report.isRepairing || audited !== report)) await lease.finish();
   return report;
+};
+
+/** @throws {NotRepairable} if a day is closed or its closing is announced */
+export const demandRepairable = ({ closed, closes }: AuditReport): void => {
+  if (closed) throw new NotRepairable('a closed day has no event rows to count from: it cannot be repaired');
+  if (closes !== undefined) throw new NotRepairable('the closing of the day is announced: it cannot be repaired');
 };
 
 interface Round {
   readonly table: Table;
   readonly report: AuditReport;
+  readonly lease: RepairLease;
   readonly say: (line: string) => void;
 }
 
@@ -103,8 +118,10 @@ interface Round {
  * only once every row can be decoded and every event is in its shard.
  */
 const repairRound = async (round: Round): Promise<void> => {
-  const { fittingShards, byShard, strangers } = round.report;
+  const { fittingShards, isUnlisted, byShard, strangers } = round.report;
   if (fittingShards !== undefined) return writeShards(round, fittingShards);
+  // What keeps the day from being closed brings its row back.
+  if (isUnlisted) return round.lease.renew();
   const broken = byShard.filter(({ stripes, aside }) => stripes !== undefined || aside.size > 0);
   for (const { shard, stripes, aside } of broken) {
     if (stripes !== undefined) await writeStripes(round, shard, stripes);
@@ -118,19 +135,28 @@ const repairRound = async (round: Round): Promise<void> => {
   for (const own of byShard) if (own.differences.length > 0) await addLeft(round, own);
 };
 
-const writeShards = async ({ table, report: { day }, say }: Round, shards: number): Promise<void> => {
+/** Of a closed day the manifest says so again; of one whose closing is announced, when it closes. */
+const writeShards = async ({ table, report, lease, say }: Round, shards: number): Promise<void> => {
+  const { day, closed, closes = closed ? storageNow(table) : undefined } = report;
   const partition = dayPartition(day);
   const row = await table.get(partition, SHARDS_KEY, { exact: true });
-  const write = writeOf(SHARDS_KEY, row?.etag, { shards }, 'replace');
+  const properties = { shards, ...(closes !== undefined && { [CLOSES]: sortableInstant(closes) }) };
+  const write = writeOf(SHARDS_KEY, row?.etag, properties, 'replace');
+  if (closes === undefined) await lease.renew();
   await table.transact(partition, [write, ...(row === undefined ? [] : [copyAside(row)])]);
   say(`the day has ${shards} shards`);
 };
 
-const writeStripes = async ({ table, report: { day }, say }: Round, shard: number, stripes: number): Promise<void> => {
+const writeStripes = async (
+  { table, report: { day }, lease, say }: Round,
+  shard: number,
+  stripes: number,
+): Promise<void> => {
   const partition = shardPartition(day, shard);
   const [fence, total] = await Promise.all([FENCE_KEY, TOTAL_KEY].map(async (key) => table.get(partition, key)));
   // More may have appeared since the audit.
   const count = Math.max(stripes, unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 0);
+  await lease.renew();
   await table.transact(partition, [
     writeOf(FENCE_KEY, fence?.etag, { stripes: count }, 'replace'),
     ...(total === undefined ? [] : [writeOf(TOTAL_KEY, ANY_VERSION, announcement(count))]),
@@ -138,8 +164,12 @@ const writeStripes = async ({ table, report: { day }, say }: Round, shard: numbe
   say(`shard ${shard} has ${count} stripes`);
 };
 
-const setRowsAside = async ({ table, report: { day }, say }: Round, shard: number, rows: RowsAside): Promise<void> =>
-  setAside(table, shardPartition(day, shard), rows, (moved) => {
+const setRowsAside = async (
+  { table, report: { day }, lease, say }: Round,
+  shard: number,
+  rows: RowsAside,
+): Promise<void> =>
+  setAside({ table, partition: shardPartition(day, shard), lease }, rows, (moved) => {
     for (const { rowKey, properties } of moved) {
       // What an event row held nothing else tells any more.
       const content = rowKey.startsWith('event|') ? `, which held ${JSON.stringify(properties)}` : '';
@@ -148,7 +178,7 @@ const setRowsAside = async ({ table, report: { day }, say }: Round, shard: numbe
   });
 
 /** A recorder without memory of what another round read. */
-const newRecorder = ({ table }: Round): Recorder => new Recorder(table, new DayShards(table, 1), SILENT);
+const newRecorder = ({ table }: Round): Recorder => new Recorder(table, new DayShards(table, 1, SILENT), SILENT);
 
 /** Records events in the shards that the manifest gives their cameras; one that is there already keeps the newest facets of both. */
 const moveEvents = async (round: Round, shard: number, cameras: ReadonlySet<string>): Promise<void> => {
@@ -160,6 +190,7 @@ const moveEvents = async (round: Round, shard: number, cameras: ReadonlySet<stri
       const message = unlessDamaged(() => ({ ...parseEventKey(row.rowKey), ...eventRowFrom(row) }));
       return message !== undefined && cameras.has(message.cameraId) ? [{ row, message }] : [];
     });
+    await round.lease.renew();
     const outcomes = await recorder.record(events.map(({ message }) => message));
     for (const [index, { row }] of events.entries()) {
       if (typeof outcomes[index] === 'string') moved.set(row.rowKey, row.etag);
@@ -188,6 +219,7 @@ const addLeft = async (round: Round, { shard, guard, differences }: ShardReport)
       await add(byRow.slice(0, middle));
       await add(byRow.slice(middle));
     } else {
+      await round.lease.renew();
       version = (await writer.finish(await writer.send(prepared))).get(REPAIR_KEY);
     }
   };

@@ -6,6 +6,7 @@ import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
+import type { RepairLease } from './repair-lease.ts';
 import { settled, type RowsAside } from './shard-audit.ts';
 import { stripeOf } from './stored-rows.ts';
 
@@ -37,6 +38,13 @@ export const copyAside = (row: StoredRow): RowWrite => {
   return { kind: 'insert', rowKey: `${prefix}${start}|${hash}`, properties: { ...properties, [WHOLE_KEY]: rowKey } };
 };
 
+/** Where rows are set aside, in the time of a lease. */
+interface SettingAside {
+  readonly table: Table;
+  readonly partition: string;
+  readonly lease: Pick<RepairLease, 'renew'>;
+}
+
 /**
  * Sets rows of one shard aside: copies them to another key of the partition and deletes them. A `total` row takes its camera list with it,
  * and one without counts takes its place: readers find the stripes by it. Stopped anywhere, it goes on when it is called again.
@@ -46,8 +54,7 @@ export const copyAside = (row: StoredRow): RowWrite => {
  * @throws {StorageTrouble}
  */
 export const setAside = async (
-  table: Table,
-  partition: string,
+  from: SettingAside,
   rows: RowsAside,
   onMoved: (rows: readonly StoredRow[]) => void,
 ): Promise<void> => {
@@ -55,9 +62,9 @@ export const setAside = async (
     [...rows].filter(([rowKey]) => (stripeOf(rowKey)?.key === TOTAL_KEY) === isTotal),
   );
   for (let first = 0; first < others.length; first += ROWS_A_TRANSACTION) {
-    onMoved(await move(table, partition, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
+    onMoved(await move(from, new Map(others.slice(first, first + ROWS_A_TRANSACTION))));
   }
-  for (const total of totals) onMoved(await move(table, partition, new Map([total]), total[0]));
+  for (const total of totals) onMoved(await move(from, new Map([total]), total[0]));
 };
 
 /**
@@ -66,8 +73,7 @@ export const setAside = async (
  * @param totalKey the total that is one of them, if one is: with its camera list
  */
 const move = async (
-  table: Table,
-  partition: string,
+  { table, partition, lease }: SettingAside,
   aside: RowsAside,
   totalKey?: string,
 ): Promise<readonly StoredRow[]> =>
@@ -81,6 +87,7 @@ const move = async (
       .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);
     if (moved.length === 0 && totalKey === undefined) return [];
     const emptied = totalKey === undefined ? [] : [await emptiedTotal(table, partition, totalKey, totals, lists)];
+    await lease.renew();
     try {
       await table.transact(partition, [
         // A merge of nothing changes only the version of a row. It fails if anything was committed: every commit changes a total.

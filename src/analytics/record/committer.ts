@@ -7,7 +7,7 @@ import { backoffMs } from '../../storage/table.ts';
 import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
-import { DayClosed } from '../rows/day-shards.ts';
+import { DayClosed, type Manifest } from '../rows/day-shards.ts';
 import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending } from './batch.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
@@ -79,16 +79,22 @@ export class ShardCommitter {
     this.#pause = pause;
   }
 
+  /** Whether nothing waits for it. */
+  get isIdle(): boolean {
+    return !this.#isRunning;
+  }
+
   /**
    * Commits a message together with others.
    *
+   * @param manifest of the day, as it is now
    * @throws {StorageTrouble} if storage did not take it after bounded tries, or too much waits for it
    * @throws {WriteConflict | StaleSnapshot} if other processes always committed first
    * @throws {DamagedRow} if a row that it changes is damaged
    */
-  async submit(message: EventMessage): Promise<Outcome> {
+  async submit(message: EventMessage, { version }: Manifest): Promise<Outcome> {
     const keys = keyed(message);
-    const known = this.#writer.rows.committedEvent(keys.eventKey);
+    const known = this.#writer.committedEvent(keys.eventKey, version);
     // Times of facets only grow, so a message that is older than a committed state stays older.
     if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
     if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0, { reason: 'too many messages wait' });

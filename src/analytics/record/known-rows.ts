@@ -92,8 +92,9 @@ const sizeOf = (row: KnownRow): number => {
 export class KnownRows {
   readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 
-  ofShard(partition: string): KnownRowsOfShard {
-    return new KnownRowsOfShard(this.#rows, partition);
+  /** What is known of a shard from now on: nothing yet. */
+  ofShard(): KnownRowsOfShard {
+    return new KnownRowsOfShard(this.#rows);
   }
 }
 
@@ -101,13 +102,12 @@ export class KnownRows {
 export class KnownRowsOfShard {
   static #epochs = 0;
   readonly #rows: LRUCache<string, KnownRow>;
-  readonly #partition: string;
-  /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known at any time. */
-  #epoch = (KnownRowsOfShard.#epochs += 1);
+  /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known in the first one for ever. */
+  readonly #firstEpoch = (KnownRowsOfShard.#epochs += 1);
+  #epoch = this.#firstEpoch;
 
-  constructor(rows: LRUCache<string, KnownRow>, partition: string) {
+  constructor(rows: LRUCache<string, KnownRow>) {
     this.#rows = rows;
-    this.#partition = partition;
   }
 
   get(rowKey: string): KnownRow | undefined {
@@ -131,6 +131,6 @@ export class KnownRowsOfShard {
   }
 
   #nameOf(rowKey: string): string {
-    return rowKey.startsWith('event|') ? `${this.#partition}/${rowKey}` : `${this.#partition}/${this.#epoch}/${rowKey}`;
+    return `${rowKey.startsWith('event|') ? this.#firstEpoch : this.#epoch}/${rowKey}`;
   }
 }

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
@@ -8,7 +7,7 @@ import { isConflict, RecorderUnavailable } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { dayOf, type Day } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
-import { DayClosed, type DayShards } from '../rows/day-shards.ts';
+import { DayClosed, type DayShards, type Manifest } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
 import { CLOSED_DAY, CommitSlots, ShardCommitter, type Pause } from './committer.ts';
@@ -18,6 +17,8 @@ import { TransactionWriter } from './transaction.ts';
 
 const MAX_WAITING = 50_000;
 const PARALLEL_CLAIMS = 16;
+/** Committers that are kept although nothing waits for them. */
+const IDLE_COMMITTERS = 1_000;
 
 /** How a recorder works. */
 export interface RecorderOptions {
@@ -43,8 +44,7 @@ export class Recorder {
   readonly #slots = new CommitSlots();
   readonly #knownCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
-  /** One that is dropped while it works goes on, beside a new one, as if it were in another process. */
-  readonly #committers = new LRUCache<string, ShardCommitter>({ max: 1_000 });
+  readonly #committers = new Map<string, ShardCommitter>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
@@ -86,15 +86,16 @@ export class Recorder {
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const claims = new Map<Day, Promise<number>>();
+    const claims = new Map<Day, Promise<Manifest>>();
     const limit = pLimit(PARALLEL_CLAIMS);
     const settled = await Promise.allSettled(
       messages.map(async (message): Promise<Outcome> => {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
         if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
-        const count = await claim;
-        return this.#committer(day, count, shardOf(message.cameraId, count)).submit(message);
+        const manifest = await claim;
+        const shard = shardOf(message.cameraId, manifest.shards);
+        return this.#committer(day, manifest.shards, shard).submit(message, manifest);
       }),
     );
     const outcomes: Outcome[] = [];
@@ -117,7 +118,7 @@ export class Recorder {
       count,
       manifests: this.#shards,
       partition,
-      known: this.#known.ofShard(partition),
+      known: this.#known,
       last: this.#lastStripe,
       knownCategories: this.#knownCategories,
     });
@@ -127,6 +128,11 @@ export class Recorder {
     const name = `${shardPartition(day, shard)} of ${count}`;
     const known = this.#committers.get(name);
     if (known !== undefined) return known;
+    // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
+    for (const [other, { isIdle }] of this.#committers) {
+      if (this.#committers.size < IDLE_COMMITTERS) break;
+      if (isIdle) this.#committers.delete(other);
+    }
     const committer = new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
     this.#committers.set(name, committer);
     return committer;

@@ -1,17 +1,20 @@
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoringWrite } from '../../storage/row.ts';
+import { StaleSnapshot } from '../errors.ts';
+import type { EventRow } from '../rows/event-row.ts';
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { inStripe } from '../rows/stripes.ts';
 import { isFrame, type Batch } from './batch.ts';
 import { planCommit, planCounters, type CommitPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
 import { ofKind, type ShardSnapshot } from './known-rows.ts';
-import type { WriterShard } from './own-stripe.ts';
-import { PENDING, ShardRows, wantedByDifferences, wantedByMessages } from './shard-rows.ts';
+import { PENDING, ShardRows, wantedByDifferences, wantedByMessages, type WriterShard } from './shard-rows.ts';
 
 /** A batch with its plan. */
 export interface Prepared {
   readonly batch: Batch;
+  /** What the snapshot was taken of. */
+  readonly rows: ShardRows;
   readonly snapshot: ShardSnapshot;
   readonly plan: CommitPlan;
 }
@@ -25,8 +28,10 @@ export interface Sent {
 
 /** Makes single tries to commit batches of one shard: the rows, the plan, one transaction. */
 export class TransactionWriter {
-  readonly rows: ShardRows;
   readonly #shard: WriterShard;
+  /** What is known of the shard, and the version of the manifest that it belongs to; undefined: nothing was written yet. */
+  #rows: ShardRows;
+  #version: string | undefined;
   /** The ETags that the last transaction answered, by row key. */
   #answered: ReadonlyMap<string, string> = new Map();
   /** Frames are repeated, perhaps a whole delivery: reading first is cheaper than one failed transaction after another. */
@@ -34,7 +39,16 @@ export class TransactionWriter {
 
   constructor(shard: WriterShard) {
     this.#shard = shard;
-    this.rows = new ShardRows(shard);
+    this.#rows = new ShardRows(shard);
+  }
+
+  get rows(): ShardRows {
+    return this.#rows;
+  }
+
+  /** An event as it was last seen in storage, from memory, if that belongs to the day's manifest as it is now. */
+  committedEvent(key: string, version: string): EventRow | undefined {
+    return version === this.#version ? this.#rows.committedEvent(key) : undefined;
   }
 
   /**
@@ -45,13 +59,15 @@ export class TransactionWriter {
    */
   async prepare(batch: Batch, before?: Sent): Promise<Prepared> {
     await this.#demandOpen();
+    if (before !== undefined && before.prepared.rows !== this.#rows) throw new StaleSnapshot('the manifest changed');
     const readAll = this.#expectsKnown;
-    const snapshot = await this.rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
+    const rows = this.#rows;
+    const snapshot = await rows.snapshot(wantedByMessages(batch, readAll), before?.prepared.plan);
     const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
     if (read.length > 0) {
       this.#expectsKnown = read.some(({ eventKey }) => ofKind(snapshot.rows.get(eventKey), 'event') !== undefined);
     }
-    return { batch, snapshot, plan: planCommit(snapshot, batch, this.#shard.knownCategories) };
+    return { batch, rows, snapshot, plan: planCommit(snapshot, batch, this.#shard.knownCategories) };
   }
 
   /**
@@ -61,15 +77,19 @@ export class TransactionWriter {
    */
   async prepareDifferences(differences: CounterDifferences, guard: StoringWrite): Promise<Prepared> {
     await this.#demandOpen();
-    const snapshot = await this.rows.snapshot(wantedByDifferences(differences));
-    const { writes, rows } = planCounters(snapshot, differences);
-    return { batch: [], snapshot, plan: { outcomes: [], writes: [...writes, guard], rows } };
+    const rows = this.#rows;
+    const snapshot = await rows.snapshot(wantedByDifferences(differences));
+    const { writes, ...plan } = planCounters(snapshot, differences);
+    return { batch: [], rows, snapshot, plan: { ...plan, outcomes: [], writes: [...writes, guard] } };
   }
 
   /** Sends the transaction of a batch. Its answer is taken by {@link finish}. @throws {DayClosed | StorageTrouble} */
   async send(prepared: Prepared): Promise<Sent> {
-    // Reading the rows may have taken long.
-    await this.#demandOpen();
+    // Reading the rows may have taken long. Before the first commit of a shard storage itself is asked: nobody may look for the shard.
+    const { rows: known, stripe, fence } = prepared.snapshot;
+    const isFirst = fence === undefined && ofKind(known.get(inStripe(TOTAL_KEY, stripe)), 'total') === undefined;
+    await this.#demandOpen(isFirst);
+    if (prepared.rows !== this.#rows) throw new StaleSnapshot('the manifest changed');
     const writes = prepared.plan.writes.map((write) =>
       write.kind !== 'insert' && write.etag === PENDING
         ? { ...write, etag: this.#answered.get(write.rowKey) ?? PENDING }
@@ -87,7 +107,7 @@ export class TransactionWriter {
    * @returns the new versions of its rows
    * @throws {WriteConflict | StorageTrouble | RequestRefused}
    */
-  async finish({ prepared: { batch, plan }, writes, answer }: Sent): Promise<ReadonlyMap<string, string>> {
+  async finish({ prepared: { batch, rows, plan }, writes, answer }: Sent): Promise<ReadonlyMap<string, string>> {
     const result = await answer;
     if (result.status === 'rejected') {
       const { reason } = result;
@@ -96,7 +116,7 @@ export class TransactionWriter {
     }
     const etags = new Map(writes.map((write, index) => [write.rowKey, result.value[index] ?? '']));
     this.#answered = etags;
-    this.rows.apply(plan, etags);
+    rows.apply(plan, etags);
     return etags;
   }
 
@@ -116,11 +136,11 @@ export class TransactionWriter {
     const failed = error instanceof WriteConflict ? prepared?.plan.writes[error.index ?? -1]?.rowKey : undefined;
     try {
       if (prepared !== undefined && failed === inStripe(TOTAL_KEY, prepared.snapshot.stripe)) {
-        if (!(await this.rows.isStillAlone(prepared.snapshot))) await this.rows.move();
+        if (!(await this.#rows.isStillAlone(prepared.snapshot))) await this.#rows.move();
         return error;
       }
       if (failed === FENCE_KEY) {
-        await this.rows.move();
+        await this.#rows.move();
         return error;
       }
     } catch (met) {
@@ -132,13 +152,22 @@ export class TransactionWriter {
   #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
     const events = batch.map(({ eventKey }) => eventKey);
     for (const pending of batch) pending.readFirst = true;
-    if (events.includes(failed)) this.#shard.known.forgetEvents(events);
-    else this.rows.forget(events, error instanceof WriteConflict);
+    if (events.includes(failed)) this.#rows.forgetEvents(events);
+    else this.#rows.forget(events, error instanceof WriteConflict);
     return error;
   }
 
-  async #demandOpen(): Promise<void> {
+  /**
+   * That the day takes changes and has as many shards as before: that changes only by a repair, or if storage was emptied. If the manifest is
+   * another one, what is known of the shard is forgotten.
+   *
+   * @throws {DayClosed | StorageTrouble | DamagedRow}
+   */
+  async #demandOpen(inStorage = false): Promise<void> {
     const { manifests, day, count } = this.#shard;
-    await manifests.demand(day, count);
+    const { shards, version } = await manifests.claim(day, inStorage);
+    if (shards !== count) throw new StorageTrouble(0, { reason: 'another manifest' });
+    if (this.#version !== undefined && this.#version !== version) this.#rows = new ShardRows(this.#shard);
+    this.#version = version;
   }
 }

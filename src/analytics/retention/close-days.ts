@@ -14,11 +14,12 @@ import {
 import type { StoredRow } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
-import { formatInstant, instantFrom, type Instant } from '../model/instant.ts';
-import { CLOSING_MARGIN, type DayShards, openDaysBefore, removeOpenDay } from '../rows/day-shards.ts';
+import { formatInstant, instantFrom } from '../model/instant.ts';
+import { CLOSING_MARGIN, DayInRepair, type DayShards } from '../rows/day-shards.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
+import { openDays, removeOpenDay, storageNow } from '../rows/open-days.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
@@ -41,8 +42,6 @@ export interface ClosingDependencies {
   readonly shards: DayShards;
   /** A day is closed when it ended at least so many days ago. */
   readonly retentionDays: number;
-  /** The current time. */
-  readonly now: () => Instant;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
   /** Waits before a request is tried again. */
@@ -57,19 +56,21 @@ export interface ClosingDependencies {
  * @throws an error that nobody expected, after all days were tried
  */
 export const closeDays = async (
-  { table, shards, retentionDays, now, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
+  { table, shards, retentionDays, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
   const hasTime = (): boolean => performance.now() < end;
   const deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
-  const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
   const unexpected: unknown[] = [];
-  for (const day of await openDaysBefore(table, firstOpenDay)) {
-    if (!hasTime()) return;
+  const days = await openDays(table);
+  // By the clock of storage, which has answered: that of this process may be ahead.
+  const firstOpenDay = dayOf(instantFrom(storageNow(table) - BigInt(retentionDays) * MICROSECONDS.day));
+  for (const day of days.filter((one) => one < firstOpenDay)) {
+    if (!hasTime()) break;
     try {
-      const manifest = await shards.close(day, now());
-      if (now() < manifest.closes + CLOSING_MARGIN) {
+      const manifest = await shards.close(day);
+      if (storageNow(table) < manifest.closes + CLOSING_MARGIN) {
         log.info('day closes', { day, closes: formatInstant(manifest.closes) });
         continue;
       }
@@ -185,7 +186,7 @@ const overflowedSeconds = async (table: Table, partition: string, hour: number):
   return seconds;
 };
 
-const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat] as const;
+const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat, DayInRepair] as const;
 
 const fieldsOf = (error: unknown): LogFields => {
   const kind = error instanceof Error ? error.name : typeof error;

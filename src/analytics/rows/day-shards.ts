@@ -1,16 +1,23 @@
 import { LRUCache } from 'lru-cache';
 
+import type { Log } from '../../log.ts';
 import { DamagedRow, DecodeError, decodingRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { isDay, type Day } from '../model/day.ts';
-import { type Instant, instantFrom, instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
+import type { Day } from '../model/day.ts';
+import { type Instant, instantFrom, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
-import { dayPartition, FENCE_KEY, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from './keys.ts';
+import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, shardPartition } from './keys.ts';
+import { CLOSES, openDayFrom, readMoment, storageNow } from './open-days.ts';
 
 /** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
 export class DayClosed extends Error {
   override readonly name = 'DayClosed';
+}
+
+/** A repair of the day is at work, or was stopped before its end: until one has finished, the day does not close. */
+export class DayInRepair extends Error {
+  override readonly name = 'DayInRepair';
 }
 
 /** A day's manifest: its `shards` row. */
@@ -18,52 +25,38 @@ export interface Manifest {
   readonly shards: number;
   /** From this moment on the day takes no more changes; undefined: nobody closes it yet. */
   readonly closes: Instant | undefined;
+  /** The version of the row: what is remembered of a day belongs to it. */
+  readonly version: string;
 }
 
-/** How long a recorder goes on without reading a manifest again: less than a closing is announced ahead. */
+/** How long a process goes on without reading a manifest again: less than a closing is announced ahead. */
 const FRESH_MS = 60_000;
 
 /**
  * How long before its moment a closing is announced, and how long after it event rows are still kept, in microseconds: longer than a
- * recorder goes on without reading the manifest, than a transaction takes, and than clocks differ.
+ * process goes on without reading the manifest, and than a transaction takes.
  */
 export const CLOSING_MARGIN = 120_000_000n;
 
-/** The property of a manifest that says when the day closes. */
-export const CLOSES = 'closes';
+/** A clock that differs more from that of storage is told, hourly. */
+const CLOCK_OFF_MS = 60_000;
+const TELL_AGAIN_MS = 3_600_000;
 
 /** What a manifest says. @throws {DamagedRow} */
 export const manifestFrom = (row: StoredRow): Manifest =>
   decodingRow(row, () => {
-    const { shards, [CLOSES]: text } = row.properties;
+    const { shards } = row.properties;
     if (typeof shards !== 'number' || !Number.isInteger(shards) || shards < 1 || shards > MAX_SHARDS) {
       throw new DecodeError(`shards is not a number from 1 to ${MAX_SHARDS}`);
     }
-    const closes = typeof text === 'string' ? parseInstant(text) : undefined;
-    if (text !== undefined && closes === undefined) throw new DecodeError(`${CLOSES} is not a time`);
-    return { shards, closes };
+    return { shards, closes: readMoment(CLOSES, row.properties), version: row.etag };
   });
 
-// The index of open days: a row for each day that is not closed, inserted before the day's manifest and deleted as the last step of
-// closing the day. So every day that has events and is not wholly closed is in it.
-
-/** The open days before a day, oldest first. @throws {StorageTrouble | DamagedRow} */
-export const openDaysBefore = async (table: Table, day: Day): Promise<readonly Day[]> => {
-  const rows = await table.all(OPEN_DAYS_PARTITION, { from: '', before: day }, { select: [] });
-  return rows.map(({ partitionKey, rowKey }) => {
-    if (!isDay(rowKey)) throw new DamagedRow(partitionKey, rowKey, 'its key is not a day');
-    return rowKey;
-  });
-};
-
-/** Takes a day out of the index, if it is in it. @throws {StorageTrouble} */
-export const removeOpenDay = async (table: Table, day: Day): Promise<void> => {
-  try {
-    await table.delete(OPEN_DAYS_PARTITION, [day]);
-  } catch (error) {
-    // Another process did.
-    if (!(error instanceof WriteConflict)) throw error;
-  }
+/** The first shard of a day, from one on, that has a row, whatever the manifest says; undefined: none. @throws {StorageTrouble} */
+export const shardInStorage = async (table: Table, day: Day, from = 0): Promise<number | undefined> => {
+  const keys = { from: shardPartition(day, from), before: shardPartition(day, MAX_SHARDS) };
+  const partition = await table.firstPartition(keys);
+  return partition === undefined ? undefined : Number(partition.slice(day.length + 1));
 };
 
 /** Both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
@@ -72,8 +65,6 @@ const clocks = (): readonly number[] => [performance.now(), Date.now()];
 const isFresh = (readAt: readonly number[]): boolean =>
   clocks().every((time, clock) => time - (readAt[clock] ?? 0) < FRESH_MS);
 
-const now = (): Instant => instantFromMilliseconds(Date.now());
-
 /**
  * The manifest of each day. The day's first event writes it; later only the moment at which the day closes is added. So the number of
  * shards of new days may be changed at any time, and one row says whether a day takes changes.
@@ -81,69 +72,63 @@ const now = (): Instant => instantFromMilliseconds(Date.now());
 export class DayShards {
   readonly #table: Table;
   readonly #forNewDays: number;
+  readonly #log: Log;
   readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: readonly number[] }>({
     max: 1_000,
   });
+  #toldClockAt = -Infinity;
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
-  constructor(table: Table, forNewDays: number) {
+  constructor(table: Table, forNewDays: number, log: Log) {
     this.#table = table;
     this.#forNewDays = forNewDays;
+    this.#log = log;
   }
 
-  /** How many shards a day has; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
+  /** How many shards a day has, as storage said less than a minute ago; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    return (this.#known.get(day)?.manifest ?? (await this.#read(day)))?.shards;
+    return (await this.#manifest(day))?.shards;
   }
 
   /**
-   * How many shards a day has that takes changes, by a manifest that was read less than a minute ago. Writes the manifest of a day that
-   * has no events yet, after a row for the day in the index of open days: so the timer that closes old days finds every day.
+   * The manifest of a day that takes changes, read less than a minute ago. Writes that of a day that has no events yet, after a row for the
+   * day in the index of open days: so the timer that closes old days finds every day.
    *
+   * @param inStorage as storage says now
    * @throws {DayClosed}
    * @throws {StorageTrouble | DamagedRow}
    */
-  async claim(day: Day): Promise<number> {
-    const known = this.#known.get(day);
-    const { shards, closes } =
-      known !== undefined && isFresh(known.readAt)
-        ? known.manifest
-        : ((await this.#read(day)) ?? (await this.#write(day)));
-    if (closes !== undefined && now() >= closes) throw new DayClosed();
-    return shards;
+  async claim(day: Day, inStorage = false): Promise<Manifest> {
+    const manifest = (await this.#manifest(day, inStorage)) ?? (await this.#write(day));
+    if (manifest.closes !== undefined && storageNow(this.#table) >= manifest.closes) throw new DayClosed();
+    return manifest;
   }
 
   /**
-   * Checks that a day takes changes and still has so many shards: that changes only by a repair, or if storage was emptied.
+   * Announces that a day of the index closes {@link CLOSING_MARGIN} from now, unless that was announced before. If the day has no manifest,
+   * because the process that was about to write it ended, inserts one.
    *
-   * @param inStorage as storage says now: before the first event of a shard is written
-   * @throws {StorageTrouble} if it has another number, or storage does not answer
-   * @throws {DamagedRow | DayClosed}
-   */
-  async demand(day: Day, shards: number, inStorage = false): Promise<void> {
-    if (inStorage) this.#known.delete(day);
-    if ((await this.claim(day)) !== shards) throw new StorageTrouble(0, { reason: 'another manifest' });
-  }
-
-  /**
-   * Announces that a day closes {@link CLOSING_MARGIN} after `at`, which is now, unless that was announced before. If the day has no manifest, because the
-   * process that was about to write it ended, inserts one.
-   *
+   * @throws {DayInRepair}
    * @throws {StorageTrouble | DamagedRow}
    */
-  async close(day: Day, at: Instant): Promise<Manifest & { readonly closes: Instant }> {
+  async close(day: Day): Promise<Manifest & { readonly closes: Instant }> {
     for (;;) {
-      const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
-      const { shards, closes } =
-        row === undefined ? { shards: this.#forNewDays, closes: undefined } : manifestFrom(row);
-      if (closes !== undefined) return { shards, closes };
-      const announced = { [CLOSES]: sortableInstant(instantFrom(at + CLOSING_MARGIN)) };
-      // First in the index, so that a day whose manifest is lost from now on is not taken for open.
-      await this.#table.transact(OPEN_DAYS_PARTITION, [
-        { kind: 'merge', rowKey: day, etag: ANY_VERSION, properties: announced },
+      const [row, open] = await Promise.all([
+        this.#table.get(dayPartition(day), SHARDS_KEY),
+        this.#table.get(OPEN_DAYS_PARTITION, day),
       ]);
+      const { closes, ...manifest } = row === undefined ? await this.#newManifest(day) : manifestFrom(row);
+      if (closes !== undefined) return { ...manifest, closes };
+      const now = storageNow(this.#table);
+      const { etag, repairUntil = now, isRepairing = false } = open === undefined ? {} : openDayFrom(open);
+      if (isRepairing || repairUntil > now) throw new DayInRepair();
+      const announced = { [CLOSES]: sortableInstant(instantFrom(now + CLOSING_MARGIN)) };
       try {
-        await this.#table.transact(dayPartition(day), [writeOf(SHARDS_KEY, row?.etag, { shards, ...announced })]);
+        // First in the index, at the version that no repair has changed: a day whose manifest is lost from now on is not taken for open.
+        await this.#table.transact(OPEN_DAYS_PARTITION, [writeOf(day, etag, announced)]);
+        await this.#table.transact(dayPartition(day), [
+          writeOf(SHARDS_KEY, row?.etag, { shards: manifest.shards, ...announced }),
+        ]);
       } catch (error) {
         // Another process wrote it meanwhile.
         if (!(error instanceof WriteConflict)) throw error;
@@ -151,46 +136,50 @@ export class DayShards {
     }
   }
 
+  /** The manifest as it was less than a minute ago; undefined: there is none. */
+  async #manifest(day: Day, inStorage = false): Promise<Manifest | undefined> {
+    const known = inStorage ? undefined : this.#known.get(day);
+    return known !== undefined && isFresh(known.readAt) ? known.manifest : this.#read(day);
+  }
+
   async #write(day: Day): Promise<Manifest> {
-    if (await this.#wasClosed(day)) {
-      // Since the manifest was looked for, others may have opened the day, recorded into it and announced its closing.
-      const manifest = await this.#read(day);
-      if (manifest !== undefined) return manifest;
-      throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day was closed');
-    }
+    const { shards } = await this.#newManifest(day);
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
-    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
+    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards });
     const stored = await this.#read(day);
     if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
     return stored;
   }
 
   /**
-   * Whether a day has counters, and is not among the open days or closes. Without a manifest, it has lost it. Opened again, it would count
-   * repeats twice, and a repair would take away what no event row tells any more.
+   * The manifest for a day that has none: as it is now, if others have just written it. Of a day that has rows it is lost, whatever
+   * COUNTER_SHARDS says now. One that is made up would hide rows of other shards, or open a closed day, which would count repeats twice.
    */
-  async #wasClosed(day: Day): Promise<boolean> {
-    const fences = await Promise.all(
-      Array.from({ length: this.#forNewDays }, async (_, shard) =>
-        this.#table.get(shardPartition(day, shard), FENCE_KEY, { select: [] }),
-      ),
-    );
-    // Read last: the first event of a day comes after the row in the index.
-    const open = await this.#table.get(OPEN_DAYS_PARTITION, day);
-    const isOpen = open !== undefined && open.properties[CLOSES] === undefined;
-    return !isOpen && fences.some((row) => row !== undefined);
+  async #newManifest(day: Day): Promise<Manifest> {
+    if ((await shardInStorage(this.#table, day)) === undefined) {
+      return { shards: this.#forNewDays, closes: undefined, version: '' };
+    }
+    const manifest = await this.#read(day);
+    if (manifest !== undefined) return manifest;
+    throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day has rows');
   }
 
   async #read(day: Day): Promise<Manifest | undefined> {
     // What is answered was true at the earliest when it was asked for.
     const readAt = clocks();
     const row = await this.#table.get(dayPartition(day), SHARDS_KEY);
-    if (row === undefined) {
-      this.#known.delete(day);
-      return undefined;
-    }
+    this.#tellClock();
+    this.#known.delete(day);
+    if (row === undefined) return undefined;
     const manifest = manifestFrom(row);
     this.#known.set(day, { manifest, readAt });
     return manifest;
+  }
+
+  #tellClock(): void {
+    const aheadMs = Date.now() - this.#table.now();
+    if (Math.abs(aheadMs) <= CLOCK_OFF_MS || performance.now() - this.#toldClockAt < TELL_AGAIN_MS) return;
+    this.#toldClockAt = performance.now();
+    this.#log.warn('clock is off', { ahead_seconds: Math.round(aheadMs / 1_000) });
   }
 }

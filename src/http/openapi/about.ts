@@ -13,6 +13,7 @@ export const ABOUT = {
       'is a 405; an unknown path is an empty 404 of the Functions host. Every answer forbids sniffing,',
       'framing and plain http with the headers that are usual for that, and caching, except where it has an ETag: then it may be kept and',
       'is asked about again with `If-None-Match`.',
+      'A body needs `Content-Length`: one that is sent in chunks does not arrive, and is a 411.',
       'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
     ].join('\n'),
     contact: { name: 'Whoever runs this service' },

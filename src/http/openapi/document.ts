@@ -10,7 +10,7 @@ import { UNEXPECTED_DETAIL } from '../error-edge.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
 import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
-import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
+import { type DescribedContent, encodingDetail, LENGTH_DETAIL, tooLargeDetail } from '../route/body.ts';
 import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
@@ -118,6 +118,7 @@ const derivedProblems = (
     405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
   }),
   ...(body && {
+    411: { description: 'The body was sent in chunks, without Content-Length.', detail: LENGTH_DETAIL },
     413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
     415: { description: 'The body has an encoding that is not taken.', detail: encodingDetail('br') },
   }),

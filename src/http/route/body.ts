@@ -75,36 +75,42 @@ export const tooLargeDetail = (maxBytes: number): string => `The body is larger 
 export const encodingDetail = (encoding: string): string =>
   `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
 
+/** The sentence about a body that the Functions host does not hand on. */
+export const LENGTH_DETAIL = 'The body came in chunks and did not arrive: send Content-Length.';
+
 /**
- * The value in a request's body: as {@link readJson}, or the parameters of a form.
+ * The value in a request's body: JSON, or the parameters of a form.
  *
- * @throws {Problem} as {@link readJson}; 400 also where a parameter is given twice
+ * @throws {Problem} 411 where a chunked one did not arrive; 413 where it is larger; 415 for an encoding other than gzip; 400 where it is missing, is not
+ *   UTF-8 or not JSON, and where a form has a parameter twice
  */
 export const readBody = async (
   request: HttpRequest,
   { maxBytes, format }: Pick<RequestBody<unknown>, 'maxBytes' | 'format'>,
-): Promise<unknown> => (format === 'form' ? readForm(request, maxBytes) : readJson(request, maxBytes));
+): Promise<unknown> => {
+  const text = await readText(request, maxBytes);
+  return format === 'form' ? parseForm(text) : parseJson(text);
+};
 
-const readForm = async (request: HttpRequest, maxBytes: number): Promise<Readonly<Record<string, string>>> => {
+/** @param maxBytes the most the body may have, in bytes; of a compressed one before and after */
+const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
-  const sent = await readBytes(request, maxBytes);
-  const form = new URLSearchParams(decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent));
+  // Whole already: the Functions host reads it before any code of this service runs.
+  const sent = Buffer.from(await request.arrayBuffer());
+  if (sent.byteLength > maxBytes) throw new Problem(413, { detail: tooLargeDetail(maxBytes) });
+  if (sent.byteLength === 0) {
+    // The host reads a body only if its length is announced.
+    if (request.headers.has('transfer-encoding')) throw new Problem(411, { detail: LENGTH_DETAIL });
+    throw new Problem(400, { detail: 'The body is empty.' });
+  }
+  return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
+};
+
+const parseForm = (text: string): Readonly<Record<string, string>> => {
+  const form = new URLSearchParams(text);
   const names = [...form.keys()];
   if (new Set(names).size < names.length) throw new Problem(400, { detail: 'A parameter is given twice.' });
   return Object.fromEntries(form);
-};
-
-/**
- * The JSON value in a request's body. No more than the limit is ever held, however much is sent.
- *
- * @param maxBytes the most the body may have, in bytes; of a compressed one before and after
- * @throws {Problem} 413 where the body is larger; 415 for an encoding other than gzip; 400 where it is missing, breaks off, is not UTF-8 or not JSON
- */
-export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> => {
-  const isZipped = isGzip(request.headers.get('content-encoding'));
-  const sent = await readBytes(request, maxBytes);
-  if (sent.byteLength === 0) throw new Problem(400, { detail: 'The body is empty.' });
-  return parseJson(decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent));
 };
 
 const isGzip = (encoding: string | null): boolean => {
@@ -112,35 +118,6 @@ const isGzip = (encoding: string | null): boolean => {
   if (name === '' || name === 'identity') return false;
   if (name === 'gzip' || name === 'x-gzip') return true;
   throw new Problem(415, { detail: encodingDetail(name), headers: { 'accept-encoding': 'gzip' } });
-};
-
-const readBytes = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {
-  const tooLarge = () => new Problem(413, { detail: tooLargeDetail(maxBytes) });
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
-  const reader: Reader | undefined = request.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for (let chunk = await nextChunk(reader); chunk !== undefined; chunk = await nextChunk(reader)) {
-    bytes += chunk.byteLength;
-    // What is left unread is not cancelled: that would close the connection before the answer is sent.
-    if (bytes > maxBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-};
-
-interface Reader {
-  read(): Promise<{ readonly value?: unknown }>;
-}
-
-const nextChunk = async (reader: Reader | undefined): Promise<Uint8Array | undefined> => {
-  try {
-    const value = (await reader?.read())?.value;
-    return value instanceof Uint8Array ? value : undefined;
-  } catch (error) {
-    // The client has left: nobody gets this answer, and nobody has to be told.
-    throw new Problem(400, { detail: 'The body broke off.' }, { cause: error });
-  }
 };
 
 const unzip = promisify(gunzip);

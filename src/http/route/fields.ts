@@ -21,9 +21,11 @@ export const NO_QUERY = z.object({});
 export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const errors: ProblemError[] = [];
   const given: Record<string, string> = {};
-  for (const name of new Set(request.query.keys())) {
+  // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
+  const query = new URL(request.url).searchParams;
+  for (const name of new Set(query.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
-    const [value = '', ...more] = request.query.getAll(name);
+    const [value = '', ...more] = query.getAll(name);
     if (!Object.hasOwn(schema.shape, name)) errors.push({ field: quotable(name), detail: unknownParameter(schema) });
     else if (value === '') errors.push({ field: name, detail: 'is empty' });
     else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });

@@ -66,7 +66,7 @@ export interface Operation<
    */
   readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
   readonly answers: Of;
-  /** Besides those that the description derives: 401 for a function key, 413 for a body, 500 for all. */
+  /** Besides those that the description derives: 401 for a function key, 411, 413 and 415 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
   // A method, not a property: TypeScript then takes an operation with narrower types where any operation is asked for.
   handle(

@@ -4,10 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { NotRepairable, repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { repairDay, stepsOf } from '../../../src/analytics/audit/repair.ts';
+import { NotRepairable, RepairLease } from '../../../src/analytics/audit/repair-lease.ts';
 import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
@@ -259,7 +258,7 @@ describe('the audit of a day', () => {
     expect(await differing(table)).toContain('shards');
     await repair(tableOf(table));
     expect(await wrongAnswers(table, messages)).toEqual([]);
-    expect(await new DayShards(tableOf(table), 1).find(DATE)).toBe(2);
+    expect(await new CountingProcess(table, 1).shards.find(DATE)).toBe(2);
   });
 
   it.each(['hour|24', 'minute|0860', 'camera|a|b', 'event|9959|ridge-0|f-0', 'hour|08 99', 'total 99'])(
@@ -446,8 +445,14 @@ describe('a repair', () => {
     const table = await seeded();
     const moved: string[] = [];
     const aside = async (rowKey: string, etag?: string): Promise<void> =>
-      setAside(tableOf(table), SHARD, new Map([[rowKey, etag]]), (rows) =>
-        moved.push(...rows.map((row) => row.rowKey)),
+      setAside(
+        {
+          table: tableOf(table),
+          partition: SHARD,
+          lease: new RepairLease(tableOf(table), { day: DATE, isUnlisted: false }),
+        },
+        new Map([[rowKey, etag]]),
+        (rows) => moved.push(...rows.map((row) => row.rowKey)),
       );
     for (let times = 1; times <= 2; times += 1) {
       await table.transact(SHARD, [{ kind: 'insert', rowKey: 'camera|x', properties: {} }]);
@@ -459,36 +464,113 @@ describe('a repair', () => {
     expect(moved).toEqual(['camera|x', 'camera|x']);
   });
 
+  /** As CloseDays does as its last step but one. */
+  const deleteEvents = async (memory: MemoryTable): Promise<void> => {
+    for (const partition of [SHARD, `${DATE}_01`]) {
+      const keys = memory.rows(partition).flatMap(({ rowKey }) => (rowKey.startsWith('event|') ? [rowKey] : []));
+      await memory.transact(
+        partition,
+        keys.map((rowKey) => ({ kind: 'delete', rowKey })),
+      );
+    }
+  };
+  const CLOSED = set('closes', '2001-01-01T00:00:00.000000Z');
+
   it.each<readonly [what: string, manifest: Damage, index: Damage]>([
-    ['closed', set('closes', '2001-01-01T00:00:00.000000Z'), (row) => row],
+    ['closed', CLOSED, (row) => row],
     ['closed, and not said by a damaged manifest', set('shards', 'two'), deleted],
     ['closed, and not said by the manifest', (row) => row, deleted],
     ['closed, and of fewer shards by its manifest', set('shards', 1), deleted],
-  ])('refuses a day that is %s, also after its audit', async (_, manifest, index) => {
+    ['closed, and has lost its manifest', deleted, deleted],
+  ])('refuses counters of a day that is %s, also after its audit; only its manifest is put right', async (...rows) => {
+    const [, manifest, index] = rows;
     const memory = await seeded();
     const table = tableOf(memory);
     await damageRow(memory, SHARD, 'total', replaced('day', /"events":\d+/, '"events":7'));
     const audited = await auditDay(table, DATE);
     await damageRow(memory, DATE, 'shards', manifest);
     await damageRow(memory, OPEN_DAYS_PARTITION, DATE, index);
+    await deleteEvents(memory);
+    const before = memory.rows(SHARD);
     await expect(repairDay(table, audited, QUIET)).rejects.toThrow(NotRepairable);
     const closed = await auditDay(table, DATE);
     expect(closed.closed).toBe(true);
     expect(closed.differences.map(({ counter }) => counter)).toContain('total');
     await expect(repairDay(table, closed, QUIET)).rejects.toThrow(NotRepairable);
+    expect(memory.rows(SHARD)).toEqual(before);
+    const manifestAfter = memory.rows(DATE).find(({ rowKey }) => rowKey === 'shards')?.properties;
+    expect(manifestAfter).toMatchObject({ shards: 2, closes: expect.stringMatching(/^20/) });
+    const late = await new CountingProcess(memory, 1).record(messages.slice(0, 1));
+    expect(late).toEqual([{ refused: 'the day of data.ts_utc is closed: its counts are final' }]);
   });
 
-  it('refuses a day that lost its manifest after its closing was announced, and nobody opens it again', async () => {
+  it('brings a manifest back that was lost after the closing was announced, with its moment, and nobody opens the day again', async () => {
     const memory = await seeded();
     const table = tableOf(memory);
-    await new DayShards(table, 2).close(DATE, instantFrom(0n));
-    await memory.transact(DATE, [{ kind: 'delete', rowKey: 'shards' }]);
-    // Event rows are deleted by now.
-    await memory.transact(SHARD, [{ kind: 'delete', rowKey: EVENT }]);
+    const { closes } = await new CountingProcess(memory, 2).shards.close(DATE);
+    await damageRow(memory, DATE, 'shards', deleted);
+    const process = new CountingProcess(memory, 1);
+    await expect(process.record(messages)).rejects.toThrow('it is missing, and the day has rows');
+    await repair(table);
+    expect(await process.shards.claim(DATE)).toMatchObject({ shards: 2, closes });
+  });
+
+  it('refuses a day whose closing is announced, also after its audit, and changes nothing', async () => {
+    const memory = await seeded();
+    const table = tableOf(memory);
+    await damageRow(memory, SHARD, 'total', set('day', '{'));
     const audited = await auditDay(table, DATE);
-    expect(audited.closed).toBe(true);
-    await expect(repairDay(table, audited, QUIET)).rejects.toThrow(NotRepairable);
-    await expect(new CountingProcess(memory, 2).record(messages)).rejects.toThrow('the day was closed');
+    await new CountingProcess(memory, 2).shards.close(DATE);
+    const before = memory.rows(SHARD);
+    for (const report of [audited, await auditDay(table, DATE)]) {
+      await expect(repairDay(table, report, QUIET)).rejects.toThrow('closing');
+    }
+    expect(memory.rows(SHARD)).toEqual(before);
+  });
+
+  it('keeps the day from being closed until it has finished, also if it is stopped at any request', async () => {
+    for (let stopped = 1, isFinished = false; !isFinished; stopped += 1) {
+      const memory = new InterposedTable();
+      await new CountingProcess(memory, 2).record(messages);
+      await damageRow(memory, SHARD, 'total', set('day', '{'));
+      const audited = await auditDay(tableOf(memory), DATE);
+      let requests = 0;
+      memory.turn = async () => {
+        requests += 1;
+        if (requests >= stopped) throw new Error('stopped');
+      };
+      isFinished = await repairDay(tableOf(memory), audited, QUIET).then(
+        () => true,
+        () => false,
+      );
+      memory.turn = async () => undefined;
+      const { shards } = new CountingProcess(memory, 2);
+      const isClosed = await shards.close(DATE).then(
+        () => true,
+        () => false,
+      );
+      const hasBegun = memory.rows(SHARD).some(({ rowKey }) => rowKey.startsWith('damaged|'));
+      expect(isClosed && hasBegun, `stopped at request ${stopped}`).toBe(false);
+      if (isFinished) expect(stopped).toBeGreaterThan(20);
+      else await repair(tableOf(memory)).catch((error: unknown) => expect(isClosed, String(error)).toBe(true));
+    }
+  });
+
+  it('makes a day open again that has lost its row of open days, if its event rows account for its samples', async () => {
+    const memory = await seeded();
+    await damageRow(memory, OPEN_DAYS_PARTITION, DATE, deleted);
+    expect(await differing(memory)).toEqual(new Set(['index of open days']));
+    await repair(tableOf(memory));
+    expect(memory.rows(OPEN_DAYS_PARTITION).map(({ rowKey }) => rowKey)).toEqual([DATE]);
+    expect(await wrongAnswers(memory, messages)).toEqual([]);
+  });
+
+  it('finds a day that lost its manifest and all its event rows', async () => {
+    const memory = await seeded();
+    await damageRow(memory, DATE, 'shards', deleted);
+    await deleteEvents(memory);
+    expect(await differing(memory)).toContain('shards');
+    await expect(new CountingProcess(memory, 1).record(messages)).rejects.toThrow('the day has rows');
   });
 
   it('keeps all of a row that it sets aside, also if its key is too long for the new one', async () => {

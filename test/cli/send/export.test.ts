@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, inject, it } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../../src/http/event-message.ts';
 import { CountingStorage } from '../../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
@@ -118,7 +118,7 @@ describe('npm run export', () => {
   it.each<[string, (storage: CountingStorage) => Promise<unknown>, string, number]>([
     [
       'a closed day',
-      async (storage) => storage.process().shards.close(DATE, instantFromMilliseconds(Date.now())),
+      async (storage) => storage.process().shards.close(DATE),
       `${DATE} is closed, or about to be: its event rows are deleted.\n`,
       1,
     ],

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 
 import { expect, it } from 'vitest';
 
+import { LENGTH_DETAIL } from '../../../src/http/route/body.ts';
 import { season } from '../../harness/season.ts';
 import { startWatch } from '../../harness/watch.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
@@ -25,17 +26,29 @@ it('analytics and events require the function key, in the query or in a header; 
   }
 });
 
-it('events are recorded also if their size is not announced, and compressed ones', async () => {
+it('compressed events are recorded, and a body without Content-Length is a 411: the Functions host does not hand it on', async () => {
   const watch = await startWatch();
   const batch = JSON.stringify([cloudEvent()]);
   const streamed = { method: 'POST', body: new Blob([batch]).stream(), duplex: 'half' as const };
-  expect(JSON.parse((await watch.request('/api/events', streamed)).body)).toEqual({ recorded: 1, unchanged: 0 });
+  const refused = await watch.request('/api/events', streamed);
+  expect([refused.status, JSON.parse(refused.body)]).toMatchObject([411, { detail: LENGTH_DETAIL }]);
   const zipped = { method: 'POST', body: gzipSync(batch), headers: { 'content-encoding': 'gzip' } };
-  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 0, unchanged: 1 });
-  const { status, body } = await watch.request('/api/analytics/day?date=2024-02-29&camera_id=a&camera_id=b');
-  expect([status, JSON.parse(body)], 'the host joins what is given twice').toMatchObject([
+  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 1, unchanged: 0 });
+});
+
+it('every single thing that is wrong with a query is named, also what the host joins or loses', async () => {
+  const watch = await startWatch();
+  const { status, body } = await watch.request(
+    '/api/analytics/day?date=2024-02-29&camera_id=a&camera_id=b&__proto__=1',
+  );
+  expect([status, JSON.parse(body)]).toMatchObject([
     400,
-    { errors: [{ field: 'camera_id', detail: 'is given more than once' }] },
+    {
+      errors: [
+        { field: 'camera_id', detail: 'is given more than once' },
+        { field: '__proto__', detail: expect.stringContaining('is unknown') },
+      ],
+    },
   ]);
 });
 

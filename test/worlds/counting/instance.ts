@@ -3,7 +3,7 @@ import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair
 import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
-import { type Instant, instantFrom, instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
@@ -19,9 +19,6 @@ import type { Life } from '../life.ts';
 /** Days are closed when they ended so long ago. */
 const RETENTION_DAYS = 1;
 const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
-
-/** Now, by the clock of the process that asks. */
-const now = (): Instant => instantFromMilliseconds(Date.now());
 
 /** What is said of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY}`;
@@ -75,7 +72,7 @@ export class Instance extends CountingService {
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    await closeDays({ table: this.table, shards: this.shards, retentionDays: RETENTION_DAYS, now }, this.#log);
+    await closeDays({ table: this.table, shards: this.shards, retentionDays: RETENTION_DAYS }, this.#log);
   }
 
   /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
