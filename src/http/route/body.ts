@@ -92,7 +92,10 @@ export const readBody = async (
   return format === 'form' ? parseForm(text) : parseJson(text);
 };
 
-/** @param maxBytes the most the body may have, in bytes; of a compressed one before and after */
+/** The JSON value in a request's body, as {@link readBody}. @param maxBytes the most the body may have, in bytes; of a compressed one before and after */
+export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> =>
+  readBody(request, { maxBytes });
+
 const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
   // Whole already: the Functions host reads it before any code of this service runs.
