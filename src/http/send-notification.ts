@@ -93,7 +93,7 @@ const notificationSchema = z
     if (areWaves && confirm !== true) refuse('confirm', WITH_CONFIRM);
     if (wave_seconds !== undefined && !areWaves) refuse('wave_seconds', WITH_WAVES);
     if (confirmations_needed > 0 && !areWaves) refuse('confirmations_needed', WITH_WAVES);
-    else if (confirmations_needed > waves.flat().length) refuse('confirmations_needed', NEEDED);
+    else if (areWaves && confirmations_needed > waves.flat().length) refuse('confirmations_needed', NEEDED);
   })
   .meta({ id: 'Notification', description: 'An alert and who is to be told.', examples: [ONE] });
 

@@ -70,6 +70,19 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 29 }, ['wave_seconds', TIME]],
     [{ ...good, confirm: true, recipients: [[FIRST]], wave_seconds: 3_601 }, ['wave_seconds', TIME]],
     ...['', '  ', 'a\nb', 'x'.repeat(101)].map((reference): [unknown, Fault] => [{ ...good, reference }, NOT_VISIBLE]),
+    [{ ...good, confirm: true, confirmations_needed: 1 }, ['confirmations_needed', 'is only for recipients in waves']],
+    ...[0, 3, 1.5, '2'].map((confirmations_needed): [unknown, Fault] => [
+      { ...good, confirm: true, recipients: [[FIRST], ['+12065550101', FIRST]], confirmations_needed },
+      ['confirmations_needed', 'must be a whole number from 1 to the number of recipients'],
+    ]),
+    ...['', '  ', 'a\nb', 'a\u0007', 'a\u202Eb', 'x'.repeat(201), '\u0301'].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be 1 to 200 visible characters'],
+    ]),
+    ...['<break time="5s"/>', 'a > b', 'Fire &amp; Rescue', '&#38;', '&#x26;'].map((details): [unknown, Fault] => [
+      { ...good, details },
+      ['details', 'must be plain text without markup'],
+    ]),
     [{ ...good, recipient: FIRST, '+12065550100': 1 }, ['recipient', 'is unknown'], ['unknown field', 'is unknown']],
     [[good], ['body', OBJECT]],
     ['null', ['body', OBJECT]],
@@ -128,6 +141,20 @@ describe('POST /api/notifications hands on', () => {
       { key: undefined, waves, waveMs: 30_000 },
     ]);
   });
+
+  it('the place, trimmed, and how many have to confirm', async () => {
+    const recipients = [[FIRST], ['+12065550101']];
+    const details = 'Antelope Ridge: R&D, camera 4 (50 m, 7 %)';
+    await post('notifications', {
+      ...good,
+      recipients,
+      confirm: true,
+      confirmations_needed: 2,
+      details: ` ${details} `,
+    });
+    await post('notifications', { ...good, details: '火'.repeat(200) });
+    expect(sent).toMatchObject([{ details, confirmationsNeeded: 2 }, { details: '火'.repeat(200) }]);
+  });
 });
 
 const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
@@ -182,7 +209,8 @@ describe('POST /api/test-call', () => {
     [{ recipients: [FIRST] }, '', ['body', 'must be an array of phone numbers']],
     [[], '', ['body', SOMEBODY]],
     [[FIRST], '?alert_type=Fire', ['alert_type', TYPES]],
-    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type']],
+    [[FIRST], '?type=Custom', ['type', 'is unknown: the parameters are alert_type, confirm']],
+    [[FIRST], '?confirm=yes', ['confirm', 'must be true or false']],
   ])('refuses %j%s', async (body, query, fault) => {
     expect(problemOf(await post('test-call', body, query))).toMatchObject({ status: 400, errors: errorsOf([fault]) });
     expect(sent).toEqual([]);
@@ -190,11 +218,11 @@ describe('POST /api/test-call', () => {
 
   it('asks for a call about Custom if no type is given, whose events go to the address for test calls', async () => {
     await post('test-call', [FIRST]);
-    await post('test-call', [FIRST], '?alert_type=BurnJob');
+    await post('test-call', [FIRST], '?alert_type=BurnJob&confirm=true');
     const callbackBaseUrl = 'https://tunnel.example.org';
     expect(sent).toMatchObject([
-      { alertType: { name: 'Custom' }, waves: [[FIRST]], callbackBaseUrl },
-      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], callbackBaseUrl },
+      { alertType: { name: 'Custom' }, waves: [[FIRST]], confirm: false, callbackBaseUrl },
+      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], confirm: true, callbackBaseUrl },
     ]);
   });
 });

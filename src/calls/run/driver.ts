@@ -24,7 +24,7 @@ import {
 import type { NotificationId } from '../model/notification-id.ts';
 import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from '../model/phone-line.ts';
 import { isMaskedNumber } from '../model/phone-number.ts';
-import { isMessage, MESSAGE } from '../model/speech.ts';
+import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import {
   afterEvent,
   attemptOf,
@@ -58,6 +58,13 @@ type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'to
 
 const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind !== 'tone failed';
 
+/** What a process has said last in a call. */
+interface Spoken {
+  readonly speech: SpeechNumber;
+  /** Whether keys were asked for. */
+  readonly confirm: boolean;
+}
+
 /** What follows for a recipient now. */
 type Decide = (recipient: Recipient, terms: ReachTerms, now: number) => RecipientStep;
 
@@ -90,8 +97,8 @@ export const OPEN_WITHIN_MS = 300_000;
 export class Driver {
   readonly #parts: DriverParts;
   readonly #cases: Cases;
-  /** Whom this process has spoken to: without the table nobody else can tell. */
-  readonly #spokenTo = new Set<CallId>();
+  /** Whom this process has spoken to, and what it said last: without the table nobody else can tell. */
+  readonly #spokenTo = new Map<CallId, Spoken>();
   #troubleAt = -Infinity;
   #keysKept = 0;
 
@@ -102,6 +109,8 @@ export class Driver {
 
   /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, remember nothing. */
   async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<void> {
+    // A step that fails forgets what was remembered.
+    const known = event.attempt && this.#cases.recall(event.attempt.notificationId);
     if (!isAboutAttempt(event)) {
       // What was heard until then counts; the call goes on.
       const { code, subCode, reason } = event.result;
@@ -114,7 +123,7 @@ export class Driver {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
-      await this.#withoutTable(event, alertType, log);
+      await this.#withoutTable(event, known, alertType, log);
     }
   }
 
@@ -319,15 +328,19 @@ export class Driver {
     return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
   }
 
-  async #withoutTable(event: AttemptReport, pathType: AlertType, log: Log): Promise<void> {
+  async #withoutTable(
+    event: AttemptReport,
+    known: NotificationCase | undefined,
+    pathType: AlertType,
+    log: Log,
+  ): Promise<void> {
     const { kind, callId, attempt, speech = MESSAGE } = event;
     const fields = { call_id: callId, alert_type: pathType.name };
     if (kind === 'connected' || (kind === 'tone received' && event.isAwaiting === true)) {
       if (kind === 'tone received') this.#keepKey(event, pathType.name);
       // A line that waits has to be told again.
       if (this.#spokenTo.has(callId) && event.isAwaiting !== true) return;
-      this.#noteSpokenTo(callId);
-      const known = attempt && this.#cases.recall(attempt.notificationId);
+      this.#noteSpokenTo(callId, { speech: MESSAGE, confirm: known?.notification.confirm === true });
       const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       const { line, serviceName } = this.#parts;
       try {
@@ -346,19 +359,18 @@ export class Driver {
     } else if (kind === 'tone received') {
       this.#keepKey(event, pathType.name);
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
-      const known = attempt && this.#cases.recall(attempt.notificationId);
-      const isEarlier = (): boolean => {
-        const own = attempt && known && attemptIn(this.#cases.recall(attempt.notificationId) ?? known, attempt);
-        return own !== undefined && speech < speechNow(own);
-      };
-      if (isEarlier()) return;
-      const { clock, log: ownLog } = this.#parts;
-      const end = async (): Promise<void> => {
-        if (!isEarlier()) await this.#endLine(callId, fields, ownLog);
-      };
-      const areKeysAwaited = kind === 'play completed' && isMessage(speech) && known?.notification.confirm === true;
-      if (areKeysAwaited) clock.after(KEYS_AFTER_MS, () => void end());
-      else await this.#endLine(callId, fields, log);
+      const spoken = this.#spokenTo.get(callId);
+      // Its end was brought about by the next speech.
+      if (spoken !== undefined && speech < spoken.speech) return;
+      if (kind !== 'play completed' || !isMessage(speech) || spoken?.confirm !== true) {
+        await this.#endLine(callId, fields, log);
+        return;
+      }
+      const { clock, line, log: ownLog } = this.#parts;
+      void line.waitForKeys?.(callId);
+      clock.after(KEYS_AFTER_MS, () => {
+        if (this.#spokenTo.get(callId) === spoken) void this.#endLine(callId, fields, ownLog);
+      });
     }
   }
 
@@ -482,7 +494,7 @@ export class Driver {
     if (attempt?.callId === undefined || alertType === undefined) return;
     const { callId } = attempt;
     const speech = speechNow(attempt);
-    this.#noteSpokenTo(callId);
+    this.#noteSpokenTo(callId, { speech, confirm: notification.confirm === true });
     const fields = { ...attemptFields(stored, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
     const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
@@ -612,9 +624,9 @@ export class Driver {
     alarm.set('line', pause.until);
   }
 
-  #noteSpokenTo(callId: CallId): void {
-    this.#spokenTo.add(callId);
-    const [oldest] = this.#spokenTo;
+  #noteSpokenTo(callId: CallId, spoken: Spoken): void {
+    this.#spokenTo.set(callId, spoken);
+    const [oldest] = this.#spokenTo.keys();
     if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
   }
 

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { ALERT_TYPES, findAlertType } from '../../../src/calls/model/alert-types.ts';
-import { longestSpeakingMs, MAX_SPOKEN_CHARACTERS, spokenMessage } from '../../../src/calls/rules/message.ts';
+import {
+  longestSpeakingMs,
+  MAX_DETAILS_CHARACTERS,
+  MAX_SPOKEN_CHARACTERS,
+  messageUnit,
+  spokenMessage,
+  spokenText,
+} from '../../../src/calls/rules/message.ts';
 
 describe('the spoken message', () => {
   // Written out from the contract, not derived from the code.
@@ -31,8 +38,47 @@ describe('the spoken message', () => {
     expect(spokenMessage(name, ALERT_TYPES[0]).split(name)).toHaveLength(4);
   });
 
-  it('is short enough for the line with the longest service name that the settings accept', () => {
-    const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage('x'.repeat(200), type).length));
+  // Written out from the contract, too.
+  it.each([
+    [
+      { confirm: true },
+      "You've received a new Alert from Ridge Watch. Custom Alert has been reported. Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ",
+    ],
+    [
+      { details: 'Antelope Ridge, camera 4.' },
+      "You've received a new Alert from Ridge Watch. Custom Alert has been reported. Antelope Ridge, camera 4. ",
+    ],
+    // Without its full stop the voice would run on.
+    [
+      { confirm: true, details: 'Antelope Ridge, camera 4' },
+      "You've received a new Alert from Ridge Watch. Custom Alert has been reported. Antelope Ridge, camera 4. Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ",
+    ],
+    [
+      { confirm: false, details: undefined },
+      "You've received a new Alert from Ridge Watch. Custom Alert has been reported. ",
+    ],
+  ])('with %j is this three times', (terms, unit) => {
+    const custom = findAlertType('Custom') ?? ALERT_TYPES[0];
+    expect(spokenMessage('Ridge Watch', custom, terms)).toBe(`${unit}${unit}${unit}`);
+    // The menu is no part of what somebody has to hear.
+    expect(messageUnit('Ridge Watch', custom, terms)).toBe(unit.replace(/Press .*/, ''));
+  });
+
+  it.each([
+    [0, 'the message'],
+    [1, 'the message'],
+    [2, 'the message'],
+    [8, 'Understood. Thank you.'],
+    [9, 'Confirmed. Thank you.'],
+  ] as const)('of speech %i is %j', (speech, text) => {
+    expect(spokenText(speech, 'the message')).toBe(text);
+  });
+
+  it('is short enough for the line with the longest service name and details that are accepted', () => {
+    // Of characters that count as two.
+    const [serviceName, details] = ['🔥'.repeat(200), '🔥'.repeat(MAX_DETAILS_CHARACTERS)];
+    const terms = { confirm: true, details };
+    const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage(serviceName, type, terms).length));
     expect(longest).toBeLessThanOrEqual(MAX_SPOKEN_CHARACTERS);
   });
 

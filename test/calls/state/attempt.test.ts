@@ -8,11 +8,14 @@ import {
   type CallTerms,
   DIAL_LEASE_MS,
   isLive,
+  isPast,
   lookAtOf,
   moveAttempt,
+  speechNow,
   UNCLEAR_MS,
 } from '../../../src/calls/state/attempt.ts';
 import { parseCallId } from '../../../src/calls/model/call-id.ts';
+import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
 
 const callId = parseCallId('call-1');
 if (callId === undefined) throw new Error('malformed');
@@ -25,6 +28,7 @@ const TERMS: CallTerms = {
   unitMs: 7_000,
   messageMs: 40_000,
 };
+const CONFIRM: Partial<CallTerms> = { confirm: true };
 const NEW: Attempt = { id: 'a', state: 'claimed', claimedAt: START };
 
 /** Events in order; a number is the time of those after it, in seconds since the claim. */
@@ -55,7 +59,24 @@ const canceled: AttemptEvent = { kind: 'play canceled', callId, result: {} };
 const failed: AttemptEvent = { kind: 'play failed', callId, result: { code: 400, subCode: 8_535 } };
 const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { code: 200, subCode: 0 } };
 const hungUp: AttemptEvent = { kind: 'hung up' };
-const tone: AttemptEvent = { kind: 'tone received', callId };
+const key = (name: string, sequence = 1): AttemptEvent => ({
+  kind: 'tone received',
+  callId,
+  key: { key: name, sequence },
+});
+const tone = key('1');
+const noKey: AttemptEvent = { kind: 'no key' };
+/** What becomes of a speech after the message. */
+const of = (speech: SpeechNumber) => ({
+  accepted: { kind: 'speech accepted', speech } as const satisfies AttemptEvent,
+  started: { kind: 'play started', callId, speech } as const satisfies AttemptEvent,
+  completed: { kind: 'play completed', callId, result: {}, speech } as const satisfies AttemptEvent,
+  canceled: { kind: 'play canceled', callId, result: {}, speech } as const satisfies AttemptEvent,
+  failed: { kind: 'play failed', callId, result: { code: 400 }, speech } as const satisfies AttemptEvent,
+  not: (why: 'gone' | 'failed' | 'unclear') =>
+    ({ kind: 'not spoken', why, result: {}, speech }) as const satisfies AttemptEvent,
+});
+const [again, third, understood, thanked] = [of(1), of(2), of(8), of(9)];
 const look: AttemptEvent = { kind: 'look' };
 const created = (meaning: 'busy' | 'declined' | 'refused' | 'set_up'): AttemptEvent => ({
   kind: 'create failed',
@@ -106,13 +127,174 @@ describe('an attempt is over with its outcome', () => {
   });
 
   it.each<[string, string, History]>([
-    ['before the start of the message', 'confirmed', [5, connected, tone, 6, started, 25, completed, hungUp]],
-    ['after the end', 'confirmed', [5, connected, 6, started, 25, completed, hungUp, 26, tone]],
-    ['twice', 'confirmed', [5, connected, 6, started, 7, tone, 8, tone, 25, completed, hungUp]],
-    ['by somebody who was not spoken to', 'unknown', [5, tone, 6, disconnected, 12, look]],
-    ['never', 'unconfirmed', [5, connected, 6, started, 25, completed, hungUp]],
+    ['before the start of the message', 'confirmed', [5, connected, tone, 6, started, 9, thanked.completed, hungUp]],
+    ['before the answer to the request to speak', 'confirmed', [5, connected, tone, accepted, 9, disconnected]],
+    [
+      'after the last word',
+      'confirmed',
+      [5, connected, 6, started, 25, completed, 29, tone, 31, thanked.completed, hungUp],
+    ],
+    ['after the end', 'confirmed', [5, connected, 6, started, 25, completed, 34, noKey, hungUp, 35, tone]],
+    [
+      'after the hang-up was asked for',
+      'confirmed',
+      [5, connected, 6, started, 25, completed, 34, noKey, tone, hungUp],
+    ],
+    ['twice', 'confirmed', [5, connected, 6, started, 7, tone, 8, tone, 10, thanked.completed, hungUp]],
+    ['while the table was away', 'confirmed', [5, tone, 6, disconnected]],
+    ['and the callee hangs up at once', 'confirmed', [5, connected, 6, started, tone, disconnected]],
+    ['and the goodbye is refused', 'confirmed', [5, connected, 6, started, tone, thanked.not('failed'), hungUp]],
+    ['and the goodbye fails', 'confirmed', [5, connected, 6, started, tone, thanked.failed, hungUp]],
+    ['never', 'unconfirmed', [5, connected, 6, started, 25, completed, 34, noKey, hungUp]],
+    ['wrongly: 9', 'unconfirmed', [5, connected, 6, started, 7, key('9'), 25, completed, 34, noKey, hungUp]],
+    [
+      'wrongly: none that a telephone has',
+      'cut_short',
+      [5, connected, 6, started, { kind: 'tone received', callId }, disconnected],
+    ],
+    [
+      'again, and nothing else',
+      'unconfirmed',
+      [5, connected, 6, started, key('2'), 25, again.completed, 34, noKey, hungUp],
+    ],
+    ['3', 'cannot_go', [5, connected, 6, started, 7, key('3'), 9, understood.completed, hungUp]],
+    ['3, after the end', 'cannot_go', [5, connected, 6, started, 25, completed, 34, noKey, hungUp, 35, key('3')]],
+    ['3, and 1 after the end', 'confirmed', [5, connected, 6, started, 7, key('3'), disconnected, 9, key('1', 2)]],
+    ['1, and 3 after the end', 'confirmed', [5, connected, 6, started, 7, tone, disconnected, 9, key('3', 2)]],
+    ['1 and 3', 'confirmed', [5, connected, 6, started, 7, tone, key('3', 2), 9, thanked.completed, hungUp]],
+    ['3 and 1', 'confirmed', [5, connected, 6, started, 7, key('3'), tone, 9, thanked.completed, hungUp]],
   ])('with a key pressed %s: %s', (_, outcome, history) => {
-    expect(play([0, placed, ...history], { confirm: true }).attempt).toMatchObject({ outcome });
+    expect(play([0, placed, ...history], CONFIRM).attempt).toMatchObject({ state: 'over', outcome });
+  });
+
+  it('a key counts for nothing where none is asked for', () => {
+    expect(play([0, placed, 5, connected, 6, started, tone, key('3'), disconnected]).attempt.outcome).toBe('cut_short');
+  });
+});
+
+describe('what is said in one call', () => {
+  /** What was asked for, with the number of each speech. */
+  const said = (history: History): string => {
+    let [attempt, seconds] = [NEW, 0];
+    const asks: string[] = [];
+    for (const step of [0, placed, 5, connected, ...history]) {
+      if (typeof step === 'number') {
+        seconds = step;
+        continue;
+      }
+      const { next, ask } = moveAttempt(attempt, step, { ...TERMS, ...CONFIRM }, START + seconds * 1_000);
+      attempt = next;
+      if (ask !== undefined) asks.push(ask === 'speak' ? `speak ${speechNow(attempt)}` : ask);
+    }
+    return asks.join(', ');
+  };
+
+  it.each<[what: string, asks: string, History]>([
+    ['nobody presses a key', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 33, noKey]],
+    ['keys are not waited for too shortly', 'speak 0, wait for keys', [6, started, 25, completed, 32.9, noKey]],
+    ['whoever waits for keys has died', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 34, look]],
+    [
+      'the end is reported twice',
+      'speak 0, wait for keys, hang up',
+      [6, started, 25, completed, completed, canceled, 33, noKey],
+    ],
+    ['1', 'speak 0, speak 9, hang up', [6, started, 7, tone, canceled, thanked.started, 9, thanked.completed]],
+    [
+      '1, and the end of the message comes late',
+      'speak 0, speak 9, hang up',
+      [6, started, 7, tone, thanked.started, canceled, completed, 9, thanked.completed, canceled],
+    ],
+    [
+      '1, after the last word',
+      'speak 0, wait for keys, speak 9, hang up',
+      [6, started, 25, completed, 30, tone, 31, thanked.completed, 33, noKey],
+    ],
+    ['1 twice', 'speak 0, speak 9, hang up', [6, started, 7, tone, tone, key('1', 2), 9, thanked.completed]],
+    ['1, and the goodbye is refused', 'speak 0, speak 9, hang up', [6, started, 7, tone, thanked.not('failed')]],
+    ['1, and the goodbye is unclear', 'speak 0, speak 9, hang up', [6, started, 7, tone, thanked.not('unclear')]],
+    ['1, and whoever was to say goodbye has died', 'speak 0, speak 9, hang up', [6, started, 7, tone, 27, look]],
+    ['1, and the callee has gone', 'speak 0, speak 9', [6, started, 7, tone, thanked.not('gone')]],
+    [
+      '1 after the hang-up was asked for',
+      'speak 0, wait for keys, hang up',
+      [6, started, 25, completed, 33, noKey, tone],
+    ],
+    ['1 after the end', 'speak 0', [6, started, disconnected, tone]],
+    ['3', 'speak 0, speak 8, hang up', [6, started, 7, key('3'), canceled, 9, understood.completed]],
+    [
+      '3, then 1',
+      'speak 0, speak 8, speak 9, hang up',
+      [6, started, 7, key('3'), tone, understood.canceled, understood.completed, 9, thanked.completed],
+    ],
+    ['1, then 3', 'speak 0, speak 9, hang up', [6, started, 7, tone, key('3', 2), 9, thanked.completed]],
+    ['1, then 2', 'speak 0, speak 9', [6, started, 7, tone, key('2', 2)]],
+    ['9', 'speak 0, wait for keys', [6, started, 7, key('9'), 25, completed]],
+    [
+      '2',
+      'speak 0, speak 1, wait for keys, hang up',
+      [6, started, 7, key('2'), canceled, again.accepted, again.started, 30, again.completed, 38, noKey],
+    ],
+    ['2, reported twice', 'speak 0, speak 1', [6, started, 7, key('2'), key('2')]],
+    ['2 three times', 'speak 0, speak 1, speak 2', [6, started, 7, key('2'), key('2', 2), key('2', 3)]],
+    ['2, then 1', 'speak 0, speak 1, speak 9', [6, started, 7, key('2'), again.started, canceled, tone]],
+    [
+      '2 while keys are waited for',
+      'speak 0, wait for keys, speak 1, wait for keys, hang up',
+      [6, started, 25, completed, 30, key('2'), again.accepted, 33, noKey, 50, again.completed, 58, noKey],
+    ],
+    [
+      '2, and it is refused: the message goes on',
+      'speak 0, speak 1, wait for keys',
+      [6, started, 7, key('2'), again.not('failed'), 25, completed],
+    ],
+    [
+      '2, and it is refused when the message is over',
+      'speak 0, speak 1, wait for keys, hang up',
+      [6, started, 24, key('2'), 25, completed, 26, again.not('failed'), 34, noKey],
+    ],
+    [
+      '2 while keys are waited for, and it is refused',
+      'speak 0, wait for keys, speak 1, wait for keys',
+      [6, started, 25, completed, 30, key('2'), again.not('failed')],
+    ],
+    [
+      '2, and it is unclear and starts',
+      'speak 0, speak 1, wait for keys',
+      [6, started, 7, key('2'), again.not('unclear'), 8, again.started, 12, look, 30, again.completed],
+    ],
+    [
+      '2, and it is unclear and does not start: the message goes on',
+      'speak 0, speak 1, wait for keys',
+      [6, started, 7, key('2'), again.not('unclear'), 12, look, 25, completed],
+    ],
+    [
+      '2, and it starts when it was given up',
+      'speak 0, speak 1, wait for keys',
+      [6, started, 7, key('2'), again.not('unclear'), 12, look, 13, again.started, completed, 30, again.completed],
+    ],
+    [
+      '2, and whoever was to speak has died',
+      'speak 0, speak 1, wait for keys',
+      [6, started, 7, key('2'), 27, look, 30, completed],
+    ],
+    [
+      '2 twice, and the second is refused: the first goes on',
+      'speak 0, speak 1, speak 2, wait for keys',
+      [6, started, 7, key('2'), again.accepted, 9, key('2', 2), third.not('failed'), 30, again.completed],
+    ],
+    ['2, and it fails', 'speak 0, speak 1, hang up', [6, started, 7, key('2'), again.failed]],
+    [
+      '2, and its end is not reported',
+      'speak 0, speak 1, hang up',
+      [6, started, 7, key('2'), again.accepted, 47, look],
+    ],
+    [
+      'the call takes too long',
+      'speak 0, speak 1, speak 2, hang up',
+      [6, started, 200, key('2'), again.accepted, 230, key('2', 2), third.accepted, 255, look],
+    ],
+  ])('where %s: %s', (_, asks, history) => {
+    expect(said(history)).toBe(asks);
   });
 });
 
@@ -159,12 +341,45 @@ describe('what must be done', () => {
 
 describe('whatever happens in whatever order', () => {
   const event = fc.constantFrom<AttemptEvent>(
-    placed, connected, accepted, started, completed, canceled, failed, disconnected, hungUp, tone, look,
+    placed, connected, accepted, started, completed, canceled, failed, disconnected, hungUp, look, noKey,
+    tone, key('2', 2), key('2', 3), key('3', 4), key('9', 5), again.accepted, again.started, again.completed, again.not('failed'),
+    again.not('unclear'), third.completed, understood.completed, thanked.completed, thanked.canceled, thanked.not('failed'),
     created('busy'), created('declined'), notPlaced('no_line'), notPlaced('unclear'), notSpoken('failed'), notSpoken('unclear'),
   ); // prettier-ignore
   const histories = fc
     .array(fc.tuple(fc.nat({ max: 200 }), event), { maxLength: 14 })
     .map((list) => list.toSorted(([one], [other]) => one - other).flat());
+
+  it('a 1 is never lost, whatever comes before and after it, and wins over a 3', () => {
+    fc.assert(
+      fc.property(histories, histories, (before, after) => {
+        const end = Math.max(0, ...before.filter((step) => typeof step === 'number'));
+        const later = after.map((step) => (typeof step === 'number' ? end + step : step));
+        const { attempt } = play([...before, end, tone, ...later], CONFIRM);
+        expect(attempt.confirmedAt).toBeDefined();
+        const over = isLive(attempt)
+          ? play([...before, end, tone, ...later, 500, disconnected, 510, look], CONFIRM).attempt
+          : attempt;
+        expect([over.state, over.outcome]).toEqual(['over', 'confirmed']);
+      }),
+    );
+  });
+
+  it('an event that changes nothing and is past changes nothing later either: the table need not be asked', () => {
+    fc.assert(
+      fc.property(histories, event, histories, (before, what, after) => {
+        const terms = { ...TERMS, ...CONFIRM };
+        const { attempt } = play(before, CONFIRM);
+        const isUnchanged = moveAttempt(attempt, what, terms, START + 400_000).next === attempt;
+        // Whoever waits for keys asks once for each time that nothing is spoken.
+        fc.pre(what !== noKey && isUnchanged && isPast(attempt, what));
+        const end = Math.max(0, ...before.filter((step) => typeof step === 'number'));
+        const later = after.map((step) => (typeof step === 'number' ? end + step : step));
+        const next = play([...before, ...later], CONFIRM).attempt;
+        expect(moveAttempt(next, what, terms, START + 400_000).next).toEqual(next);
+      }),
+    );
+  });
 
   it('a live attempt has a time when it is looked at; one that is left alone comes to its end, with an outcome', () => {
     fc.assert(

@@ -1,6 +1,13 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { lookedAt, newNotification, type NotificationCase } from '../../../src/calls/state/notification.ts';
+import type { Attempt } from '../../../src/calls/state/attempt.ts';
+import {
+  lookedAt,
+  newNotification,
+  type NotificationCase,
+  withRecipient,
+} from '../../../src/calls/state/notification.ts';
+import { final } from '../../../src/calls/state/recipient.ts';
 import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 
@@ -13,9 +20,13 @@ const newId = () => UUID;
 const numbers = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => parsePhoneNumber(`+1206555${1_000 + from + index}`) ?? []).flat();
 
-const created = (waves: readonly ReturnType<typeof numbers>[], waveMs?: number): NotificationCase => {
+const created = (
+  waves: readonly ReturnType<typeof numbers>[],
+  waveMs?: number,
+  confirmationsNeeded?: number,
+): NotificationCase => {
   const about = { id: newNotificationId(START, UUID), alertType: 'ConfirmedFire', createdAt: START } as const;
-  const notification = { ...about, confirm: waveMs !== undefined, waveMs };
+  const notification = { ...about, confirm: waveMs !== undefined, waveMs, confirmationsNeeded };
   const rules = { deadlineMs: 1_800_000, allowedPrefixes: undefined, callsLeft: 1_000 };
   return newNotification({ notification, waves, ...rules, newId }, START);
 };
@@ -32,4 +43,42 @@ it('waves do not begin after the deadline', () => {
   const inWaves = created([numbers(1), numbers(2, 1), numbers(1, 3)], 120_000);
   expect(states(lookedAt(inWaves, newId, START + 1_799_999))).toBe('calling waiting waiting later');
   expect(states(lookedAt(inWaves, newId, START + 1_800_000))).toBe('calling not_reached not_reached not_reached');
+});
+
+describe('waves go on until enough have confirmed', () => {
+  type News = 'confirms' | 'cannot go' | 'not reached';
+
+  /** A recipient who has pressed a key in a call that lasts, or was not reached. */
+  const after = (known: NotificationCase, index: number, news: News, now: number): NotificationCase => {
+    const recipient = known.recipients[index];
+    if (recipient === undefined) throw new Error('nobody');
+    if (news === 'not reached') return withRecipient(known, index, final(recipient, 'not_reached'), now);
+    const key = news === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now };
+    const attempts = recipient.attempts.map((attempt): Attempt => ({ ...attempt, state: 'speaking', ...key }));
+    return withRecipient(known, index, { ...recipient, attempts }, now);
+  };
+  // Two people in the first wave, two in the second.
+  it.each<[needed: number | undefined, News[], nextNow: boolean, confirmed: boolean]>([
+    [1, ['cannot go'], false, false],
+    [1, ['cannot go', 'not reached'], true, false],
+    [1, ['not reached', 'not reached'], true, false],
+    [1, ['cannot go', 'confirms'], false, true],
+    [undefined, ['confirms'], false, true],
+    [2, ['confirms'], false, false],
+    [2, ['confirms', 'cannot go'], true, false],
+    [2, ['not reached'], true, false],
+    [2, ['confirms', 'confirms'], false, true],
+    // Two cannot be three: the second wave is called beside the first.
+    [3, [], true, false],
+    [3, ['confirms', 'confirms'], true, false],
+  ])('needed %s, and they %j: the next at once %s, enough %s', (needed, news, isNextNow, isEnough) => {
+    const start = created([numbers(2), numbers(2, 2)], 120_000, needed);
+    const now = START + 30_000;
+    const known = news.reduce((before, what, index) => after(before, index, what, now), start);
+    const { nextWaveAt, confirmedAt, confirmations } = known.notification;
+    expect(nextWaveAt !== undefined && nextWaveAt <= now).toBe(isNextNow);
+    expect(confirmedAt).toBe(isEnough ? now : undefined);
+    expect(confirmations).toBe(news.filter((what) => what === 'confirms').length);
+    expect(known.recipients.slice(2).map(({ state }) => state)).toEqual(Array(2).fill(isEnough ? 'stopped' : 'later'));
+  });
 });

@@ -7,6 +7,7 @@ import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import {
   afterEvent,
   dialled,
+  looked,
   type ReachTerms,
   type Recipient,
   SET_UP_RETRY_MS,
@@ -51,7 +52,11 @@ const speaking: Events = [placed, { kind: 'connected', callId }, { kind: 'play s
 const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
 const hungUp: AttemptEvent = { kind: 'hung up' };
 const heard: Events = [...speaking, completed, hungUp];
-const pressed: Events = [...speaking, { kind: 'tone received', callId }, completed, hungUp];
+const key = (name: '1' | '3'): AttemptEvent => ({ kind: 'tone received', callId, key: { key: name, sequence: 1 } });
+const saidGoodbye: AttemptEvent = { kind: 'play completed', callId, result: {}, speech: 9 };
+const pressed: Events = [...speaking, key('1'), saidGoodbye, hungUp];
+const unconfirmed: Events = [...speaking, completed, { kind: 'no key' }, { kind: 'disconnected', callId, result: {} }];
+const cannotGo: Events = [...speaking, key('3'), { kind: 'disconnected', callId, result: {} }];
 const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' | 'no_answer'): Events => [
   placed,
   { kind: 'create failed', callId, result: { meaning } },
@@ -75,7 +80,9 @@ describe('what follows attempts', () => {
     ['declined: once more', [failed('declined')], {}, { state: 'waiting' }],
     ['declined twice: no more', [failed('declined'), failed('declined')], {}, { state: 'not_reached' }],
     ['refused: no more', [failed('refused')], {}, { state: 'failed' }],
-    ['unconfirmed: again', [heard], { confirm: true }, { state: 'waiting' }],
+    ['unconfirmed: again', [unconfirmed], { confirm: true }, { state: 'waiting' }],
+    ['cannot go: nothing', [cannotGo], { confirm: true }, { state: 'cannot_go', dueAt: undefined }],
+    ['cannot go at the second call: nothing', [unconfirmed, cannotGo], { confirm: true }, { state: 'cannot_go' }],
     ['confirmed: nothing', [pressed], { confirm: true }, { state: 'confirmed' }],
     ['nothing after the deadline', [failed('busy')], { deadlineAt: at(62) }, { state: 'not_reached' }],
     ['our set-up: later', [failed('set_up')], {}, { attempts: [], dueAt: at(2) + SET_UP_RETRY_MS }],
@@ -127,6 +134,38 @@ describe('what follows attempts', () => {
       expect([waiting, dialled(waiting, 'attempt 2', TERMS, at(400)).next, stopped(waiting)].map(toldOf)).toEqual(
         ['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`),
       );
+    });
+  });
+
+  describe('a key that is reported late', () => {
+    const confirm = { ...TERMS, confirm: true };
+    const waiting = called([unconfirmed], { confirm: true });
+    const dialling = dialled(waiting, 'attempt 1', confirm, at(400)).next;
+    const ringing = afterEvent(dialling, 'attempt 1', { kind: 'placed', callId }, confirm, at(401)).next;
+
+    it.each([
+      ['1', 'confirmed'],
+      ['3', 'cannot_go'],
+    ] as const)('%s: nobody is called again, and a phone that rings already is hung up', (name, state) => {
+      const late = (recipient: Recipient) => afterEvent(recipient, 'attempt 0', key(name), confirm, at(402));
+      expect(late(waiting)).toMatchObject({ next: { state, dueAt: undefined }, asks: [] });
+      expect(late(ringing).asks).toEqual([{ ask: 'hang up', attemptId: 'attempt 1' }]);
+      const over = afterEvent(late(ringing).next, 'attempt 1', hungUp, confirm, at(403)).next;
+      expect(over.state).toBe(state);
+      // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
+      const claimed = late(dialling);
+      expect(claimed.asks).toEqual([]);
+      expect(afterEvent(claimed.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).asks).toEqual([
+        { ask: 'hang up', attemptId: 'attempt 1' },
+      ]);
+      expect(looked(claimed.next, confirm, at(500)).asks).toEqual([]);
+    });
+
+    it('1 wins over a 3 that was final already', () => {
+      const no = called([cannotGo], { confirm: true });
+      expect(afterEvent(no, 'attempt 0', key('1'), confirm, at(500)).next.state).toBe('confirmed');
+      const yes = called([pressed], { confirm: true });
+      expect(afterEvent(yes, 'attempt 0', key('3'), confirm, at(500)).next).toBe(yes);
     });
   });
 

@@ -258,6 +258,12 @@ export class TelephoneNetwork {
     this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref, ...key }, 'at once');
   }
 
+  /** A key that was pressed while the service listened is reported now, however late that is. */
+  report(call: NetworkCall, name: string): void {
+    call.keys.push({ key: name, pressedAt: this.#ground.now });
+    this.#post(call, 'tone received', DONE, call.listening, { key: { key: name, sequence: call.keys.length } });
+  }
+
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
     const id = parseCallId(`call-${this.#calls.size + 1}`);
     if (id === undefined) throw new Error('not a call id');

@@ -288,7 +288,9 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   for (const { number, text } of mode.outages > 0 ? [] : speeches) {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   }
-  const isHeard = speeches.some(({ isWhole }) => isWhole);
+  // If the goodbye cannot be said, the line is hung up at once.
+  const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
+  const isHeard = isAnswered || speeches.some(({ isWhole }) => isWhole);
   if (
     speeches.some(({ number, cutBy }) => isMessage(number) && cutBy === 'service') &&
     !isHeard &&

@@ -1,10 +1,20 @@
+import { text } from 'node:stream/consumers';
+
 import { expect, it, onTestFinished } from 'vitest';
 
 import { AcsPhoneLine, connectToAcs } from '../../../../src/calls/providers/acs/acs-phone-line.ts';
 import { parseCallId } from '../../../../src/calls/model/call-id.ts';
+import { isNotificationId } from '../../../../src/calls/model/notification-id.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
 
 const credential = { getToken: () => Promise.resolve(null) };
+
+const lineTo = ({ port }: LoopbackServer): AcsPhoneLine => {
+  const connectionString = `endpoint=http://127.0.0.1:${port}/;accesskey=dGVzdA==`;
+  const client = connectToAcs({ connectionString }, credential);
+  const caller = { teamsResourceAccountId: 'an-account' };
+  return new AcsPhoneLine(() => client, { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: '' });
+};
 
 /** A refusal by ACS. */
 type Refusal = readonly [status: number, code?: string];
@@ -19,17 +29,44 @@ const asked = async (what: 'speak' | 'hangUp', refusals: readonly Refusal[]): Pr
     response.end(code === undefined ? '' : JSON.stringify({ error: { code, message: 'a message' } }));
   });
   onTestFinished(() => server.stop());
-  const connectionString = `endpoint=http://127.0.0.1:${server.port}/;accesskey=dGVzdA==`;
-  const client = connectToAcs({ connectionString }, credential);
-  const caller = { teamsResourceAccountId: 'an-account' };
-  const line = new AcsPhoneLine(() => client, { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: '' });
   const callId = parseCallId('a-call');
   if (callId === undefined) throw new Error('malformed');
-  return line[what](callId, 'a text').then(
-    () => ({ isDone: true, left }),
-    (error: unknown) => error,
-  );
+  return lineTo(server)
+    [what](callId, 'a text')
+    .then(
+      () => ({ isDone: true, left }),
+      (error: unknown) => error,
+    );
 };
+
+it.each([
+  [0, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt', undefined],
+  [1, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt/1', true],
+  [9, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt/9', true],
+] as const)('speech %i has the context %s; all but the message interrupt: %s', async (speech, context, interrupts) => {
+  const bodies: unknown[] = [];
+  const server = await LoopbackServer.start((request, response) => {
+    void text(request).then((body) => {
+      bodies.push(JSON.parse(body));
+      response.writeHead(202).end();
+    });
+  });
+  onTestFinished(() => server.stop());
+  const callId = parseCallId('a-call');
+  const notificationId = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
+  if (callId === undefined || !isNotificationId(notificationId)) throw new Error('malformed');
+  await lineTo(server).speak(callId, 'a text', { notificationId, index: 3, attemptId: 'an-attempt', speech });
+  const interruption = interrupts === undefined ? {} : { interruptCallMediaOperation: interrupts };
+  expect(bodies).toEqual([
+    {
+      playSources: [expect.anything()],
+      playTo: [],
+      playOptions: { loop: false },
+      operationContext: context,
+      ...interruption,
+    },
+  ]);
+});
 
 const DONE = { isDone: true, left: [] };
 

@@ -70,6 +70,26 @@ describe("a callback's events", () => {
     expect(parsed).toMatchObject({ events: kinds.map(([, kind]) => ({ kind })), otherKinds: others.length });
   });
 
+  it('about speeches name which one, and keys have their tone and number', async () => {
+    const { operationContext: context } = recorded.data;
+    const told = async (kind: string, more: object) => {
+      const parsed = await parseCallEvents([{ ...withData(more), type: `Microsoft.Communication.${kind}` }]);
+      const [event] = 'events' in parsed ? parsed.events : [];
+      return { attempt: event?.attempt?.index, speech: event?.speech, key: event?.key };
+    };
+    expect(await told('PlayCompleted', {})).toEqual({ attempt: 3, speech: 0, key: undefined });
+    expect(await told('PlayCanceled', { operationContext: `${context}/9` })).toMatchObject({ attempt: 3, speech: 9 });
+    expect(await told('PlayCanceled', { operationContext: `${context}/7` })).toMatchObject({ attempt: undefined });
+    const tone = 'ContinuousDtmfRecognitionToneReceived';
+    expect(await told(tone, { tone: 'one', sequenceId: 4 })).toEqual({
+      attempt: 3,
+      speech: undefined,
+      key: { key: '1', sequence: 4 },
+    });
+    expect(await told(tone, { tone: 'pound' })).toMatchObject({ key: { key: '#', sequence: 0 } });
+    expect(await told(tone, { tone: 'One', sequenceId: 4 })).toMatchObject({ key: undefined });
+  });
+
   it.each([
     [486, 560_486, { code: 486, subCode: 560_486, reason: 'busy', meaning: 'busy' }],
     // No row can store these.
