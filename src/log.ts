@@ -15,14 +15,18 @@ export interface Log {
 
 const line = (event: string, fields: LogFields): string => JSON.stringify({ event, ...fields });
 
+/** The id of the trace that a request belongs to, in a `traceparent` of W3C Trace Context; undefined if it has none. */
+const traceIdOf = (traceParent: string | undefined): string | undefined =>
+  /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-/.exec(traceParent ?? '')?.[1];
+
 /**
- * The log of one invocation; each line carries its id.
+ * The log of one invocation; each line carries its id, which the answer has as `X-Request-Id`, and that of the trace it belongs to.
  *
  * @example invocationLog(context).info('events recorded', { recorded: 12 })
  *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}
  */
 export const invocationLog = (context: InvocationContext): Log => {
-  const own = { invocation_id: context.invocationId };
+  const own = { invocation_id: context.invocationId, trace_id: traceIdOf(context.traceContext?.traceParent) };
   return {
     info: (event, fields = {}) => context.info(line(event, { ...fields, ...own })),
     warn: (event, fields = {}) => context.warn(line(event, { ...fields, ...own })),

@@ -27,6 +27,7 @@ import { logUnexpected } from './http/error-edge.ts';
 import { health } from './http/health.ts';
 import { apiDescription } from './http/openapi/document.ts';
 import { recordEvents } from './http/record-events.ts';
+import { problemsPage } from './http/problems-page.ts';
 import type { Route } from './http/route/route.ts';
 import { answerOf } from './http/notification-answer.ts';
 import { readNotification, stopNotification } from './http/read-notifications.ts';
@@ -107,6 +108,7 @@ const routes: readonly Route[] = [
   dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),
+  problemsPage(),
 ];
 for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });

@@ -6,6 +6,7 @@ import { access, constants, stat } from 'node:fs/promises';
 
 import { instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
+import { fieldOf } from '../../src/http/route/faults.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './stop-request.ts';
 import { Progress } from './progress.ts';
@@ -55,7 +56,7 @@ const check = async (files: readonly string[], stop: AbortSignal): Promise<numbe
       if (parsed !== undefined && 'message' in parsed) good += 1;
       else {
         wrong += 1;
-        const faults = parsed?.faults.map(({ field, detail }) => `${field} ${detail}`.trim()).join('; ');
+        const faults = parsed?.faults.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
         console.log(`${name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
       }
     }

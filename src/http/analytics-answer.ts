@@ -6,7 +6,8 @@ import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { CategoryTally, Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
-import { identifier } from './request-values.ts';
+import type { FaultCode } from './problem-types.ts';
+import { DAY_PATTERN, identifier } from './request-values.ts';
 import { type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 
@@ -33,7 +34,7 @@ export const DATE_FORM = 'must be a day that exists, such as 2026-11-21';
 
 /** The query parameter `date`. */
 export const date = parameter(
-  z.string().refine(isDay, DATE_FORM).meta({ format: 'date' }).optional(),
+  z.string().refine(isDay, DATE_FORM).meta({ format: 'date', pattern: DAY_PATTERN }).optional(),
   'A UTC day that exists; today where none is given.',
   '2026-11-21',
 );
@@ -81,11 +82,12 @@ export const EXAMPLE_COUNTS = {
  *
  * @param field the wrong parameter of the example
  */
-export const queryProblems = (field: string, detail: string): ProblemAnswers => ({
+export const queryProblems = (field: string, detail: string, code: FaultCode = 'invalid'): ProblemAnswers => ({
   400: {
+    codes: ['invalid_request'],
     description: 'A parameter is wrong, unknown, empty or given twice.',
     detail: `${field} ${detail}`,
-    errors: [{ field, detail }],
+    errors: [{ code, field, detail }],
   },
   ...STORAGE_PROBLEMS,
 });

@@ -14,15 +14,15 @@ import {
   periodMembers,
   queryProblems,
 } from './analytics-answer.ts';
-import { badRequest } from './problem.ts';
-import { periodOf, RANGE_RULES, rangeParameters } from './range-parameters.ts';
-import { parameter } from './route/fields.ts';
+import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
+import { fault } from './route/faults.ts';
+import { parameter, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** A day of minutes fits, and a year of days; an answer with more would be slow to make and to plot. */
 const MAX_STEPS = 1_500;
 
-const query = z.object({
+const parameters = {
   ...rangeParameters,
   step: parameter(
     z.enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`).default('hour'),
@@ -30,7 +30,7 @@ const query = z.object({
     'hour',
   ),
   camera_id: cameraId,
-});
+};
 
 const seriesSchema = z
   .strictObject({
@@ -63,7 +63,16 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
       tag: 'analytics',
       summary: 'What happened in each minute, hour or day of a period',
       description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
-      query,
+      query: z
+        .object(parameters)
+        .superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT)
+        .superRefine(
+          ({ step, ...range }, context) => {
+            const count = countSteps(periodOf(range, now(), windowSeconds), step);
+            if (count > MAX_STEPS) context.addIssue(fault('too_many', tooManySteps(count), { path: ['step'] }));
+          },
+          whenRight('ts_utc_start', 'ts_utc_end', 'step'),
+        ),
       conditional: true,
       answers: {
         200: {
@@ -87,11 +96,9 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
           csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
         },
       },
-      problems: queryProblems('step', tooManySteps(44_640)),
+      problems: queryProblems('step', tooManySteps(44_640), 'too_many'),
       handle: async ({ query: { step, camera_id, ...range } }) => {
         const period = periodOf(range, now(), windowSeconds);
-        const count = countSteps(period, step);
-        if (count > MAX_STEPS) throw badRequest([{ field: 'step', detail: tooManySteps(count) }]);
         const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
         return {
           status: 200,

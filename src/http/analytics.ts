@@ -15,7 +15,7 @@ import {
   periodMembers,
   queryProblems,
 } from './analytics-answer.ts';
-import { periodOf, RANGE_RULES, rangeParameters } from './range-parameters.ts';
+import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import type { Answers } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -35,10 +35,10 @@ export const analyticsRange = (dependencies: AnalyticsDependencies, windowSecond
       tag: 'analytics',
       summary: 'What happened in a period',
       description: RANGE_RULES,
-      query: z.object({ ...rangeParameters, ...whichCameras }),
+      query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
       conditional: true,
       answers: ANSWERS,
-      problems: queryProblems('ts_utc_end', 'is missing: give both ends or neither'),
+      problems: queryProblems('ts_utc_end', 'is missing: give both ends or neither', 'missing'),
       handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
     }),
   });

@@ -60,9 +60,6 @@ const CONNECTED = {
   data: { callConnectionId: '401f2d00-5d56-4d8a-b1e3-0242ac120002', resultInformation: { code: 200, subCode: 0 } },
 };
 
-const NOT_AUTHORISED = 'Not authorised.';
-const NOT_AVAILABLE = 'Not available now.';
-
 /**
  * The callback of one alert type: ACS reports here what becomes of a call. 401 without a token of ACS, 503 where that cannot be
  * told now, 413 and 400 for a body that is no array of CloudEvents, else 200, after everything that the events ask for was done
@@ -88,30 +85,38 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
       answers: { 200: { description: 'Taken note of; also where the event is unknown, late or a repeat.' } },
       problems: {
         400: {
+          codes: ['not_cloudevents', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
           description: 'Not an array of CloudEvents.',
           detail: '1 of 1 elements are not CloudEvents.',
           errors: [
-            { index: 0, detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required' },
+            {
+              code: 'invalid',
+              index: 0,
+              pointer: '/0',
+              detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required',
+            },
           ],
         },
         401: {
+          codes: ['not_authorised'],
           description: 'The token of Communication Services is missing or wrong. Only where `ACS_RESOURCE_ID` is set.',
           headers: z.object({ 'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }) }),
-          detail: NOT_AUTHORISED,
         },
         503: {
+          codes: ['token_not_checked', 'phone_off'],
           description: 'Whether the token is good cannot be told now, or the phone is switched off (`PHONE=off`).',
           headers: RETRY_AFTER.partial(),
-          detail: NOT_AVAILABLE,
         },
       },
       handle: async ({ body, log }) => {
         const { handle, parseEvents } = phoneOr503(phone);
         const parsed = await parseEvents(body);
         if (!('events' in parsed)) {
-          throw new Problem(400, {
+          throw new Problem('not_cloudevents', {
             detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
-            errors: parsed.slice(0, MAX_ERRORS),
+            errors: parsed
+              .slice(0, MAX_ERRORS)
+              .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
           });
         }
         logIgnored(parsed, alertType, log);
@@ -132,17 +137,20 @@ const demandToken = async (
       return;
     case 'invalid':
       refusals.note(authorization === null ? 'no token' : 'token not valid', log);
-      throw new Problem(401, { detail: NOT_AUTHORISED, headers: { 'www-authenticate': 'Bearer' } });
+      throw new Problem('not_authorised', { headers: { 'www-authenticate': 'Bearer' } });
     case 'unknown':
       refusals.note('keys unreachable', log);
-      throw new Problem(503, { detail: NOT_AVAILABLE, headers: { 'retry-after': '2' } });
+      throw new Problem('token_not_checked', { headers: { 'retry-after': '2' } });
   }
 };
 
 const parseArray = (body: unknown): readonly unknown[] => {
-  if (!Array.isArray(body)) throw new Problem(400, { detail: 'The body is not a JSON array of CloudEvents.' });
+  if (!Array.isArray(body))
+    throw new Problem('not_cloudevents', { detail: 'The body is not a JSON array of CloudEvents.' });
   if (body.length > MAX_EVENTS) {
-    throw new Problem(413, { detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.` });
+    throw new Problem('too_many_events', {
+      detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.`,
+    });
   }
   return body;
 };

@@ -23,8 +23,8 @@ export const deliveryHandshake = (): Route =>
       query: 'any',
       headers: z.object({
         'WebHook-Request-Origin': parameter(
-          z.string('is missing').min(1, 'is empty'),
-          'Who would deliver.',
+          z.string().min(1, 'is empty').optional(),
+          'Who would deliver; without it the answer says only what this path takes.',
           'eventgrid.azure.net',
         ),
         'WebHook-Request-Rate': parameter(z.string().optional(), 'How many requests a minute it would send.', '120'),
@@ -36,7 +36,7 @@ export const deliveryHandshake = (): Route =>
             Allow: answerHeader('Allow', z.string(), 'What may be done here.'),
             'WebHook-Allowed-Origin': answerHeader(
               'WebHook-Allowed-Origin',
-              z.string(),
+              z.string().optional(),
               'Who may deliver: the origin that asked.',
             ),
             'WebHook-Allowed-Rate': answerHeader(
@@ -49,9 +49,10 @@ export const deliveryHandshake = (): Route =>
       },
       problems: {
         400: {
-          description: 'The header that says who asks is missing.',
-          detail: 'WebHook-Request-Origin is missing',
-          errors: [{ field: 'WebHook-Request-Origin', detail: 'is missing' }],
+          codes: ['invalid_request'],
+          description: 'The header that says who asks is empty.',
+          detail: 'WebHook-Request-Origin is empty',
+          errors: [{ code: 'empty', field: 'WebHook-Request-Origin', detail: 'is empty' }],
         },
       },
       handle: ({ headers }) => ({
@@ -59,7 +60,10 @@ export const deliveryHandshake = (): Route =>
         headers: {
           Allow: 'POST, OPTIONS',
           'WebHook-Allowed-Origin': headers['WebHook-Request-Origin'],
-          'WebHook-Allowed-Rate': headers['WebHook-Request-Rate'] === undefined ? undefined : '*',
+          'WebHook-Allowed-Rate':
+            headers['WebHook-Request-Origin'] === undefined || headers['WebHook-Request-Rate'] === undefined
+              ? undefined
+              : '*',
         },
       }),
     }),

@@ -1,27 +1,26 @@
-import type { HttpHandler, HttpResponseInit } from '@azure/functions';
+import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
 import { RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
-import { STORAGE_DETAIL } from './route/answers.ts';
-
-/** The sentence about an error that nobody expected. */
-export const UNEXPECTED_DETAIL = 'Something went wrong here. It has been logged.';
 
 /** Seconds after which to try again when storage could not. */
 const RETRY_AFTER_SECONDS = '5';
+
+/** A handler whose answer can be added to. */
+type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
 
 /**
  * The error edge: wraps every handler, so that whatever it throws becomes a problem. This is the one place where the errors of
  * `analytics` and `calls` get a status.
  */
 export const answeringErrors =
-  (handle: HttpHandler): HttpHandler =>
-  async (request, context): Promise<HttpResponseInit> => {
+  (handle: Handler): Handler =>
+  async (request, context) => {
     try {
-      return (await handle(request, context)) ?? {};
+      return await handle(request, context);
     } catch (error) {
       return problemResponse(problemFor(error, invocationLog(context)));
     }
@@ -31,15 +30,15 @@ const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
     log.warn('storage unavailable', { kind: error.name });
-    return new Problem(503, { detail: STORAGE_DETAIL, headers: { 'retry-after': RETRY_AFTER_SECONDS } });
+    return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
   }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
   if (error instanceof LaterFormat) {
     log.error('stored row of a later format', { partition: error.partitionKey, row: error.rowKey });
-    return new Problem(500, { detail: 'Stored data has a later format than this version of the service knows.' });
+    return new Problem('later_format');
   }
   logUnexpected(error, log);
-  return new Problem(500, { detail: UNEXPECTED_DETAIL });
+  return new Problem('unexpected');
 };
 
 const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Problem => {
@@ -52,7 +51,7 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   });
   // Row keys hold ids of cameras and events: the answer names the day alone.
   const where = day === undefined ? '' : ` of ${day}`;
-  return new Problem(500, {
+  return new Problem('damaged_data', {
     detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
   });
 };

@@ -12,19 +12,84 @@ export const MAX_EVENTS = 5_000;
 export const tooManyDetail = (events: number): string =>
   `There are ${events} events; a request takes ${MAX_EVENTS} at most.`;
 
+/** What a request holds: the elements of a batch, a CloudEvent of its own, or one whose attributes are headers. */
+export interface SentEvents {
+  readonly form: 'batch' | 'single' | 'binary';
+  /** None of which has been looked at yet. */
+  readonly elements: readonly unknown[];
+}
+
+/** The headers of a request. */
+interface RequestHeaders {
+  get(name: string): string | null;
+}
+
 /**
- * The events of a request's body, none of which has been looked at yet: a batch, or a single one.
+ * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or one in binary mode, whose
+ * attributes are the headers `ce-…` and whose data is the body. A body of another media type than those of CloudEvents may be either of
+ * the first two.
  *
- * @throws {Problem} 400 if the body is neither; 413 if there are too many
+ * @throws {Problem} 400 if the body is none of them; 413 if there are too many
  */
-export const eventsIn = (body: unknown): readonly unknown[] => {
-  if (typeof body !== 'object' || body === null) {
-    throw new Problem(400, { detail: 'The body must be a CloudEvent or an array of CloudEvents.' });
+export const eventsIn = (body: unknown, headers: RequestHeaders): SentEvents => {
+  const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (headers.get('aeg-event-type') !== null && isInGridSchema(body)) throw new Problem('event_grid_schema');
+  if (!mediaType.startsWith('application/cloudevents') && isBinary(headers)) {
+    return { form: 'binary', elements: [{ ...attributesIn(headers), data: body }] };
   }
-  const events: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (events.length > MAX_EVENTS) throw new Problem(413, { detail: tooManyDetail(events.length) });
-  return events;
+  if (isInGridSchema(body)) throw new Problem('event_grid_schema');
+  if (mediaType === SINGLE_TYPE && Array.isArray(body)) {
+    throw new Problem('not_cloudevents', {
+      detail: `The body of ${SINGLE_TYPE} must be one CloudEvent; a list goes as ${BATCH_TYPE}.`,
+    });
+  }
+  if (mediaType === BATCH_TYPE && !Array.isArray(body)) {
+    throw new Problem('not_cloudevents', {
+      detail: `The body of ${BATCH_TYPE} must be an array; one CloudEvent goes as ${SINGLE_TYPE}.`,
+    });
+  }
+  if (typeof body !== 'object' || body === null) throw new Problem('not_cloudevents');
+  if (!Array.isArray(body)) return { form: 'single', elements: [body] };
+  if (body.length > MAX_EVENTS) throw new Problem('too_many_events', { detail: tooManyDetail(body.length) });
+  return { form: 'batch', elements: body };
 };
+
+const SINGLE_TYPE = 'application/cloudevents+json';
+const BATCH_TYPE = 'application/cloudevents-batch+json';
+
+/** The attributes that are looked at; their headers have the prefix `ce-`. */
+const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
+
+const isBinary = (headers: RequestHeaders): boolean =>
+  ATTRIBUTES.some((attribute) => headers.get(`ce-${attribute}`) !== null);
+
+const attributesIn = (headers: RequestHeaders): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ATTRIBUTES.flatMap((attribute) => {
+      const value = headers.get(`ce-${attribute}`);
+      return value === null ? [] : [[attribute, headerText(value)]];
+    }),
+  );
+
+/** The text in a header, whose other characters than those of ASCII are percent-encoded UTF-8; a stray percent sign stands for itself. */
+const headerText = (value: string): string => {
+  try {
+    return decodeURIComponent(value.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+  } catch {
+    return value;
+  }
+};
+
+const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subject: z.string() });
+
+/** Whether events are in the schema that Event Grid uses unless it is told otherwise. */
+const isInGridSchema = (body: unknown): boolean => {
+  const events: readonly unknown[] = Array.isArray(body) ? body : [body];
+  const [first] = events;
+  return gridSchema.safeParse(first).success && !cloudEventSchema.safeParse(first).success;
+};
+
+const cloudEventSchema = z.object({ specversion: z.string() });
 
 const EVENT = { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z' };
 
@@ -45,11 +110,14 @@ const REVIEWED = {
   data: { ...EVENT, reviewed: true, annotations: { fire: 1 } },
 };
 
-/** A single event, for the description. */
-export const SINGLE = { schema: cameraEventSchema, examples: { single: DETECTED } };
+const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' });
 
-/** A batch of events, for the description. */
-export const BATCH = {
-  schema: z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' }),
-  examples: { batch: [DETECTED, REVIEWED] },
+/** What may be sent, by media type, for the description; the binary mode stands there in words. */
+export const EVENTS_CONTENT = {
+  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
+  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
+  'application/json': {
+    schema: z.xor([batchSchema, cameraEventSchema]),
+    examples: { batch: [DETECTED, REVIEWED], single: DETECTED },
+  },
 };

@@ -5,8 +5,9 @@ import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
-import { quotable } from './problem.ts';
-import { identifier, instant } from './request-values.ts';
+import type { ProblemError } from './problem.ts';
+import { identifier, instant, TIME_PATTERN, UTC_TIME_PATTERN } from './request-values.ts';
+import { type Fault, fault, faultsOf } from './route/faults.ts';
 
 /** The CloudEvents type of a message about a camera's event. */
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
@@ -14,23 +15,33 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
 // RFC 3339, which CloudEvents asks for: a time without an offset could order messages wrongly without any error.
-const asOfTime = instant('a time with an offset, such as 2026-11-21T08:00:02.5Z', (text) =>
-  hasOffset(text) ? parseInstant(text) : undefined,
+const asOfTime = instant(
+  'a time with an offset, such as 2026-11-21T08:00:02.5Z',
+  { format: 'date-time', pattern: TIME_PATTERN },
+  (text) => (hasOffset(text) ? parseInstant(text) : undefined),
 );
-const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z');
+const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z', { pattern: UTC_TIME_PATTERN });
 
 const COUNT = { error: `must be an integer from 0 to ${MAX_COUNT}` };
 
 const count = z
   .number(COUNT)
-  .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT, COUNT)
+  .superRefine((value, context) => {
+    if (!Number.isInteger(value)) context.addIssue(fault('invalid', COUNT.error));
+    else if (value < 0 || value > MAX_COUNT) context.addIssue(fault('out_of_range', COUNT.error));
+  })
   .meta({ type: 'integer', minimum: 0, maximum: MAX_COUNT });
 
 const NO_CATEGORY = 'is no category: a letter, then up to 63 letters, digits, _ or -';
 
-const counts = z.record(z.string().regex(CATEGORY_FORM, NO_CATEGORY), count, {
-  error: ({ code }) => (code === 'invalid_key' ? NO_CATEGORY : 'must be an object that maps categories to counts'),
-});
+const counts = z
+  .record(z.string().regex(CATEGORY_FORM, NO_CATEGORY), count, {
+    error: ({ code }) => (code === 'invalid_key' ? NO_CATEGORY : 'must be an object that maps categories to counts'),
+  })
+  .meta({ maxProperties: MAX_CAMERA_CATEGORIES });
+
+const ID_RULE = 'A character beyond the basic plane (an emoji) is taken too and counts twice.';
+const CATEGORIES_RULE = `One camera has at most ${MAX_CAMERA_CATEGORIES} categories in one day, those of \`detections\` and \`annotations\` together.`;
 
 /**
  * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as
@@ -40,23 +51,29 @@ export const cameraEventSchema = z
   .object(
     {
       specversion: z.literal('1.0', { error: 'must be "1.0"' }),
-      id: identifier.describe(`1 to ${MAX_ID_LENGTH} characters.`),
+      id: identifier.describe(`1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
       source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
       type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
       time: asOfTime.describe(
-        'As of when the facets are the truth; of each facet the newest wins. At most one day ahead of now.',
+        'As of when the facets are the truth; of each facet the newest wins, and an older one is `superseded`. At most one day ahead of now.',
       ),
       data: z.strictObject(
         {
-          event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters.`),
-          camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters.`),
-          ts_utc: frameTime.describe('When the frame was taken; UTC where there is no offset.'),
-          detections: counts.optional().describe('What the AI flagged, and how often: all of it, as of `time`.'),
+          event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
+          camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
+          ts_utc: frameTime.describe(
+            'When the frame was taken; UTC if it has no offset. From 2000-01-01 to one day ahead of now, on a day that is not closed. It never changes for an event.',
+          ),
+          detections: counts
+            .optional()
+            .describe(`What the AI flagged, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
           reviewed: z
             .boolean({ error: 'must be true or false' })
             .optional()
             .describe('Whether an operator reviewed the event, as of `time`.'),
-          annotations: counts.optional().describe('What is annotated, and how often: all of it, as of `time`.'),
+          annotations: counts
+            .optional()
+            .describe(`What is annotated, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
         },
         { error: 'must be an object' },
       ),
@@ -69,16 +86,13 @@ const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, ti
 
 const countsOf = (value: Readonly<Record<string, number>>): Counts => new Map(Object.entries(value));
 
-/** One thing that is wrong with an event. */
-export interface EventFault {
-  /** Where: `data.camera_id`; empty: the event as a whole. */
-  readonly field: string;
-  readonly detail: string;
-}
-
 /** What one element of a request is: a message, or everything that is wrong with it and, if it can be told, which event it is about. */
 export type ParsedEvent =
-  { readonly message: EventMessage } | { readonly faults: readonly EventFault[]; readonly eventId: string | undefined };
+  | { readonly message: EventMessage; readonly about: About }
+  | { readonly faults: readonly Fault[]; readonly about: About };
+
+/** Which CloudEvent an element is, and which event of which camera it is about. */
+type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
 
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
 
@@ -93,44 +107,40 @@ const MOST_FAULTS = 20;
 export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
   const parsed = cameraEventSchema.safeParse(element);
   const faults = [
-    ...(parsed.success ? [] : parsed.error.issues.flatMap(faultsOf)),
+    ...(parsed.success ? [] : faultsOf(parsed.error, element, `is unknown: the members of data are ${DATA_MEMBERS}`)),
     ...rangeFaults(parsed.success ? parsed.data : readableSchema.parse(element), now),
     ...prototypeFaults(element),
   ];
-  if (!parsed.success || faults.length > 0) return { faults: listed(faults), eventId: eventIdOf(element) };
+  const about = aboutOf(element);
+  if (!parsed.success || faults.length > 0) return { faults: listed(faults), about };
   const { time: asOf, data } = parsed.data;
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
     ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
     ...(data.annotations !== undefined && { annotations: facet(countsOf(data.annotations), asOf) }),
   };
-  return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets } };
+  return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets }, about };
 };
 
-const listed = (faults: readonly EventFault[]): readonly EventFault[] =>
+const listed = (faults: readonly Fault[]): readonly Fault[] =>
   faults.length <= MOST_FAULTS
     ? faults
-    : [...faults.slice(0, MOST_FAULTS), { field: '', detail: `has ${faults.length - MOST_FAULTS} more faults` }];
-
-const faultsOf = (issue: z.core.$ZodIssue): readonly EventFault[] => {
-  const path = issue.path.map((step) => quotable(String(step)));
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      field: [...path, quotable(key)].join('.'),
-      detail: `is unknown: the members of data are ${DATA_MEMBERS}`,
-    }));
-  }
-  return [{ field: path.join('.'), detail: issue.message }];
-};
+    : [
+        ...faults.slice(0, MOST_FAULTS),
+        { code: 'too_many', path: [], detail: `has ${faults.length - MOST_FAULTS} more faults` },
+      ];
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
-/** The id of the event that an element is about, if it is one. */
-const eventIdOf = (element: unknown): string | undefined =>
-  identifier.safeParse(objectOf(objectOf(element)['data'])['event_id']).data;
+const aboutOf = (element: unknown): About => {
+  const { id, data } = objectOf(element);
+  const { event_id, camera_id } = objectOf(data);
+  const valid = Object.entries({ id, event_id, camera_id }).filter(([, value]) => identifier.safeParse(value).success);
+  return Object.fromEntries(valid);
+};
 
 const anyCounts = z.record(z.string(), z.unknown()).catch({});
 
@@ -146,31 +156,31 @@ const readableSchema = z
   .partial()
   .catch({});
 
-const rangeFaults = ({ time, data = {} }: z.output<typeof readableSchema>, now: Instant): readonly EventFault[] => {
+const rangeFaults = ({ time, data = {} }: z.output<typeof readableSchema>, now: Instant): readonly Fault[] => {
   const { ts_utc: ts, detections = {}, annotations = {} } = data;
-  const faults: EventFault[] = [];
+  const faults: Fault[] = [];
   // A clock that is wrong must not freeze a facet for ever.
   if (time !== undefined && time > now + MICROSECONDS.day) {
-    faults.push({ field: 'time', detail: 'is more than one day ahead of now' });
+    faults.push({ code: 'too_late', path: ['time'], detail: 'is more than one day ahead of now' });
   }
   if (ts !== undefined && EARLIEST !== undefined && ts < EARLIEST) {
-    faults.push({ field: 'data.ts_utc', detail: 'is before 2000-01-01' });
+    faults.push({ code: 'too_early', path: ['data', 'ts_utc'], detail: 'is before 2000-01-01' });
   }
   if (ts !== undefined && ts > now + MICROSECONDS.day) {
-    faults.push({ field: 'data.ts_utc', detail: 'is more than one day ahead of now' });
+    faults.push({ code: 'too_late', path: ['data', 'ts_utc'], detail: 'is more than one day ahead of now' });
   }
   if (new Set([...Object.keys(detections), ...Object.keys(annotations)]).size > MAX_CAMERA_CATEGORIES) {
-    faults.push({ field: 'data', detail: `has more than ${MAX_CAMERA_CATEGORIES} categories` });
+    faults.push({ code: 'too_many', path: ['data'], detail: `has more than ${MAX_CAMERA_CATEGORIES} categories` });
   }
   return faults;
 };
 
 /** zod passes over this key in counts, as it may not be set on an object like any other. */
-const prototypeFaults = (element: unknown): readonly EventFault[] => {
+const prototypeFaults = (element: unknown): readonly Fault[] => {
   const data = objectOf(objectOf(element)['data']);
   return ['detections', 'annotations'].flatMap((member) =>
     Object.hasOwn(objectOf(data[member]), '__proto__')
-      ? [{ field: `data.${member}.__proto__`, detail: NO_CATEGORY }]
+      ? [{ code: 'invalid' as const, path: ['data', member, '__proto__'], detail: NO_CATEGORY }]
       : [],
   );
 };

@@ -5,8 +5,6 @@ import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const NOT_NOW = 'The service cannot work now.';
-
 /** Anybody may ask, as often as they like: storage is asked once in so long, in milliseconds. */
 const ONE_PROBE_A_MS = 1_000;
 
@@ -33,10 +31,10 @@ export const health = (table: Pick<Table, 'answers'>, now = () => performance.no
           examples: { ok: { status: 'ok' } },
         },
       },
-      problems: { 503: { description: 'It does not.', headers: RETRY_AFTER, detail: NOT_NOW } },
+      problems: { 503: { codes: ['unhealthy'], description: 'It does not.', headers: RETRY_AFTER } },
       handle: async () => {
         if (await storageAnswers()) return { status: 200, jsonBody: { status: 'ok' } };
-        throw new Problem(503, { detail: NOT_NOW, headers: { 'retry-after': '5' } });
+        throw new Problem('unhealthy', { headers: { 'retry-after': '5' } });
       },
     }),
   });

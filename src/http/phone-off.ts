@@ -1,14 +1,12 @@
 import { Problem } from './problem.ts';
 import { RETRY_AFTER, type ProblemAnswers } from './route/answers.ts';
 
-const OFF = 'The phone is switched off here (PHONE=off): nobody is called.';
-
 /** The problem of every endpoint of calls where the phone is off. */
 export const PHONE_PROBLEMS = {
   503: {
+    codes: ['phone_off', 'storage_unavailable'],
     description: 'The phone is switched off (`PHONE=off`), or storage cannot do this now.',
     headers: RETRY_AFTER.partial(),
-    detail: OFF,
   },
 } as const satisfies ProblemAnswers;
 
@@ -21,6 +19,6 @@ export type Phone<Parts> = Parts | 'off';
  * @throws {Problem} 503 where it is off; without `Retry-After`, because that does not pass: the page asks no further
  */
 export const phoneOr503 = <Parts>(phone: Phone<Parts>): Parts => {
-  if (phone === 'off') throw new Problem(503, { detail: OFF });
+  if (phone === 'off') throw new Problem('phone_off');
   return phone;
 };

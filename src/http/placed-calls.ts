@@ -44,11 +44,6 @@ export const CALLS_ANSWERS = {
   },
 } as const satisfies Answers;
 
-const KEY_USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
-const WAVES_TOO_LATE =
-  'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
-const NONE_ALLOWED = 'None of the recipients may be called.';
-
 const NOT_CALLED = {
   recipient: '+442071838750',
   status: 'failed',
@@ -62,18 +57,20 @@ const problemOfCalls = z
 /** The problems of every request that places calls. */
 export const CALLS_PROBLEMS = {
   400: {
+    codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
     description: 'The request is wrong. A wrong phone number is named by its index. Nobody was called.',
     detail: `recipient 1 ${NOT_A_NUMBER}`,
-    errors: [{ index: 1, detail: NOT_A_NUMBER }],
+    errors: [{ code: 'invalid', index: 1, pointer: '/recipients/1', detail: NOT_A_NUMBER }],
   },
   422: {
+    codes: ['nobody_allowed', 'key_reused', 'waves_too_late'],
     description:
       'Nobody was called: none of the recipients may be (`PHONE_ALLOWED_PREFIXES`, `CALLS_PER_DAY`), the `Idempotency-Key` belongs to another request, or the last wave would begin after the deadline.',
     schema: problemOfCalls,
-    detail: NONE_ALLOWED,
     extensions: { calls: [NOT_CALLED] },
   },
   502: {
+    codes: ['nobody_callable'],
     description: 'Nobody can be called; `calls` says why.',
     schema: problemOfCalls,
     detail: 'The call could not be placed.',
@@ -90,18 +87,18 @@ export const CALLS_PROBLEMS = {
 export const callsAnswer = (sent: Sent) => {
   switch (sent.kind) {
     case 'key of another request':
-      throw new Problem(422, { detail: KEY_USED });
+      throw new Problem('key_reused');
     case 'waves too late':
-      throw new Problem(422, { detail: WAVES_TOO_LATE });
+      throw new Problem('waves_too_late');
     case 'refused':
-      throw new Problem(422, { detail: NONE_ALLOWED, extensions: { calls: sent.calls.map(answerOf) } });
+      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(answerOf) } });
     case 'sent': {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
       if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
       const detail =
         calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
-      throw new Problem(502, { detail, extensions: body });
+      throw new Problem('nobody_callable', { detail, extensions: body });
     }
   }
 };

@@ -1,71 +1,76 @@
 import type { HttpResponseInit } from '@azure/functions';
 
-/**
- * One of several things that are wrong: a field (parameter, header, property), or an element of the body's array, then with the field in
- * it and the id of the event that the element is about, if they are known.
- */
-export type ProblemError =
-  | { readonly field: string; readonly detail: string }
-  | { readonly index: number; readonly event_id?: string; readonly field?: string; readonly detail: string };
+import { type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
 
-/** What a problem says besides its status. */
-export interface ProblemInit {
-  /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. */
+/**
+ * One of several things that are wrong: a parameter, a header, a member of the body, or an element of the body's array. What is not known
+ * is left out.
+ */
+export interface ProblemError {
+  readonly code: FaultCode;
+  /** The parameter, the header, or the members on the way to what is wrong: `data.camera_id`. */
+  readonly field?: string;
+  /** Where it is in the body, as a JSON Pointer (RFC 6901). */
+  readonly pointer?: string;
+  /** Of an array of events or recipients; recipients in waves are counted through. */
+  readonly index?: number;
+  /** Of the CloudEvent. */
+  readonly id?: string;
+  readonly event_id?: string;
+  readonly camera_id?: string;
   readonly detail: string;
+}
+
+/** What a problem says besides its code. */
+export interface ProblemInit {
+  /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. By default that of the code. */
+  readonly detail?: string;
   readonly errors?: readonly ProblemError[];
   /** Further members of the body, as RFC 9457 allows. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const TITLES = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  411: 'Length Required',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-} as const;
-
 /** The statuses a problem may have. */
-export type ProblemStatus = keyof typeof TITLES;
+export type ProblemStatus = (typeof PROBLEM_TYPES)[ProblemCode]['status'];
 
 /** All of them, ascending. */
-export const PROBLEM_STATUSES: readonly ProblemStatus[] = [400, 401, 404, 405, 411, 413, 415, 422, 500, 502, 503];
+export const PROBLEM_STATUSES: readonly ProblemStatus[] = [
+  ...new Set(Object.values(PROBLEM_TYPES).map(({ status }) => status)),
+].toSorted((one, other) => one - other);
 
 /** An error with an HTTP status. Thrown anywhere in `http/`; the error edge answers it. */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly status: ProblemStatus;
+  readonly code: ProblemCode;
   readonly init: ProblemInit;
 
-  constructor(status: ProblemStatus, init: ProblemInit, options?: ErrorOptions) {
-    super(init.detail, options);
-    this.status = status;
+  constructor(code: ProblemCode, init: ProblemInit = {}, options?: ErrorOptions) {
+    super(init.detail ?? PROBLEM_TYPES[code].detail, options);
+    this.code = code;
     this.init = init;
   }
 }
 
 /** The body of a problem (RFC 9457). */
-export const problemBody = (status: ProblemStatus, { detail, errors, extensions }: ProblemInit) => ({
-  type: 'about:blank',
-  title: TITLES[status],
-  status,
-  detail,
-  ...(errors === undefined ? {} : { errors }),
-  ...extensions,
-});
+export const problemBody = (code: ProblemCode, { detail, errors, extensions }: ProblemInit) => {
+  const known = PROBLEM_TYPES[code];
+  return {
+    type: problemType(code),
+    title: known.title,
+    status: known.status,
+    code,
+    detail: detail ?? known.detail,
+    ...(errors === undefined ? {} : { errors }),
+    ...extensions,
+  };
+};
 
 /** A problem as an answer. */
-export const problemResponse = ({ status, init }: Problem): HttpResponseInit => ({
-  status,
+export const problemResponse = ({ code, init }: Problem): HttpResponseInit => ({
+  status: PROBLEM_TYPES[code].status,
   headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...init.headers },
-  body: JSON.stringify(problemBody(status, init)),
+  body: JSON.stringify(problemBody(code, init)),
 });
 
 /** The media type of every problem. */
@@ -81,9 +86,12 @@ const ERRORS_IN_DETAIL = 3;
 export const badRequest = (errors: readonly ProblemError[], element = 'element'): Problem => {
   const sentences = errors
     .slice(0, ERRORS_IN_DETAIL)
-    .map((error) => `${'index' in error ? `${element} ${error.index}` : error.field} ${error.detail}`);
+    .map(
+      ({ index, field, detail }) =>
+        `${index === undefined ? (field ?? 'the request') : `${element} ${index}`} ${detail}`,
+    );
   const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
-  return new Problem(400, { detail: [...sentences, ...more].join('; '), errors });
+  return new Problem('invalid_request', { detail: [...sentences, ...more].join('; '), errors });
 };
 
 const MAX_QUOTED = 64;

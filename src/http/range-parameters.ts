@@ -3,16 +3,17 @@ import type * as z from 'zod';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { instantFrom, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import { badRequest } from './problem.ts';
-import { instant } from './request-values.ts';
-import { parameter } from './route/fields.ts';
+import type { FaultCode } from './problem-types.ts';
+import { instant, UTC_TIME_PATTERN } from './request-values.ts';
+import { fault } from './route/faults.ts';
+import { parameter, whenRight } from './route/fields.ts';
 
 const MAX_DAYS = 366n;
 
 /** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
 const time = (which: string, example: string) =>
   parameter(
-    instant('a time such as 2026-11-21T08:00:00Z', (text) =>
+    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, (text) =>
       parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')),
     ).optional(),
     `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
@@ -29,27 +30,37 @@ export const rangeParameters = {
 export const RANGE_RULES =
   'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window that ends now. At most 366 days.';
 
-/**
- * The period that the parameters of a range ask about.
- *
- * @param windowSeconds the length of the window that ends now, in seconds
- * @throws {Problem} 400 where one end is missing, the start is after the end, or the range is too long
- */
-export const periodOf = (
-  { ts_utc_start: start, ts_utc_end: end }: z.output<z.ZodObject<typeof rangeParameters>>,
-  now: Instant,
-  windowSeconds: number,
-): Period => {
-  if (start === undefined && end === undefined) {
-    return { start: instantFrom(now - BigInt(windowSeconds) * 1_000_000n), end: now };
-  }
-  if (start === undefined) throw wrong('ts_utc_start', 'is missing: give both ends or neither');
-  if (end === undefined) throw wrong('ts_utc_end', 'is missing: give both ends or neither');
-  if (start > end) throw wrong('ts_utc_start', 'is after ts_utc_end');
+/** Parameters of a range, parsed. */
+type Range = z.output<z.ZodObject<typeof rangeParameters>>;
+
+/** What the ends of a range must fulfil together: both are given or neither, the start first, not too far apart. */
+export const rangeRule = ({ ts_utc_start: start, ts_utc_end: end }: Range, context: z.RefinementCtx): void => {
+  const wrong = (field: keyof Range, code: FaultCode, detail: string) =>
+    context.addIssue(fault(code, detail, { path: [field] }));
+  if (start === undefined && end !== undefined) wrong('ts_utc_start', 'missing', ONE_END);
+  if (start !== undefined && end === undefined) wrong('ts_utc_end', 'missing', ONE_END);
+  if (start === undefined || end === undefined) return;
+  if (start > end) wrong('ts_utc_start', 'reversed', 'is after ts_utc_end');
   if (end - start > MAX_DAYS * MICROSECONDS.day) {
-    throw wrong('ts_utc_end', `is more than ${MAX_DAYS} days after ts_utc_start`);
+    wrong('ts_utc_end', 'too_late', `is more than ${MAX_DAYS} days after ts_utc_start`);
   }
-  return { start, end };
 };
 
-const wrong = (field: string, detail: string) => badRequest([{ field, detail }]);
+/** When {@link rangeRule} is asked. */
+export const WHEN_ENDS_ARE_RIGHT = whenRight('ts_utc_start', 'ts_utc_end');
+
+const ONE_END = 'is missing: give both ends or neither';
+
+/**
+ * The period that the parameters of a range ask about, which {@link rangeRule} has checked.
+ *
+ * @param windowSeconds the length of the window that ends now, in seconds
+ */
+export const periodOf = (
+  { ts_utc_start: start, ts_utc_end: end }: Range,
+  now: Instant,
+  windowSeconds: number,
+): Period =>
+  start === undefined || end === undefined
+    ? { start: instantFrom(now - BigInt(windowSeconds) * 1_000_000n), end: now }
+    : { start, end };

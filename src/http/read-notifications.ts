@@ -6,13 +6,12 @@ import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notificati
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { wholeNumber } from './request-values.ts';
+import type { ProblemAnswers } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
 
 /** What reads one notification, or stops it. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop'>;
-
-const UNKNOWN = 'There is no notification of this id, or not any more.';
 
 const path = z.object({
   id: parameter(
@@ -26,10 +25,13 @@ const path = z.object({
   ),
 });
 
-const problems = { 404: { description: 'Unknown.', detail: UNKNOWN }, ...PHONE_PROBLEMS };
+const problems: ProblemAnswers = {
+  404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' },
+  ...PHONE_PROBLEMS,
+};
 
 const oneAnswer = (found: NotificationView | undefined) => {
-  if (found === undefined) throw new Problem(404, { detail: UNKNOWN });
+  if (found === undefined) throw new Problem('unknown_notification');
   return { status: 200 as const, jsonBody: answerOf(found) };
 };
 
@@ -105,9 +107,10 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'newest'>>) =>
     },
     problems: {
       400: {
+        codes: ['invalid_request'],
         description: 'The query is wrong.',
         detail: 'limit must be a whole number from 1 to 100',
-        errors: [{ field: 'limit', detail: 'must be a whole number from 1 to 100' }],
+        errors: [{ code: 'invalid', field: 'limit', detail: 'must be a whole number from 1 to 100' }],
       },
       ...PHONE_PROBLEMS,
     },

@@ -1,13 +1,20 @@
 import * as z from 'zod';
 
-import type { EventMessage } from '../analytics/model/camera-event.ts';
 import type { Instant } from '../analytics/model/instant.ts';
 import type { Outcome } from '../analytics/record/batch.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
-import { BATCH, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, SINGLE, tooManyDetail } from './event-batch.ts';
+import {
+  EVENTS_CONTENT,
+  eventsIn,
+  MAX_EVENTS,
+  MAX_EVENTS_BYTES,
+  type SentEvents,
+  tooManyDetail,
+} from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
-import { Problem } from './problem.ts';
+import { Problem, type ProblemError } from './problem.ts';
 import { problemMembers, STORAGE_PROBLEMS } from './route/answers.ts';
+import { type Fault, fieldOf, pointerOf } from './route/faults.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -21,7 +28,10 @@ export interface RecordingDependencies {
 const count = z.int().min(0);
 const countMembers = {
   recorded: count.describe('Events of which something new was stored.'),
-  unchanged: count.describe('Events that were known already: repeated or older messages.'),
+  unchanged: count.describe('Events that were known already: repeated messages, and those that are `superseded`.'),
+  superseded: count.describe(
+    'Of those, how many had a value that was not taken, because a newer one of that facet is known, or another one of the same `time`.',
+  ),
 };
 
 /**
@@ -33,6 +43,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
     name: 'RecordEvents',
     path: 'events',
     authLevel: 'function',
+    optionsAreElsewhere: true,
     POST: operation({
       operationId: 'recordEvents',
       tag: 'events',
@@ -40,27 +51,35 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
       description: [
         'A CloudEvent or a batch of them. Each tells the whole truth about the facets that it carries, as of its `time`; the newest wins, so',
         'sending anything again, in any order, is always safe. The answer comes after everything is stored.',
+        'Binary mode of CloudEvents is taken as well: the attributes are the headers `ce-specversion`, `ce-id`, `ce-source`, `ce-type` and',
+        '`ce-time`, and the body is the `data`.',
         `At most ${MAX_EVENTS} events and ${MAX_EVENTS_BYTES} bytes.`,
       ].join('\n'),
       query: NO_QUERY,
       body: {
         maxBytes: MAX_EVENTS_BYTES,
-        content: {
-          'application/cloudevents-batch+json': BATCH,
-          'application/json': BATCH,
-          'application/cloudevents+json': SINGLE,
-        },
+        content: EVENTS_CONTENT,
         parse: eventsIn,
       },
       answers: {
         200: {
           description: 'Everything is stored.',
           schema: z.strictObject(countMembers).meta({ id: 'Recorded' }),
-          examples: { recorded: { recorded: 2, unchanged: 0 } },
+          examples: { recorded: { recorded: 2, unchanged: 0, superseded: 0 } },
         },
       },
       problems: {
         400: {
+          codes: [
+            'events_refused',
+            'not_cloudevents',
+            'event_grid_schema',
+            'invalid_request',
+            'empty_body',
+            'not_gzip',
+            'not_utf8',
+            'not_json',
+          ],
           description:
             'Some events are wrong: `errors` names all that is wrong with each, by its index; the others are stored, and the counts say so. Or the body is neither an event nor a batch.',
           schema: z
@@ -68,37 +87,51 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
               ...problemMembers,
               recorded: countMembers.recorded.optional(),
               unchanged: countMembers.unchanged.optional(),
+              superseded: countMembers.superseded.optional(),
             })
             .meta({ id: 'RecordProblem' }),
           detail: '1 of 2 events are wrong; the others are recorded.',
-          errors: [{ index: 1, event_id: 'f-1029', field: 'data.camera_id', detail: 'data.camera_id is empty' }],
-          extensions: { recorded: 1, unchanged: 0 },
+          errors: [
+            {
+              code: 'empty',
+              index: 1,
+              id: '0c9d0c55-8f42-4f0a-8b0a-3a8d3b6f5a77',
+              event_id: 'f-1029',
+              field: 'data.camera_id',
+              pointer: '/1/data/camera_id',
+              detail: 'data.camera_id is empty',
+            },
+          ],
+          extensions: { recorded: 1, unchanged: 0, superseded: 0 },
         },
         413: {
+          codes: ['too_many_events', 'body_too_large'],
           description: 'Too many events, or too large a body. Nothing was stored.',
           detail: tooManyDetail(6_000),
         },
         ...STORAGE_PROBLEMS,
       },
-      handle: async ({ body: elements, log }) => {
+      handle: async ({ body: { form, elements }, log }) => {
         const at = now();
         const parsed = elements.map((element, index) => ({ index, event: parseCameraEvent(element, at) }));
-        const good = parsed.flatMap(({ index, event }) =>
-          'message' in event ? [{ index, message: event.message }] : [],
-        );
+        const good = parsed.flatMap(({ index, event }) => ('message' in event ? [{ index, ...event }] : []));
         const outcomes = await recorder.record(good.map(({ message }) => message));
         const errors = [
-          ...parsed.flatMap(({ index, event }) => ('faults' in event ? faultErrors(index, event) : [])),
-          ...good.flatMap(({ index, message }, position) => refusal(index, message, outcomes[position])),
+          ...parsed.flatMap(({ index, event }) => ('faults' in event ? faultErrors(form, index, event) : [])),
+          ...good.flatMap(({ index, about }, position) => {
+            const outcome = outcomes[position];
+            if (typeof outcome !== 'object') return [];
+            const { code, refused: detail } = outcome;
+            return [{ code, index, ...about, pointer: pointerIn(form, index, []) ?? '', detail }];
+          }),
         ].sort((left, right) => left.index - right.index);
         const wrong = new Set(errors.map(({ index }) => index)).size;
-        const counts = {
-          recorded: outcomes.filter((outcome) => outcome === 'recorded').length,
-          unchanged: outcomes.filter((outcome) => outcome === 'unchanged').length,
-        };
+        const countOf = (what: Outcome) => outcomes.filter((outcome) => outcome === what).length;
+        const superseded = countOf('superseded');
+        const counts = { recorded: countOf('recorded'), unchanged: countOf('unchanged') + superseded, superseded };
         log.info('events recorded', { ...counts, wrong });
         if (wrong === 0) return { status: 200, jsonBody: counts };
-        throw new Problem(400, {
+        throw new Problem('events_refused', {
           detail: `${wrong} of ${elements.length} events are wrong${wrong < elements.length ? '; the others are recorded' : ''}.`,
           errors,
           extensions: counts,
@@ -107,14 +140,26 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
     }),
   });
 
-/** The details name their fields as well, so that each is a sentence of its own in a log. */
-const faultErrors = (index: number, { faults, eventId }: Extract<ParsedEvent, { faults: unknown }>) =>
-  faults.map(({ field, detail }) => ({
-    index,
-    ...(eventId !== undefined && { event_id: eventId }),
-    ...(field !== '' && { field }),
-    detail: `${field} ${detail}`.trim(),
-  }));
+type Form = SentEvents['form'];
 
-const refusal = (index: number, { eventId }: EventMessage, outcome: Outcome | undefined) =>
-  typeof outcome === 'object' ? [{ index, event_id: eventId, detail: outcome.refused }] : [];
+/** The details name their fields as well, so that each is a sentence of its own in a log. */
+const faultErrors = (form: Form, index: number, { faults, about }: Extract<ParsedEvent, { faults: unknown }>) =>
+  faults.map(({ code, path, detail }: Fault): ProblemError & { readonly index: number } => {
+    const field = fieldOf(path);
+    const pointer = pointerIn(form, index, path);
+    return {
+      code,
+      index,
+      ...about,
+      ...(field !== '' && { field }),
+      ...(pointer !== undefined && { pointer }),
+      detail: `${field} ${detail}`.trim(),
+    };
+  });
+
+/** Where it is in the body; undefined for an attribute that was a header. */
+const pointerIn = (form: Form, index: number, path: readonly PropertyKey[]): string | undefined => {
+  if (form === 'batch') return pointerOf([index, ...path]);
+  if (form === 'single') return pointerOf(path);
+  return path[0] === 'data' || path.length === 0 ? pointerOf(path.slice(1)) : undefined;
+};

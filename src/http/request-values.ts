@@ -2,15 +2,71 @@ import * as z from 'zod';
 
 import { idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { type Instant, parseInstant } from '../analytics/model/instant.ts';
+import { fault } from './route/faults.ts';
+
+// The patterns of the description are read by ECMAScript with and without its flag u, Python, Go, Java and .NET: no lookahead, no \p, no \u,
+// and [0-9] because \d is any script's digit in some of them. What they describe is never refused for its form; a few more forms are taken.
+
+const DAY =
+  '(?:[12][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|' +
+  '02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[12][0-9](?:0[48]|[2468][048]|[13579][26])|(?:12|16|20|24|28)00)-02-29)';
+const CLOCK = String.raw`[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,12})?`;
+const OFFSET = '(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])';
+
+/** A day that exists. */
+export const DAY_PATTERN = `^${DAY}$`;
+
+/** A date and time with an offset. */
+export const TIME_PATTERN = `^${DAY}${CLOCK}${OFFSET}$`;
+
+/** A date and time that is UTC if it has no offset. */
+export const UTC_TIME_PATTERN = `^${DAY}${CLOCK}${OFFSET}?$`;
+
+/** Characters of the basic plane that are neither control characters nor surrogates nor noncharacters: others may count twice. */
+const ID_PATTERN = `^[\\x20-\\x7e\\xa0-\uD7FF\uE000-\uFDCF\uFDF0-\uFFFD]{1,${MAX_ID_LENGTH}}$`;
 
 /** The id of a camera or an event in a request. */
 export const identifier = z
   .string({ error: 'must be a string' })
+  .meta({ minLength: 1, maxLength: MAX_ID_LENGTH, pattern: ID_PATTERN })
   .superRefine((text, context) => {
     const problem = idProblem(text);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-  })
-  .meta({ minLength: 1, maxLength: MAX_ID_LENGTH });
+    if (problem === undefined) return;
+    context.addIssue(fault(text === '' ? 'empty' : text.length > MAX_ID_LENGTH ? 'too_long' : 'invalid', problem));
+  });
+
+/** What an invisible text is made of, or one that looks like another: control, format and separator characters. */
+const INVISIBLE = '\\x00-\\x1f\\x7f-\\x9f\\xad\u061C\u180E\u200B\u200E-\u200F\u2027-\u202E\u2060-\u206F\uFEFD-\uFF00';
+const SPACE = '\\x20\\xa0\u1680\u2000-\u200A\u202F\u205F\u3000';
+/** @param without further characters that are not in the text */
+const visiblePattern = (without = ''): string =>
+  `^[^${INVISIBLE}${without}]*[^${INVISIBLE}${SPACE}${without}][^${INVISIBLE}${without}]*$`;
+const VISIBLE_PATTERN = visiblePattern();
+const VISIBLE = new RegExp(VISIBLE_PATTERN, 'u');
+
+/** A text of one line that people read: of any script, without control and format characters, and not of spaces alone. */
+export const visibleText = (most: number) => {
+  const rule = `must be 1 to ${most} visible characters`;
+  return z
+    .string({ error: 'must be a string' })
+    .meta({ minLength: 1, maxLength: most, pattern: VISIBLE_PATTERN })
+    .superRefine((text, context) => {
+      if (text === '') context.addIssue(fault('empty', rule));
+      else if (Array.from(text).length > most) context.addIssue(fault('too_long', rule));
+      else if (!VISIBLE.test(text) || !text.isWellFormed()) context.addIssue(fault('invalid', rule));
+    });
+};
+
+// A voice reads tags and character references aloud. An ampersand alone is a word to it.
+const MARKUP = /[<>]|&#?\w+;/;
+
+/** A visible text that is spoken: without markup. */
+export const spokenText = (most: number) =>
+  visibleText(most)
+    .meta({ pattern: visiblePattern('<>&') })
+    .superRefine((text, context) => {
+      if (MARKUP.test(text)) context.addIssue(fault('invalid', 'must be plain text without markup'));
+    });
 
 /**
  * A whole number in a query. The description has it as an integer.
@@ -20,10 +76,11 @@ export const identifier = z
 export const wholeNumber = (least: number, most: number, fallback: number) =>
   z
     .string()
-    .refine(
-      (text) => /^(?:0|[1-9]\d{0,8})$/.test(text) && Number(text) >= least && Number(text) <= most,
-      `must be a whole number from ${least} to ${most}`,
-    )
+    .superRefine((text, context) => {
+      const rule = `must be a whole number from ${least} to ${most}`;
+      if (!/^(?:0|[1-9]\d{0,8})$/.test(text)) context.addIssue(fault('invalid', rule));
+      else if (Number(text) < least || Number(text) > most) context.addIssue(fault('out_of_range', rule));
+    })
     .optional()
     .transform((text) => (text === undefined ? fallback : Number(text)))
     .meta({ type: 'integer', minimum: least, maximum: most });
@@ -32,12 +89,20 @@ export const wholeNumber = (least: number, most: number, fallback: number) =>
  * A time in a request.
  *
  * @param form what it must be, in words
+ * @param described how the description shows it
  * @param parse undefined for text that is not of that form
  */
-export const instant = (form: string, parse: (text: string) => Instant | undefined = parseInstant) =>
-  z.string({ error: `must be ${form}` }).transform((text, context): Instant => {
-    const parsed = parse(text);
-    if (parsed !== undefined) return parsed;
-    context.addIssue({ code: 'custom', message: `must be ${form}` });
-    return z.NEVER;
-  });
+export const instant = (
+  form: string,
+  described: { readonly pattern: string; readonly format?: string },
+  parse: (text: string) => Instant | undefined = parseInstant,
+) =>
+  z
+    .string({ error: `must be ${form}` })
+    .meta(described)
+    .transform((text, context): Instant => {
+      const parsed = parse(text);
+      if (parsed !== undefined) return parsed;
+      context.addIssue(fault(text === '' ? 'empty' : 'invalid', `must be ${form}`));
+      return z.NEVER;
+    });

@@ -5,9 +5,19 @@ import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
-import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, wavesSchema } from './recipients.ts';
+import {
+  alertTypeName,
+  alertTypeOf,
+  describedRecipients,
+  describedWaves,
+  MAX_RECIPIENTS,
+  MAX_RECIPIENTS_BYTES,
+  wavesSchema,
+} from './recipients.ts';
+import { spokenText, visibleText } from './request-values.ts';
 import { jsonBody } from './route/body.ts';
-import { NO_QUERY } from './route/fields.ts';
+import { fault } from './route/faults.ts';
+import { NO_QUERY, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
@@ -23,78 +33,109 @@ const WAVES = {
 };
 const SEVERAL = { channel: 'phone', alert_type: 'BurnJob', recipients: ['+12065550100', '+12065550101'] };
 
-// Of any script, and not only the marks that combine with others.
-const visible = (most: number): RegExp => new RegExp(`^(?=.*[^\\s\\p{M}])[^\\p{C}\\p{Zl}\\p{Zp}]{1,${most}}$`, 'u');
-const NEEDED = 'must be a whole number from 1 to the number of recipients';
-const MARKUP = /[<>]|&(#\w+|\w+);/;
-const WITH_WAVES = 'is only for recipients in waves';
 const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
+const NEEDED = 'must be a whole number from 1 to the number of recipients';
 const WITH_CONFIRM = 'must be true for recipients in waves';
 const DEFAULT_WAVE_SECONDS = 120;
 
+const members = {
+  channel: z
+    .literal('phone', { error: 'must be "phone"' })
+    .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
+  alert_type: alertTypeName,
+  reference: visibleText(100)
+    .optional()
+    .meta({
+      description:
+        'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see. Without control and format characters, and not of spaces alone.',
+      examples: ['ridge-04'],
+    }),
+  details: spokenText(MAX_DETAILS_CHARACTERS)
+    .optional()
+    .meta({
+      description:
+        "The place: spoken after the alert's sentence, each time that it is said, and shown in the state and on the page. Plain text of one line, without markup.",
+      examples: ['Antelope Ridge, camera 4.'],
+    }),
+};
+
+const confirm = z
+  .boolean({ error: 'must be true or false' })
+  .optional()
+  .meta({
+    description:
+      'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. Who presses neither 1 nor 3 is called again.',
+    examples: [true],
+  });
+
+const waveMembers = {
+  wave_seconds: z
+    .int({ error: WAVE_SECONDS })
+    .min(30, WAVE_SECONDS)
+    .max(3_600, WAVE_SECONDS)
+    .optional()
+    .meta({
+      description: 'Time from one wave to the next, in seconds; 120 by default.',
+      examples: [120],
+    }),
+  confirmations_needed: z
+    .int({ error: NEEDED })
+    .min(1, NEEDED)
+    .max(MAX_RECIPIENTS, NEEDED)
+    .optional()
+    .meta({
+      description: 'How many have to confirm until the rest is stopped: 1 to the number of recipients; 1 by default.',
+      examples: [2],
+    }),
+};
+
 const notificationSchema = z
   .strictObject(
-    {
-      channel: z
-        .literal('phone', { error: 'must be "phone"' })
-        .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
-      alert_type: alertTypeName,
-      recipients: wavesSchema,
-      reference: z
-        .string({ error: 'must be a string' })
-        .regex(visible(100), 'must be 1 to 100 visible characters')
-        .optional()
-        .meta({
-          description:
-            'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see.',
-          examples: ['ridge-04'],
-        }),
-      details: z
-        .string({ error: 'must be a string' })
-        .trim()
-        .regex(visible(MAX_DETAILS_CHARACTERS), `must be 1 to ${MAX_DETAILS_CHARACTERS} visible characters`)
-        .refine((text) => !MARKUP.test(text), 'must be plain text without markup')
-        .optional()
-        .meta({
-          description: `The place, spoken after the alert's sentence and shown in the state and on the page: plain text, 1 to ${MAX_DETAILS_CHARACTERS} characters.`,
-          examples: ['Antelope Ridge, camera 4.'],
-        }),
-      confirm: z
-        .boolean({ error: 'must be true or false' })
-        .optional()
-        .meta({
-          description:
-            'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. Who presses neither 1 nor 3 is called again.',
-          examples: [true],
-        }),
-      wave_seconds: z
-        .int({ error: WAVE_SECONDS })
-        .min(30, WAVE_SECONDS)
-        .max(3_600, WAVE_SECONDS)
-        .optional()
-        .meta({
-          description: 'Time from one wave to the next, in seconds; 120 by default. Only with waves.',
-          examples: [120],
-        }),
-      confirmations_needed: z
-        .int({ error: NEEDED })
-        .min(1, NEEDED)
-        .optional()
-        .meta({
-          description:
-            'How many have to confirm until the rest is stopped: 1 to the number of recipients; 1 by default. Only with waves.',
-          examples: [2],
-        }),
-    },
+    { ...members, recipients: wavesSchema, confirm, ...waveMembers },
     { error: 'must be an object with channel, alert_type and recipients' },
   )
-  .superRefine(({ recipients: { waves, areWaves }, confirm, wave_seconds, confirmations_needed = 0 }, context) => {
-    const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', message, path: [field] });
-    if (areWaves && confirm !== true) refuse('confirm', WITH_CONFIRM);
-    if (wave_seconds !== undefined && !areWaves) refuse('wave_seconds', WITH_WAVES);
-    if (confirmations_needed > 0 && !areWaves) refuse('confirmations_needed', WITH_WAVES);
-    else if (areWaves && confirmations_needed > waves.flat().length) refuse('confirmations_needed', NEEDED);
-  })
+  .superRefine(
+    ({ recipients: { waves, areWaves }, confirm: isConfirmed, ...given }, context) => {
+      if (areWaves && isConfirmed !== true) {
+        context.addIssue(fault('waves_need_confirm', WITH_CONFIRM, { path: ['confirm'] }));
+      }
+      if (areWaves) {
+        const { confirmations_needed: needed } = given;
+        if (typeof needed !== 'number' || needed <= waves.flat().length) return;
+        context.addIssue(fault('out_of_range', NEEDED, { path: ['confirmations_needed'] }));
+        return;
+      }
+      for (const name of Object.keys(waveMembers)) {
+        if (!Object.hasOwn(given, name)) continue;
+        context.addIssue(fault('only_with_waves', 'is only for recipients in waves', { path: [name] }));
+      }
+    },
+    whenRight('recipients', 'confirm'),
+  );
+
+/** What {@link notificationSchema} takes, as the description shows it: a flat list, or waves with all that is for waves alone. */
+const describedNotification = z
+  .xor([
+    z.strictObject({ ...members, recipients: describedRecipients, confirm }).meta({
+      id: 'NotificationToAll',
+      minProperties: 3,
+      description: 'All recipients are called at once.',
+      examples: [ONE],
+    }),
+    z
+      .strictObject({
+        ...members,
+        recipients: describedWaves,
+        confirm: z.literal(true).meta({ description: 'Waves need a key to be pressed.', examples: [true] }),
+        ...waveMembers,
+      })
+      .meta({
+        id: 'NotificationInWaves',
+        minProperties: 4,
+        description: 'One wave after another, until enough have confirmed.',
+        examples: [WAVES],
+      }),
+  ])
   .meta({ id: 'Notification', description: 'An alert and who is to be told.', examples: [ONE] });
 
 const idempotencyKey = z
@@ -129,6 +170,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>)
       query: NO_QUERY,
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
       body: jsonBody(notificationSchema, {
+        described: describedNotification,
         maxBytes: MAX_RECIPIENTS_BYTES,
         examples: { one: ONE, several: SEVERAL, waves: WAVES },
         element: 'recipient',
@@ -141,7 +183,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>)
           alertType: alertTypeOf(body.alert_type),
           waves,
           reference: body.reference,
-          details: body.details,
+          details: body.details?.trim(),
           confirm: body.confirm,
           confirmationsNeeded: body.confirmations_needed,
           waveMs: areWaves ? (body.wave_seconds ?? DEFAULT_WAVE_SECONDS) * 1_000 : undefined,

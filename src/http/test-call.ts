@@ -3,7 +3,13 @@ import * as z from 'zod';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
-import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientsSchema } from './recipients.ts';
+import {
+  alertTypeName,
+  alertTypeOf,
+  describedRecipients,
+  MAX_RECIPIENTS_BYTES,
+  recipientsSchema,
+} from './recipients.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -37,7 +43,8 @@ export const testCall = (
           'true',
         ),
       }),
-      body: jsonBody(recipientsSchema.meta({ id: 'PhoneNumbers' }), {
+      body: jsonBody(recipientsSchema, {
+        described: describedRecipients.meta({ id: 'PhoneNumbers' }),
         maxBytes: MAX_RECIPIENTS_BYTES,
         examples: { one: ['+12065550100'] },
         element: 'recipient',

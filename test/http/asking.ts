@@ -52,21 +52,37 @@ export const ask = async (
 };
 
 const problemSchema = z.looseObject({
-  type: z.literal('about:blank'),
+  type: z.string(),
   title: z.string().min(1),
   status: z.number(),
+  code: z.string(),
   detail: z.string().min(1),
-  errors: z.array(z.looseObject({ detail: z.string().min(1) })).optional(),
+  errors: z
+    .array(z.looseObject({ code: z.string(), pointer: z.string().optional(), detail: z.string().min(1) }))
+    .optional(),
 });
 
+const parsedProblem = ({ status, headers, body }: Answer) => {
+  const problem = problemSchema.parse(body);
+  if (headers.get('content-type') !== 'application/problem+json') throw new Error('not application/problem+json');
+  if (problem.status !== status) throw new Error('the body names another status');
+  if (problem.type !== `/api/problems#${problem.code}`) throw new Error('the type is not that of the code');
+  return problem;
+};
+
 /**
- * What a problem (RFC 9457) says: its status, its sentence, its errors, and members of its own.
+ * What a problem (RFC 9457) says in words: its status, its sentence, its errors, and members of its own.
  *
  * @throws where an answer is no problem
  */
-export const problemOf = ({ status, headers, body }: Answer) => {
-  const { type: _, title: __, status: told, ...said } = problemSchema.parse(body);
-  if (headers.get('content-type') !== 'application/problem+json') throw new Error('not application/problem+json');
-  if (told !== status) throw new Error('the body names another status');
-  return { status, ...said };
+export const problemOf = (answer: Answer) => {
+  const { type: _, title: __, code: ___, errors, ...said } = parsedProblem(answer);
+  const inWords = errors?.map(({ code: _code, pointer: _pointer, ...error }) => error);
+  return { ...said, ...(inWords !== undefined && { errors: inWords }) };
+};
+
+/** What a problem says to machines: its code, and of each error the code and the pointer. */
+export const codesOf = (answer: Answer) => {
+  const { code, errors = [] } = parsedProblem(answer);
+  return { code, errors: errors.map((error) => [error.code, error.pointer]) };
 };

@@ -21,16 +21,23 @@ const answeredAndLogged = async (error: unknown) => {
 describe('an error', () => {
   it('that names its status is answered as a problem with all it says', async () => {
     const errors = [
-      { field: 'date', detail: 'is empty' },
-      { index: 3, detail: 'is no event' },
-    ];
+      { code: 'empty', field: 'date', detail: 'is empty' },
+      { code: 'invalid', index: 3, detail: 'is no event' },
+    ] as const;
     const said = { detail: 'Two things are wrong.', errors };
     const { answer, lines } = await answeredAndLogged(
-      new Problem(400, { ...said, extensions: { recorded: 5 }, headers: { 'x-more': 'yes' } }),
+      new Problem('events_refused', { ...said, extensions: { recorded: 5 }, headers: { 'x-more': 'yes' } }),
     );
     expect(answer.status).toBe(400);
     expect(Object.fromEntries(answer.headers)).toEqual({ 'content-type': 'application/problem+json', 'x-more': 'yes' });
-    expect(answer.body).toEqual({ type: 'about:blank', title: 'Bad Request', status: 400, ...said, recorded: 5 });
+    expect(answer.body).toEqual({
+      type: '/api/problems#events_refused',
+      title: 'Some events are wrong',
+      status: 400,
+      code: 'events_refused',
+      ...said,
+      recorded: 5,
+    });
     expect(lines).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { deliveryHandshake } from '../../src/http/delivery-handshake.ts';
 import { recordEvents } from '../../src/http/record-events.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
-import { ask, problemOf } from './asking.ts';
+import { ask, codesOf, problemOf } from './asking.ts';
 import { cloudEvent } from './cloud-event.ts';
 
 /** 2024-02-29. */
@@ -15,9 +15,9 @@ const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 const open = () => {
   const storage = new MemoryStorage();
   const { handler } = recordEvents({ recorder: storage.process().recorder, now: () => NOW });
-  const post = async (body: unknown, query = '') => {
+  const post = async (body: unknown, query = '', headers: Record<string, string> = {}) => {
     const sent = typeof body === 'string' ? body : JSON.stringify(body);
-    return ask(handler, `/api/events${query}`, { method: 'POST', body: sent });
+    return ask(handler, `/api/events${query}`, { method: 'POST', body: sent, headers });
   };
   return { post, answer: async () => storage.process().answer({ start: START, end: START + DAY - 1n }) };
 };
@@ -174,22 +174,35 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     expect(await refusal(JSON.stringify(wrong.map((value) => withValue(field, value))))).toEqual({
       status: 400,
       detail: `${wrong.length} of ${wrong.length} events are wrong.`,
-      errors: wrong.map((_, index) => ({ index, event_id: 'f-1029', field, detail: `${field} ${said}` })),
+      errors: wrong.map((_, index) => ({
+        index,
+        ...(field !== 'id' && { id: 'm-1' }),
+        event_id: 'f-1029',
+        ...(field !== 'data.camera_id' && { camera_id: 'ridge-04' }),
+        field,
+        detail: `${field} ${said}`,
+      })),
       recorded: 0,
       unchanged: 0,
+      superseded: 0,
     });
   });
 
-  it.each<[string, unknown, string]>([
+  it.each<[string, unknown, string, object?]>([
     ['null', null, ' must be an object: a CloudEvent'],
     ['a list', [cloudEvent()], ' must be an object: a CloudEvent'],
-    ['no data', { ...cloudEvent(), data: undefined }, 'data must be an object'],
-    ['data that is text', { ...cloudEvent(), data: JSON.stringify(cloudEvent()['data']) }, 'data must be an object'],
-    ['an event without its id', cloudEvent({ data: { event_id: 1029 } }), `data.event_id ${AN_ID}`],
-  ])('%s, without the id of an event that it does not have', async (_, event, said) => {
+    ['no data', { ...cloudEvent(), data: undefined }, 'data must be an object', { id: 'm-1' }],
+    ['data that is text', { ...cloudEvent(), data: '{}' }, 'data must be an object', { id: 'm-1' }],
+    [
+      'an event without its id',
+      cloudEvent({ data: { event_id: 1029 } }),
+      `data.event_id ${AN_ID}`,
+      { id: 'm-1', camera_id: 'ridge-04' },
+    ],
+  ])('%s, without the id of an event that it does not have', async (_, event, said, about = {}) => {
     const field = said.slice(0, said.indexOf(' '));
     const { errors } = await refusal(JSON.stringify([event]));
-    expect(errors).toEqual([{ index: 0, ...(field !== '' && { field }), detail: said.trim() }]);
+    expect(errors).toEqual([{ index: 0, ...about, ...(field !== '' && { field }), detail: said.trim() }]);
   });
 
   it.each([
@@ -211,12 +224,14 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
       ['data.ts_utc', 'is before 2000-01-01'],
     ];
     const wrong = cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data });
+    const about = { index: 1, event_id: 'f-1029', camera_id: 'ridge-04' };
     expect(await refusal(JSON.stringify([cloudEvent(), wrong]))).toEqual({
       status: 400,
       detail: '1 of 2 events are wrong; the others are recorded.',
-      errors: faults.map(([field, said]) => ({ index: 1, event_id: 'f-1029', field, detail: `${field} ${said}` })),
+      errors: faults.map(([field, said]) => Object.assign({ field, detail: `${field} ${said}` }, about)),
       recorded: 1,
       unchanged: 0,
+      superseded: 0,
     });
   });
 
@@ -226,7 +241,132 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     const { errors } = await refusal(JSON.stringify(cloudEvent({ data: { detections: named(100, 'c', -1) } })));
     expect(errors).toHaveLength(21);
     // More than 64 categories is another fault.
-    expect(errors).toContainEqual({ index: 0, event_id: 'f-1029', detail: 'has 81 more faults' });
+    expect(errors).toContainEqual(
+      expect.objectContaining({ index: 0, event_id: 'f-1029', detail: 'has 81 more faults' }),
+    );
+  });
+});
+
+describe('POST /api/events tells machines', () => {
+  const [BATCH, ONE] = ['application/cloudevents-batch+json', 'application/cloudevents+json'];
+
+  it.each<[field: string, code: string, wrong: readonly unknown[]]>([
+    ['specversion', 'missing', [undefined]],
+    ['specversion', 'invalid', [null, '0.3']],
+    ['source', 'empty', ['']],
+    ['id', 'too_long', ['x'.repeat(129)]],
+    ['time', 'too_late', ['9999-12-31T23:59:59Z']],
+    ['time', 'invalid', ['2026-11-21T08:00:00']],
+    ['data.ts_utc', 'too_early', ['1999-12-31T23:59:59.999999Z']],
+    ['data.camera_id', 'missing', [undefined]],
+    ['data.detections.fire', 'out_of_range', [-1, 10_001]],
+    ['data.detections.fire', 'invalid', [0.5, '1']],
+    ['data.detections.a/b~c', 'invalid', [1]],
+    ['data.detection', 'unknown', [{ smoke: 1 }]],
+    ['data', 'too_many', [many(65, 0)]],
+  ])('where %s is %s, by code and pointer', async (field, code, wrong) => {
+    const events = [cloudEvent(), ...wrong.map((value) => withValue(field, value))];
+    const steps = field.split('.').map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
+    expect(codesOf(await open().post(events))).toEqual({
+      code: 'events_refused',
+      errors: wrong.map((_, index) => [code, `/${[index + 1, ...steps].join('/')}`]),
+    });
+  });
+
+  it('what only the recorder can refuse, and the pointer of an event that is alone', async () => {
+    const { post } = open();
+    await post(cloudEvent());
+    const moved = cloudEvent({ data: { ts_utc: '2024-02-29T08:00:00.123457Z' } });
+    expect(codesOf(await post(moved))).toEqual({ code: 'events_refused', errors: [['changed_time', '']] });
+    const wrong = cloudEvent({ data: { camera_id: '' } });
+    expect(codesOf(await post(wrong))).toMatchObject({ errors: [['empty', '/data/camera_id']] });
+  });
+
+  it('a number in a name is not repeated: the pointer ends before it', async () => {
+    const wrong = cloudEvent({ data: { '+12065550100': 1 } });
+    const answer = await open().post([wrong]);
+    expect(codesOf(answer)).toMatchObject({ errors: [['unknown', '/0/data']] });
+    expect(JSON.stringify(answer.body)).not.toContain('2065550100');
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['a list that is said to be one event', [], ONE, 'not_cloudevents'],
+    ['one event that is said to be a batch', cloudEvent(), BATCH, 'not_cloudevents'],
+    ['nothing', '', 'application/json', 'empty_body'],
+    ['no JSON', '{', 'application/json', 'not_json'],
+  ])('that a body is %s', async (_what, body, type, code) => {
+    expect(codesOf(await open().post(body, '', { 'content-type': type }))).toEqual({ code, errors: [] });
+  });
+
+  it('that events are in the schema of Event Grid, and tells people what to set', async () => {
+    const event = {
+      id: '1',
+      topic: '/t',
+      subject: 's',
+      eventType: 'CameraEvent.Changed',
+      eventTime: '2024-02-29T08:00:00Z',
+    };
+    const data = { ...event, dataVersion: '1.0', metadataVersion: '1', data: cloudEvent()['data'] };
+    for (const headers of [{ 'aeg-event-type': 'Notification' }, { 'aeg-event-type': 'SubscriptionValidation' }, {}]) {
+      const answer = await open().post([data], '', { 'content-type': 'application/json; charset=utf-8', ...headers });
+      expect(codesOf(answer).code).toBe('event_grid_schema');
+      expect(problemOf(answer).detail).toContain('CloudEvents v1.0');
+    }
+  });
+});
+
+const of = (second: number, smoke: number) =>
+  cloudEvent({ time: `2024-02-29T08:00:0${second}Z`, data: { detections: { smoke } } });
+
+describe('POST /api/events tells how many values are superseded by newer ones', () => {
+  it('within those that are unchanged', async () => {
+    const { post } = open();
+    await post(of(5, 1));
+    expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual({
+      recorded: 1,
+      unchanged: 3,
+      superseded: 2,
+    });
+  });
+});
+
+describe('POST /api/events in binary mode', () => {
+  const attributes = {
+    'ce-specversion': '1.0',
+    'ce-id': 'm-1',
+    'ce-source': '/ai/worker-3',
+    'ce-type': 'CameraEvent.Changed',
+  };
+  const data = { event_id: 'f-1', camera_id: 'ridge-04', ts_utc: '2024-02-29T08:00:00Z', detections: { smoke: 1 } };
+  const headers = { ...attributes, 'ce-time': '2024-02-29T08:00:02Z', 'content-type': 'application/json' };
+
+  it('takes the attributes from headers, where other characters are percent-encoded', async () => {
+    const { post } = open();
+    expect((await post(data, '', { ...headers, 'ce-source': '/ai/worker%20%C3%A9', 'ce-other': 'x' })).body).toEqual({
+      recorded: 1,
+      unchanged: 0,
+      superseded: 0,
+    });
+    expect((await post(data, '', { ...headers, 'ce-id': '100% of %E9' })).status).toBe(200);
+  });
+
+  it('names what is wrong: a header by its attribute, a member by its place in the body', async () => {
+    const { 'ce-time': _, ...untimed } = headers;
+    const answer = await open().post({ ...data, camera_id: '' }, '', untimed);
+    expect(codesOf(answer)).toEqual({
+      code: 'events_refused',
+      errors: [
+        ['missing', undefined],
+        ['empty', '/camera_id'],
+      ],
+    });
+    expect(problemOf(answer).errors).toMatchObject([{ field: 'time', index: 0 }, { field: 'data.camera_id' }]);
+    expect(codesOf(await open().post([data], '', headers))).toMatchObject({ errors: [['invalid', '']] });
+  });
+
+  it('is not meant by a structured event that says so', async () => {
+    const structured = { ...headers, 'content-type': 'application/cloudevents+json; charset=utf-8' };
+    expect((await open().post(cloudEvent(), '', structured)).status).toBe(200);
   });
 });
 
@@ -243,13 +383,12 @@ describe('OPTIONS /api/events', () => {
     expect((await handshake(asked)).headers.has('webhook-allowed-rate')).toBe(false);
   });
 
-  it.each([
-    ['is missing', {}],
-    ['is empty', { 'WebHook-Request-Origin': '' }],
-  ])('refuses one whose origin %s', async (detail, headers) => {
-    expect(problemOf(await handshake(headers))).toMatchObject({
+  it('says what the path takes to whoever does not want to deliver, and refuses an empty origin', async () => {
+    const { status, headers } = await handshake({ 'WebHook-Request-Rate': '120' });
+    expect([status, headers.get('allow'), headers.has('webhook-allowed-rate')]).toEqual([200, 'POST, OPTIONS', false]);
+    expect(problemOf(await handshake({ 'WebHook-Request-Origin': '' }))).toMatchObject({
       status: 400,
-      errors: [{ field: 'WebHook-Request-Origin', detail }],
+      errors: [{ field: 'WebHook-Request-Origin', detail: 'is empty' }],
     });
   });
 });

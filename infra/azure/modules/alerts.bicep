@@ -265,7 +265,7 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts, or nobody of all waves has confirmed. Nobody tries any more: phone them.'
+    description: 'Somebody who should have been phoned was not reached in all attempts, or too few of all waves have confirmed. Nobody tries any more: phone them.'
     severity: 0
     query: '''
 traces

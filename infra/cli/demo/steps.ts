@@ -123,7 +123,7 @@ export const freshNumbers = (called: readonly string[]): string => {
   throw new CommandError('All numbers of the demo have been called. Start the service again.');
 };
 
-/** The first person never answers, the second presses a key, and so the third is not called. */
+/** The first person never answers, the second presses 1, and so the third is not called. */
 const tellWaves = async (service: Service, simulatorUrl: string, numbers: string): Promise<void> => {
   const id = await service.alert({
     alert_type: 'ConfirmedFire',
@@ -131,6 +131,7 @@ const tellWaves = async (service: Service, simulatorUrl: string, numbers: string
     confirm: true,
     wave_seconds: 60,
     reference: CAMERAS[0],
+    details: 'Antelope Ridge, camera 4',
   });
   console.log('\nWaiting until all three are reached, given up or stopped …');
   const state = await service.completed(id);

@@ -201,13 +201,17 @@ const startTimer = async (
   return 202;
 };
 
+/** Version 00 of W3C Trace Context. */
+const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker: Worker): Promise<void> => {
   const { response } = exchange;
   try {
     const http = await readMessage(exchange, params).catch(() => undefined);
     // The client has left: nobody is answered.
     if (http === undefined) return void response.destroy();
-    const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } });
+    const traceParent = TRACE_PARENT.exec(exchange.request.headers['traceparent']?.toString() ?? '')?.[0];
+    const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } }, traceParent);
     if (given === undefined) sendEmpty(response, 204);
     else sendAnswer(response, given);
   } catch (error) {

@@ -3,7 +3,7 @@
  * function at a time. No package holds the module: the worker answers `require` itself, and so does this host. Names and shapes are the
  * worker's own, as far as `@azure/functions` uses them for HTTP and timer triggers.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import Module from 'node:module';
 
 import type { HttpAnswerMessage, HttpRequestMessage } from './http-message.ts';
@@ -49,6 +49,7 @@ interface CoreInvocationContext {
   readonly request: {
     readonly invocationId: string;
     readonly inputData: readonly TriggerInput[];
+    readonly traceContext: { readonly traceParent: string };
   };
   log(level: LogLevel, category: LogCategory, message: string): void;
 }
@@ -76,6 +77,8 @@ const log = (level: LogLevel, category: LogCategory, message: string): void => {
   if (TO_STDERR.has(level)) process.stderr.write(`${message}\n`);
   else if (category === 'user' && level === 'information') process.stdout.write(`${message}\n`);
 };
+
+const newTraceParent = (): string => `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`;
 
 /** An app that registers its functions while it loads, as the worker sees it. */
 export class Worker {
@@ -121,15 +124,20 @@ export class Worker {
   /**
    * Runs one function: the library makes the arguments, then the handler, then the library makes the message of the result.
    *
+   * @param traceParent of W3C Trace Context, as the caller sent it; by default a new one, as the real host makes it
    * @returns the answer to an HTTP request; undefined where the handler gave none, and of other triggers
    * @throws whatever the handler threw, or the library for a result that is not a response
    */
-  async invoke(registered: RegisteredFunction, input: TriggerInput): Promise<HttpAnswerMessage | undefined> {
+  async invoke(
+    registered: RegisteredFunction,
+    input: TriggerInput,
+    traceParent = newTraceParent(),
+  ): Promise<HttpAnswerMessage | undefined> {
     const invocationId = randomUUID();
     const model = this.#library().getInvocationModel({
       invocationId,
       metadata: registered,
-      request: { invocationId, inputData: [input] },
+      request: { invocationId, inputData: [input], traceContext: { traceParent } },
       log,
     });
     const { context, inputs } = await model.getArguments();

@@ -29,3 +29,27 @@ export const applyFacets = (known: Facets, sent: Facets): Facets => {
     ...(annotations === undefined ? {} : { annotations }),
   };
 };
+
+/**
+ * Whether some facet of a message was not taken because a newer value of it is known, or another one of the same `time`. A message that
+ * was merely repeated is not superseded.
+ *
+ * @param known the facets of its event, which the message does not change
+ */
+export const isSuperseded = (known: Facets, sent: Facets): boolean =>
+  isReplaced(known.detections, sent.detections, areSameCounts) ||
+  isReplaced(known.reviewed, sent.reviewed, (one, other) => one === other) ||
+  isReplaced(known.annotations, sent.annotations, areSameCounts);
+
+const isReplaced = <Value>(
+  known: Facet<Value> | undefined,
+  sent: Facet<Value> | undefined,
+  areSame: (one: Value, other: Value) => boolean,
+): boolean =>
+  known !== undefined &&
+  sent !== undefined &&
+  (sent.time < known.time || (sent.time === known.time && !areSame(sent.value, known.value)));
+
+/** A category that is missing counts as 0: categories of older values stay with that. */
+const areSameCounts = (one: Counts, other: Counts): boolean =>
+  [...one.keys(), ...other.keys()].every((category) => (one.get(category) ?? 0) === (other.get(category) ?? 0));

@@ -1,11 +1,26 @@
 import type { StoringWrite } from '../../storage/row.ts';
-import type { EventMessage } from '../model/camera-event.ts';
+import type { EventMessage, Facets } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
+import { isSuperseded } from '../model/newest-wins.ts';
 import { cameraKey, eventKey, hourKey, minuteKey } from '../rows/keys.ts';
 import { secondOf } from '../rows/minute-row.ts';
 
-/** The result of a message: it was counted, it changed nothing, or it can never be recorded, and why. */
-export type Outcome = 'recorded' | 'unchanged' | { readonly refused: string };
+/**
+ * The result of a message: it was counted; it changed nothing, because it was repeated or because a newer value had superseded it; or it can
+ * never be recorded, and why.
+ */
+export type Outcome = 'recorded' | 'unchanged' | 'superseded' | Refused;
+
+/** Why a message can never be recorded. */
+export interface Refused {
+  readonly code: 'changed_time' | 'day_closed' | 'too_many' | 'not_storable';
+  /** In words. */
+  readonly refused: string;
+}
+
+/** The outcome of a message that does not change the facets of its event. */
+export const unchangedOutcome = (known: Facets, sent: Facets): Outcome =>
+  isSuperseded(known, sent) ? 'superseded' : 'unchanged';
 
 /** A message with what its rows are found by, computed once. The keys of counter rows are those of stripe 0. */
 export interface KeyedMessage {

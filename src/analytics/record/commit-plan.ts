@@ -14,7 +14,7 @@ import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute
 import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
 import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
-import type { KeyedMessage, Outcome } from './batch.ts';
+import { type KeyedMessage, type Outcome, unchangedOutcome } from './batch.ts';
 import { CounterDifferences, type BucketDifference } from './counter-differences.ts';
 import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
@@ -83,12 +83,15 @@ class Draft {
     const { message, eventKey } = keyed;
     const before = this.events.get(eventKey) ?? ofKind(this.#snapshot.rows.get(eventKey), 'event')?.value;
     if (before !== undefined && before.ts !== message.ts) {
-      return { refused: 'data.ts_utc is not the one that this event of this camera was first reported with' };
+      return {
+        code: 'changed_time',
+        refused: 'data.ts_utc is not the one that this event of this camera was first reported with',
+      };
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);
-    if (before !== undefined && facets === before.facets) return 'unchanged';
+    if (before !== undefined && facets === before.facets) return unchangedOutcome(facets, message.facets);
     const refused = this.#reserve(message.cameraId, facets);
-    if (refused !== undefined) return { refused };
+    if (refused !== undefined) return { code: 'too_many', refused };
 
     this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);

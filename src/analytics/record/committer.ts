@@ -8,11 +8,24 @@ import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed, type Manifest } from '../rows/day-shards.ts';
-import { areTooLarge, fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending } from './batch.ts';
+import {
+  areTooLarge,
+  fittingInFront,
+  isFrame,
+  keyed,
+  type Batch,
+  type Outcome,
+  type Pending,
+  type Refused,
+  unchangedOutcome,
+} from './batch.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
-/** The reason why a closed day takes no event. */
-export const CLOSED_DAY = 'the day of data.ts_utc is closed: its counts are final';
+/** What becomes of an event of a closed day. */
+export const CLOSED_DAY: Refused = {
+  code: 'day_closed',
+  refused: 'the day of data.ts_utc is closed: its counts are final',
+};
 
 /** Most messages that wait for one shard, so that one in trouble does not use up what may wait in all. */
 const MAX_WAITING = 20_000;
@@ -96,7 +109,9 @@ export class ShardCommitter {
     const keys = keyed(message);
     const known = this.#writer.committedEvent(keys.eventKey, version);
     // Times of facets only grow, so a message that is older than a committed state stays older.
-    if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) return 'unchanged';
+    if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) {
+      return unchangedOutcome(known.facets, message.facets);
+    }
     if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0, { reason: 'too many messages wait' });
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...keys, resolve, reject, readFirst: !isFrame(message), uncertain: false });
@@ -221,7 +236,9 @@ export class ShardCommitter {
     } else if (batch.length > 1 && !isConflict(error)) {
       this.#halves.unshift(...halvesOf(batch));
     } else if (error instanceof RequestRefused) {
-      for (const pending of batch) pending.resolve({ refused: 'storage does not take the event in this form' });
+      for (const pending of batch) {
+        pending.resolve({ code: 'not_storable', refused: 'storage does not take the event in this form' });
+      }
     } else {
       rejectAll(batch, error);
     }
@@ -252,14 +269,14 @@ export class ShardCommitter {
    */
   async #refuseClosed({ message, eventKey, uncertain, resolve, reject }: Pending): Promise<void> {
     if (!uncertain) {
-      resolve({ refused: CLOSED_DAY });
+      resolve(CLOSED_DAY);
       return;
     }
     try {
       const stored = await this.#writer.rows.storedEvent(eventKey);
       if (stored === undefined) throw new StorageTrouble(0, { reason: 'day closed' });
       const recorded = stored.ts === message.ts && applyFacets(stored.facets, message.facets) === stored.facets;
-      resolve(recorded ? 'recorded' : { refused: CLOSED_DAY });
+      resolve(recorded ? 'recorded' : CLOSED_DAY);
     } catch (error) {
       reject(error);
     }
@@ -279,6 +296,6 @@ const rejectAll = (batch: Batch, error: unknown): void => {
 const settle = ({ batch, plan }: Prepared): void => {
   for (const [index, pending] of batch.entries()) {
     const outcome = plan.outcomes[index] ?? 'unchanged';
-    pending.resolve(outcome === 'unchanged' && pending.uncertain ? 'recorded' : outcome);
+    pending.resolve(typeof outcome === 'string' && pending.uncertain ? 'recorded' : outcome);
   }
 };

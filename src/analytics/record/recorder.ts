@@ -102,7 +102,7 @@ export class Recorder {
     const errors: unknown[] = [];
     for (const result of settled) {
       if (result.status === 'fulfilled') outcomes.push(result.value);
-      else if (result.reason instanceof DayClosed) outcomes.push({ refused: CLOSED_DAY });
+      else if (result.reason instanceof DayClosed) outcomes.push(CLOSED_DAY);
       else errors.push(result.reason);
     }
     if (errors.length > 0) throw this.#failure(errors);

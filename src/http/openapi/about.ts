@@ -9,11 +9,14 @@ export const ABOUT = {
     summary:
       'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
     description: [
-      'Errors are `application/problem+json` (RFC 9457). `HEAD` answers what `GET` does, without the body. Another method of a known path',
-      'is a 405; an unknown path is an empty 404 of the Functions host. Every answer forbids sniffing,',
+      'Errors are `application/problem+json` (RFC 9457); `code` is for machines, and `type` leads to what it means. `HEAD` answers what `GET`',
+      'does, without the body. `OPTIONS` answers 204 with `Allow`. Another method of a known path is a 405; an unknown path is an empty 404 of the Functions host. Every answer forbids sniffing,',
       'framing and plain http with the headers that are usual for that, and caching, except where it has an ETag: then it may be kept and',
       'is asked about again with `If-None-Match`.',
       'A body needs `Content-Length`: one that is sent in chunks does not arrive, and is a 411.',
+      'Within version 1 members, codes, parameters and endpoints are added, and what is accepted grows; nothing that is here is taken away',
+      'or changes its meaning. Clients ignore members and codes that they do not know. What is to go away in version 2 is announced by the',
+      'headers `Deprecation` and `Sunset` (RFC 9745, RFC 8594), which no answer has today.',
       'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
     ].join('\n'),
     contact: { name: 'Whoever runs this service' },

@@ -6,11 +6,17 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 
-import { UNEXPECTED_DETAIL } from '../error-edge.ts';
-import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, type ProblemStatus } from '../problem.ts';
-import { ALLOW, type Answer, type ProblemAnswer, type ProblemAnswers, problemSchema } from '../route/answers.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody } from '../problem.ts';
+import {
+  ALLOW,
+  type Answer,
+  type ProblemAnswer,
+  type ProblemAnswers,
+  problemSchema,
+  requestIdHeader,
+} from '../route/answers.ts';
 import { CONDITIONAL } from '../route/conditional.ts';
-import { type DescribedContent, encodingDetail, LENGTH_DETAIL, tooLargeDetail } from '../route/body.ts';
+import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
 import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
@@ -56,7 +62,9 @@ const describeApi = (routes: readonly Route[]) =>
   createDocument(
     { ...ABOUT, paths: describePaths(routes), components: { securitySchemes: SECURITY_SCHEMES } },
     {
-      override: ({ jsonSchema }) => {
+      override: ({ jsonSchema, io }) => {
+        // Answers may gain members within a version: see what the description promises.
+        if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
         // Without a format, the clients that are generated for some languages take 32 bits for a count.
         if (jsonSchema.type === 'integer') {
           jsonSchema.format = (jsonSchema.maximum ?? Infinity) > INT32_MAX ? 'int64' : 'int32';
@@ -115,23 +123,32 @@ const derivedProblems = (
   { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
 ): ProblemAnswers => ({
   ...(methods.length > allowed.length && {
-    405: { description: 'Another method.', headers: ALLOW, detail: otherMethodDetail(allowed) },
+    405: {
+      codes: ['method_not_allowed'],
+      description: 'Another method.',
+      headers: ALLOW,
+      detail: otherMethodDetail(allowed),
+    },
   }),
   ...(body && {
-    411: { description: 'The body was sent in chunks, without Content-Length.', detail: LENGTH_DETAIL },
-    413: { description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
-    415: { description: 'The body has an encoding that is not taken.', detail: encodingDetail('br') },
+    411: { codes: ['length_required'], description: 'The body was sent in chunks, without Content-Length.' },
+    413: { codes: ['body_too_large'], description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
+    415: {
+      codes: ['unsupported_encoding'],
+      description: 'The body has an encoding that is not taken.',
+      detail: encodingDetail('br'),
+    },
   }),
   500: {
+    codes: ['unexpected'],
     description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',
-    detail: UNEXPECTED_DETAIL,
   },
 });
 
 const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiResponsesObject => {
   const described = mapValues(answers, describeAnswer);
   if (conditional !== true) return described;
-  const headers = CONDITIONAL.answerHeaders;
+  const headers = withRequestId(CONDITIONAL.answerHeaders);
   return {
     ...described,
     200: { ...described[200], description: answers[200]?.description ?? '', headers },
@@ -148,7 +165,7 @@ const describeAnswer = ({
   examples = {},
 }: Answer) => ({
   description,
-  ...(headers && { headers }),
+  headers: withRequestId(headers),
   ...(schema && {
     content: {
       [mediaType]: describeContent({ schema, examples }),
@@ -161,20 +178,22 @@ const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =
   Object.fromEntries(
     PROBLEM_STATUSES.flatMap((status) => {
       const problem = problems[status];
-      return problem === undefined ? [] : [[String(status), describeProblem(status, problem)]];
+      return problem === undefined ? [] : [[String(status), describeProblem(problem)]];
     }),
   );
 
-const describeProblem = (status: ProblemStatus, { description, headers, schema, ...example }: ProblemAnswer) => ({
-  description,
-  ...(headers && { headers }),
+const describeProblem = ({ codes, description, headers, schema, ...example }: ProblemAnswer) => ({
+  description: `${description} Codes: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+  headers: withRequestId(headers),
   content: {
     [PROBLEM_MEDIA_TYPE]: describeContent({
       schema: schema ?? problemSchema,
-      examples: { problem: problemBody(status, example) },
+      examples: { problem: problemBody(codes[0], example) },
     }),
   },
 });
+
+const withRequestId = ({ shape }: z.ZodObject = z.object({})) => z.object({ ...shape, ...requestIdHeader });
 
 const describeContent = ({ schema, examples }: DescribedContent) => ({
   schema,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import type { CsvRows } from '../../csv.ts';
+import type { ProblemCode } from '../problem-types.ts';
 import type { ProblemInit, ProblemStatus } from '../problem.ts';
 
 /**
@@ -43,6 +44,8 @@ type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: 
 
 /** A problem that an operation may answer, as its declaration has it: when, and an example of what it says. */
 export interface ProblemAnswer extends Omit<ProblemInit, 'headers'> {
+  /** Those that it may have; the example has the first. */
+  readonly codes: readonly [ProblemCode, ...ProblemCode[]];
   readonly description: string;
   readonly headers?: z.ZodObject;
   /** Where the problem has members of its own; {@link problemSchema} where it is not given. */
@@ -54,23 +57,34 @@ export type ProblemAnswers = Readonly<Partial<Record<ProblemStatus, ProblemAnswe
 
 const count = z.int().min(0);
 
+const CODE_FORM = /^[a-z][a-z0-9_]*$/;
+
 /** The members of every problem (RFC 9457). */
 export const problemMembers = {
-  type: z.literal('about:blank'),
+  type: z.string().meta({ format: 'uri-reference' }).describe('The anchor of the code on the page of codes.'),
   title: z.string(),
   status: z.int().min(400).max(599),
+  code: z.string().regex(CODE_FORM).describe('For machines; all codes are on the page of `type`. New ones may come.'),
   detail: z.string().describe('For a person to read and act on.'),
   errors: z
     .array(
-      z.union([
-        z.strictObject({ field: z.string(), detail: z.string() }),
-        z.strictObject({
-          index: count.describe('Of the array in the request.'),
+      z
+        .strictObject({
+          code: z.string().regex(CODE_FORM).describe('For machines. New ones may come.'),
+          field: z
+            .string()
+            .optional()
+            .describe('The parameter, the header, or the members on the way to what is wrong.'),
+          pointer: z.string().optional().describe('Where it is in the body: a JSON Pointer (RFC 6901).'),
+          index: count
+            .optional()
+            .describe('Of an array of events or recipients; recipients in waves are counted through.'),
+          id: z.string().optional().describe('Of the CloudEvent, if it can be told.'),
           event_id: z.string().optional().describe('The event that the element is about, if it can be told.'),
-          field: z.string().optional().describe('What is wrong in the element.'),
+          camera_id: z.string().optional().describe('Its camera, if it can be told.'),
           detail: z.string(),
-        }),
-      ]),
+        })
+        .meta({ id: 'ProblemError' }),
     )
     .optional()
     .describe('Every single thing that is wrong.'),
@@ -92,23 +106,33 @@ export const RETRY_AFTER = z.object({
   ),
 });
 
+/** The header of each answer that names the request, as the log does. */
+export const REQUEST_ID = 'X-Request-Id';
+
+/** What the description says about it. Answers of the Functions host itself have none. */
+export const requestIdHeader = {
+  [REQUEST_ID]: answerHeader(
+    REQUEST_ID,
+    z.string().min(1).optional(),
+    'Names this request, as `invocation_id` does in each log line about it.',
+  ),
+};
+
 /** The header that says which methods a path takes. */
 export const ALLOW = z.object({
   Allow: z.string().meta({ header: { description: 'The methods that this path takes.' } }),
 });
 
-/** The sentence about storage that cannot take a request. */
-export const STORAGE_DETAIL = 'Storage cannot do this now. Nothing is lost by sending the same again.';
-
 /** What every endpoint that uses the counters may answer, see the error edge. */
 export const STORAGE_PROBLEMS: ProblemAnswers = {
   500: {
+    codes: ['damaged_data', 'later_format', 'unexpected'],
     description: 'Stored data is damaged, or something unforeseen went wrong. It has been logged.',
     detail: 'Stored data of 2026-11-21 is damaged. It has been logged with the command that examines it.',
   },
   503: {
+    codes: ['storage_unavailable'],
     description: 'Storage cannot do this now, or did not answer in time. Send the same again.',
     headers: RETRY_AFTER,
-    detail: STORAGE_DETAIL,
   },
 };

@@ -5,6 +5,7 @@ import type { HttpRequest } from '@azure/functions';
 import type * as z from 'zod';
 
 import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts';
+import { type Fault, faultsOf, fieldOf, pointerOf } from './faults.ts';
 
 /** A request's body: what the description says of it, and how it is read. */
 export interface RequestBody<Value> {
@@ -17,9 +18,10 @@ export interface RequestBody<Value> {
   /**
    * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
+   * @param headers those of the request
    * @throws {Problem} where it is not what it should be
    */
-  readonly parse: (json: unknown) => Value;
+  readonly parse: (json: unknown, headers: Pick<HttpRequest['headers'], 'get'>) => Value;
 }
 
 /** The schema of a body, and examples by name. */
@@ -33,6 +35,8 @@ export interface JsonBodyOptions {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
   readonly examples: Readonly<Record<string, unknown>>;
+  /** What the description shows, if the schema that checks cannot say all that it demands; by default that schema. */
+  readonly described?: z.ZodType;
   /** What an array in the body holds, for sentences about one of its elements. */
   readonly element?: string;
 }
@@ -44,29 +48,29 @@ export interface JsonBodyOptions {
  */
 export const jsonBody = <Schema extends z.ZodType>(
   schema: Schema,
-  { maxBytes, examples, element }: JsonBodyOptions,
+  { maxBytes, examples, described = schema, element }: JsonBodyOptions,
 ): RequestBody<z.output<Schema>> => ({
   maxBytes,
-  content: { 'application/json': { schema, examples } },
+  content: { 'application/json': { schema: described, examples } },
   parse: (json) => {
     const parsed = schema.safeParse(json);
-    if (!parsed.success) throw badRequest(parsed.error.issues.flatMap(bodyErrors), element);
+    if (!parsed.success) throw badRequest(faultsOf(parsed.error, json).map(bodyError), element);
     return parsed.data;
   },
 });
 
 /** An element of an array by its index, anything else by its field. */
-const bodyErrors = (issue: z.core.$ZodIssue): readonly ProblemError[] => {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ field: fieldName(key), detail: 'is unknown' }));
-  }
-  const index = issue.path.find((step) => typeof step === 'number');
-  if (index !== undefined) return [{ index, detail: issue.message }];
-  return [{ field: issue.path.join('.') || 'body', detail: issue.message }];
-};
-
-// A field's name is the caller's own: it may be long, or a phone number.
-const fieldName = (name: string): string => (/^[A-Za-z][\w.-]{0,39}$/.test(name) ? name : 'unknown field');
+const bodyError = ({
+  code,
+  path,
+  detail,
+  index = path.length === 1 ? path.find((step) => typeof step === 'number') : undefined,
+}: Fault): ProblemError => ({
+  code,
+  ...(index === undefined ? { field: fieldOf(path) || 'body' } : { index }),
+  pointer: pointerOf(path),
+  detail,
+});
 
 /** The sentence about a body that is too large. */
 export const tooLargeDetail = (maxBytes: number): string => `The body is larger than ${maxBytes} bytes.`;
@@ -74,9 +78,6 @@ export const tooLargeDetail = (maxBytes: number): string => `The body is larger 
 /** The sentence about an encoding of a body that is not taken. */
 export const encodingDetail = (encoding: string): string =>
   `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
-
-/** The sentence about a body that the Functions host does not hand on. */
-export const LENGTH_DETAIL = 'The body came in chunks and did not arrive: send Content-Length.';
 
 /**
  * The value in a request's body: JSON, or the parameters of a form.
@@ -100,11 +101,11 @@ const readText = async (request: HttpRequest, maxBytes: number): Promise<string>
   const isZipped = isGzip(request.headers.get('content-encoding'));
   // Whole already: the Functions host reads it before any code of this service runs.
   const sent = Buffer.from(await request.arrayBuffer());
-  if (sent.byteLength > maxBytes) throw new Problem(413, { detail: tooLargeDetail(maxBytes) });
+  if (sent.byteLength > maxBytes) throw new Problem('body_too_large', { detail: tooLargeDetail(maxBytes) });
   if (sent.byteLength === 0) {
     // The host reads a body only if its length is announced.
-    if (request.headers.has('transfer-encoding')) throw new Problem(411, { detail: LENGTH_DETAIL });
-    throw new Problem(400, { detail: 'The body is empty.' });
+    if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
+    throw new Problem('empty_body');
   }
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
 };
@@ -120,7 +121,7 @@ const isGzip = (encoding: string | null): boolean => {
   const name = encoding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return false;
   if (name === 'gzip' || name === 'x-gzip') return true;
-  throw new Problem(415, { detail: encodingDetail(name), headers: { 'accept-encoding': 'gzip' } });
+  throw new Problem('unsupported_encoding', { detail: encodingDetail(name), headers: { 'accept-encoding': 'gzip' } });
 };
 
 const unzip = promisify(gunzip);
@@ -129,8 +130,9 @@ const unzipped = async (bytes: Buffer, maxBytes: number): Promise<Buffer> => {
   try {
     return await unzip(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof RangeError) throw new Problem(413, { detail: tooLargeDetail(maxBytes) }, { cause: error });
-    throw new Problem(400, { detail: 'The body is not valid gzip.' }, { cause: error });
+    if (error instanceof RangeError)
+      throw new Problem('body_too_large', { detail: tooLargeDetail(maxBytes) }, { cause: error });
+    throw new Problem('not_gzip', {}, { cause: error });
   }
 };
 
@@ -138,7 +140,7 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new Problem(400, { detail: 'The body is not valid UTF-8.' }, { cause: error });
+    throw new Problem('not_utf8', {}, { cause: error });
   }
 };
 
@@ -146,6 +148,6 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Problem(400, { detail: 'The body is not valid JSON.' }, { cause: error });
+    throw new Problem('not_json', {}, { cause: error });
   }
 };

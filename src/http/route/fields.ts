@@ -2,6 +2,7 @@ import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
 import { badRequest, Problem, quotable, type ProblemError } from '../problem.ts';
+import { faultsOf, fieldOf } from './faults.ts';
 
 /** Query parameters that belong to the Functions host: the key and its name. No endpoint refuses them. */
 const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
@@ -12,6 +13,19 @@ export const parameter = <Schema extends z.ZodType>(schema: Schema, description:
 
 /** An endpoint without query parameters. */
 export const NO_QUERY = z.object({});
+
+/**
+ * When a rule about several members is asked: as soon as each of them is right by itself, whatever else is wrong.
+ *
+ * @example z.object({ from, to, limit }).superRefine(notReversed, whenRight('from', 'to'))
+ */
+export const whenRight = (...names: readonly string[]) => ({
+  when: ({ value, issues }: z.core.ParsePayload) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !issues.some(({ path }) => names.includes(String(path?.[0]))),
+});
 
 /**
  * The query parameters of a request, parsed by a schema whose keys are all the parameters there are.
@@ -26,15 +40,16 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   for (const name of new Set(query.keys())) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [value = '', ...more] = query.getAll(name);
-    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: quotable(name), detail: unknownParameter(schema) });
-    else if (value === '') errors.push({ field: name, detail: 'is empty' });
-    else if (more.length > 0) errors.push({ field: name, detail: 'is given more than once' });
+    if (!Object.hasOwn(schema.shape, name)) {
+      errors.push({ code: 'unknown', field: quotable(name), detail: unknownParameter(schema) });
+    } else if (value === '') errors.push({ code: 'empty', field: name, detail: 'is empty' });
+    else if (more.length > 0) errors.push({ code: 'repeated', field: name, detail: 'is given more than once' });
     else given[name] = value;
   }
   const parsed = schema.safeParse(given);
-  const named = new Set(errors.map((error) => ('field' in error ? error.field : '')));
+  const named = new Set(errors.map(({ field }) => field));
   // A parameter that is empty or repeated is not also missing.
-  const ofValues = parsed.success ? [] : fieldErrors(parsed.error).filter(({ field }) => !named.has(field));
+  const ofValues = parsed.success ? [] : fieldErrors(parsed.error, given).filter(({ field }) => !named.has(field));
   if (!parsed.success || errors.length > 0) throw badRequest([...errors, ...ofValues]);
   return parsed.data;
 };
@@ -46,8 +61,8 @@ const unknownParameter = (schema: z.ZodObject): string => {
     : `is unknown: the parameters are ${known.join(', ')}`;
 };
 
-const fieldErrors = (error: z.ZodError): readonly { readonly field: string; readonly detail: string }[] =>
-  error.issues.map((issue) => ({ field: issue.path.join('.'), detail: issue.message }));
+const fieldErrors = (error: z.ZodError, given: unknown): readonly ProblemError[] =>
+  faultsOf(error, given).map(({ code, path, detail }) => ({ code, field: fieldOf(path), detail }));
 
 /**
  * The headers that a schema names; others are ignored.
@@ -56,10 +71,9 @@ const fieldErrors = (error: z.ZodError): readonly { readonly field: string; read
  */
 export const readHeaders = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const names = Object.keys(schema.shape);
-  const parsed = schema.safeParse(
-    Object.fromEntries(names.map((name) => [name, request.headers.get(name) ?? undefined])),
-  );
-  if (!parsed.success) throw badRequest(fieldErrors(parsed.error));
+  const given = Object.fromEntries(names.map((name) => [name, request.headers.get(name) ?? undefined]));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) throw badRequest(fieldErrors(parsed.error, given));
   return parsed.data;
 };
 
@@ -70,6 +84,6 @@ export const readHeaders = <Schema extends z.ZodObject>(request: HttpRequest, sc
  */
 export const readPath = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const parsed = schema.safeParse(request.params);
-  if (!parsed.success) throw new Problem(404, { detail: 'There is nothing of this name.' });
+  if (!parsed.success) throw new Problem('not_found');
   return parsed.data;
 };

@@ -5,7 +5,7 @@ import type { CsvRows } from '../../csv.ts';
 import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
-import type { Answers, Given, ProblemAnswers } from './answers.ts';
+import { type Answers, type Given, type ProblemAnswers, REQUEST_ID } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
 import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
@@ -108,6 +108,8 @@ export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operat
   readonly path: string;
   /** `function`: the Functions host demands a function key before any code of this service runs. */
   readonly authLevel: 'anonymous' | 'function';
+  /** True: another function of this path takes `OPTIONS`. */
+  readonly optionsAreElsewhere?: boolean;
 }
 
 /** A declared route, ready to be registered. */
@@ -122,47 +124,47 @@ export interface Route extends RouteDeclaration {
 /** All of them, in the order of the description. */
 export const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
 
-/**
- * A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path, and would not
- * be reached. `OPTIONS` itself is left to the host unless it is declared: browsers ask it what they may do.
- */
+/** A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path. */
 const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** The sentence about a method that a path does not take. */
 export const otherMethodDetail = (allowed: readonly string[]): string => `This path takes ${allowed.join(', ')}.`;
 
-/** Declares a route. `HEAD` answers what `GET` does, without the body. */
+/** Declares a route. `HEAD` answers what `GET` does, without the body; `OPTIONS` says which methods there are. */
 export const route = (declared: RouteDeclaration): Route => {
-  const allowed = METHODS.flatMap((method) => {
-    if (declared[method] === undefined) return [];
-    return method === 'GET' ? ['GET', 'HEAD'] : [method];
-  });
+  const { optionsAreElsewhere = false } = declared;
+  const allowed = [
+    ...(declared.GET === undefined ? [] : ['GET', 'HEAD']),
+    ...(declared.POST === undefined ? [] : ['POST']),
+    'OPTIONS',
+  ];
+  const allow = allowed.join(', ');
   const handler = answeringErrors(async (request, context) => {
     const method = METHODS.find((name) => name === (request.method === 'HEAD' ? 'GET' : request.method));
     const operationHere = method && declared[method];
-    if (operationHere === undefined) {
-      throw new Problem(405, { detail: otherMethodDetail(allowed), headers: { allow: allowed.join(', ') } });
-    }
-    return respond(operationHere, request, context);
+    if (operationHere !== undefined) return respond(operationHere, request, context);
+    if (method === 'OPTIONS') return { status: 204, headers: { allow } };
+    throw new Problem('method_not_allowed', { detail: otherMethodDetail(allowed), headers: { allow } });
   });
   return {
     ...declared,
     allowed,
     methods: [
       ...(declared.GET === undefined && declared.POST === undefined ? [] : REFUSED),
-      ...(declared.OPTIONS === undefined ? [] : ['OPTIONS' as const]),
+      ...(optionsAreElsewhere ? [] : ['OPTIONS' as const]),
     ],
     handler: async (request, context) => {
       const answer = await handler(request, context);
-      return request.method === 'HEAD' ? withoutBody(answer) : answer;
+      const headers = new Headers(answer.headers);
+      headers.set(REQUEST_ID, context.invocationId);
+      return request.method === 'HEAD' ? withoutBody(answer, headers) : { ...answer, headers };
     },
   };
 };
 
-const withoutBody = (answer: HttpResponseInit): HttpResponseInit => {
-  const headers = new Headers(answer.headers);
-  if (answer.jsonBody !== undefined) headers.set('content-type', 'application/json');
-  return { ...(answer.status === undefined ? {} : { status: answer.status }), headers };
+const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): HttpResponseInit => {
+  if (jsonBody !== undefined) headers.set('content-type', 'application/json');
+  return { ...(status === undefined ? {} : { status }), headers };
 };
 
 const respond = async (
@@ -176,7 +178,7 @@ const respond = async (
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
-    body: body?.parse(await readBody(request, body)),
+    body: body?.parse(await readBody(request, body), request.headers),
     search: /\?[^#]*/.exec(request.url)?.[0] ?? '',
     log,
   });

@@ -55,7 +55,7 @@ const tallyOf = (categories: readonly string[]): Tally => ({
 it('a transaction writes nothing where nothing is new, folds the messages about one event, and begins with the total', () => {
   const event = message({ detections: { smoke: 2 } });
   expect(plan(after(event), [event, message({ time: START - 1n, detections: { smoke: 9 } })])).toMatchObject({
-    outcomes: ['unchanged', 'unchanged'],
+    outcomes: ['unchanged', 'superseded'],
     writes: [],
   });
   const folded = plan(NOTHING, [
@@ -64,12 +64,24 @@ it('a transaction writes nothing where nothing is new, folds the messages about 
     message({ time: START + 1n, detections: { smoke: 1 } }),
     message({ time: START + 2n, annotations: { fire: 1 } }),
   ]);
-  expect(folded.outcomes).toEqual(['recorded', 'unchanged', 'recorded', 'unchanged']);
+  expect(folded.outcomes).toEqual(['recorded', 'superseded', 'recorded', 'unchanged']);
   // The event, and seven counter rows. A total that is not as it was read shows at once that another writer is in the stripe.
   expect([folded.writes[0]?.rowKey, folded.writes.length]).toEqual(['total', 8]);
 });
 
-const refused = (said: string) => ({ refused: expect.stringContaining(said) });
+it.each<readonly [string, Partial<PlainMessage>, string]>([
+  ['older in one facet and known in the others', { time: START - 1n, reviewed: true }, 'superseded'],
+  ['of the same time with another value', { annotations: { fire: 2 } }, 'superseded'],
+  ['of the same time with another flag', { reviewed: true }, 'superseded'],
+  ['the same again', { detections: { smoke: 2 }, annotations: { fire: 1 }, reviewed: false }, 'unchanged'],
+  ['the same, with a category that is 0', { annotations: { fire: 1, smoke: 0 } }, 'unchanged'],
+  ['without a facet', { time: START - 1n }, 'unchanged'],
+])('a message that is %s is told as such', (_what, facets, outcome) => {
+  const event = message({ detections: { smoke: 2 }, annotations: { fire: 1 }, reviewed: false });
+  expect(plan(after(event), [message(facets)]).outcomes).toEqual([outcome]);
+});
+
+const refused = (said: string) => ({ code: expect.any(String), refused: expect.stringContaining(said) });
 
 describe('a message that can never be recorded', () => {
   const camera64 = { detections: named(MAX_CAMERA_CATEGORIES) };

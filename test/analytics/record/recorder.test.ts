@@ -120,7 +120,7 @@ describe('a message whose transaction was never answered', () => {
     losing = true;
     const answered = other.record([frame('a', 'late')]).catch((error: unknown) => error instanceof RecorderUnavailable);
     expect(await answered).toEqual(outcome);
-    expect(await other.record([frame('a', 'later')])).toEqual([{ refused: CLOSED_DAY }]);
+    expect(await other.record([frame('a', 'later')])).toEqual([CLOSED_DAY]);
   });
 });
 
@@ -155,7 +155,7 @@ it('messages for more shards than a process has committers for are counted once,
   ];
   const process = new CountingProcess(storage, shards);
   const outcomes = await Promise.all(requests.map(async (messages) => process.record(messages)));
-  expect(new Set(outcomes.flat())).toEqual(new Set(['recorded', 'unchanged']));
+  expect(new Set(outcomes.flat())).toEqual(new Set(['recorded', 'superseded', 'unchanged']));
   const question = { start: START - 16n * DAY, end: START + DAY - 1n };
   expect(await new CountingProcess(storage, shards).answer(question)).toEqual(new Oracle(edits).answer(question));
 });

@@ -34,7 +34,7 @@ it('a camera gets no 65th category, also if the others are counted in another st
   const detections = Object.fromEntries(all(63).map((index) => [`c${index}`, 1]));
   await processes[0]?.record([{ ...frame(4), detections }]);
   const outcomes = await storage.process().record([{ ...frame(5), detections: { more: 1 } }, frame(6)]);
-  expect(outcomes).toEqual([{ refused: expect.stringContaining('64 categories') }, 'recorded']);
+  expect(outcomes).toEqual([{ code: 'too_many', refused: expect.stringContaining('64 categories') }, 'recorded']);
 });
 
 it('a row of a stripe that the shard does not have is damage: nothing is counted where no reader would find it', async () => {

@@ -15,7 +15,7 @@ const EIGHT = START + 8n * 3_600n * SECOND;
 const CROWDED = EIGHT + 15n * 60n * SECOND + 30n * SECOND;
 const SHARDS = 3;
 const PARTITIONS = all(SHARDS).map((shard) => shardPartition(DATE, shard));
-const CLOSED = { refused: 'the day of data.ts_utc is closed: its counts are final' };
+const CLOSED = { code: 'day_closed', refused: 'the day of data.ts_utc is closed: its counts are final' };
 
 /** With so many large counts a second overflows at about fifty frames. */
 const MANY = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));

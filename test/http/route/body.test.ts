@@ -3,7 +3,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { HttpRequest } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
-import { LENGTH_DETAIL, readJson } from '../../../src/http/route/body.ts';
+import { readJson } from '../../../src/http/route/body.ts';
+import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
 import { Problem } from '../../../src/http/problem.ts';
 
 type Body = Uint8Array | string;
@@ -16,7 +17,7 @@ const read = async (body: Body, headers: Record<string, string> = {}): Promise<u
 const refusal = async (body: Body, headers?: Record<string, string>): Promise<[number, string]> => {
   const error: unknown = await read(body, headers).catch((reason: unknown) => reason);
   if (!(error instanceof Problem)) throw new Error('was not refused');
-  return [error.status, error.init.detail];
+  return [PROBLEM_TYPES[error.code].status, error.message];
 };
 
 const TOO_LARGE = [413, 'The body is larger than 64 bytes.'];
@@ -60,7 +61,10 @@ describe('a JSON body', () => {
 
   it('that came in chunks, of which the host hands on nothing, is a 411 that says what to do', async () => {
     const chunked = { 'transfer-encoding': 'chunked' };
-    expect(await refusal('', chunked)).toEqual([411, LENGTH_DETAIL]);
+    expect(await refusal('', chunked)).toEqual([
+      411,
+      'The body came in chunks and did not arrive: send Content-Length.',
+    ]);
     expect(await read('{"a":1}', chunked)).toEqual({ a: 1 });
   });
 

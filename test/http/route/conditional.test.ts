@@ -29,7 +29,7 @@ const { handler } = route({
       },
     },
     handle: () => {
-      if (count < 0) throw new Problem(503, { detail: 'Not now.' });
+      if (count < 0) throw new Problem('storage_unavailable', { detail: 'Not now.' });
       return { status: 200, jsonBody: { count, filler }, csv: () => [['count'], [count]] };
     },
   }),

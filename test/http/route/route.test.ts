@@ -18,6 +18,12 @@ it.each([
 
 it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s, and says what it takes', async (method) => {
   const answer = await ask(handler, '/api/health', { method });
-  expect(problemOf(answer)).toEqual({ status: 405, detail: 'This path takes GET, HEAD.' });
-  expect(answer.headers.get('allow')).toBe('GET, HEAD');
+  expect(problemOf(answer)).toEqual({ status: 405, detail: 'This path takes GET, HEAD, OPTIONS.' });
+  expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+});
+
+it('says to OPTIONS what it takes, and names each request', async () => {
+  const answer = await ask(handler, '/api/health', { method: 'OPTIONS' });
+  expect([answer.status, answer.headers.get('allow'), answer.body]).toEqual([204, 'GET, HEAD, OPTIONS', undefined]);
+  expect(answer.headers.get('x-request-id')).toBe('unknown');
 });

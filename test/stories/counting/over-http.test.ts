@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 
 import { expect, it } from 'vitest';
 
-import { LENGTH_DETAIL } from '../../../src/http/route/body.ts';
+import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
 import { season } from '../../harness/season.ts';
 import { startWatch } from '../../harness/watch.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
@@ -31,7 +31,7 @@ it('compressed events are recorded, and a body without Content-Length is a 411: 
   const batch = JSON.stringify([cloudEvent()]);
   const streamed = { method: 'POST', body: new Blob([batch]).stream(), duplex: 'half' as const };
   const refused = await watch.request('/api/events', streamed);
-  expect([refused.status, JSON.parse(refused.body)]).toMatchObject([411, { detail: LENGTH_DETAIL }]);
+  expect([refused.status, JSON.parse(refused.body)]).toMatchObject([411, PROBLEM_TYPES.length_required]);
   const zipped = { method: 'POST', body: gzipSync(batch), headers: { 'content-encoding': 'gzip' } };
   expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 1, unchanged: 0 });
 });

@@ -255,7 +255,7 @@ class History {
     for (const [index, message] of messages.entries()) {
       const outcome = outcomes[index];
       const day = dayFrom(message.ts);
-      if (outcome === 'recorded' || outcome === 'unchanged') {
+      if (outcome === 'recorded' || outcome === 'unchanged' || outcome === 'superseded') {
         if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
       } else if (outcome === REFUSED_AS_CLOSED) {
         if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);

@@ -21,7 +21,7 @@ const RETENTION_DAYS = 1;
 const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** What is said of a message whose day is closed. */
-export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY}`;
+export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
 /** One step of a series. */
 export interface StepAnswer {

@@ -1,0 +1,53 @@
+import * as z from 'zod';
+
+import { FAULTS, PROBLEM_TYPES } from './problem-types.ts';
+import { operation, type Route, route } from './route/route.ts';
+
+const section = (title: string, about: string, codes: readonly (readonly [code: string, text: string])[]): string =>
+  [
+    `<h2>${title}</h2><p>${about}</p><dl>`,
+    ...codes.map(([code, text]) => `<dt id="${code}"><code>${code}</code></dt><dd>${withCode(text)}</dd>`),
+    '</dl>',
+  ].join('\n');
+
+/** Text of the tables, which holds nothing that means something in HTML but names in back quotes. */
+const withCode = (text: string): string => text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+
+const page = (): string =>
+  [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Codes of the API</title></head><body>',
+    '<h1>Codes of the API</h1>',
+    section(
+      'Problems',
+      'The <code>code</code> of a problem. Its <code>type</code> leads here.',
+      Object.entries(PROBLEM_TYPES).map(([code, { status, title, detail }]) => [
+        code,
+        `${status}. ${title}.${detail === `${title}.` ? '' : ` ${detail}`}`,
+      ]),
+    ),
+    section('Faults', 'The <code>code</code> of one of the <code>errors</code> of a problem.', Object.entries(FAULTS)),
+    '</body></html>',
+  ].join('\n');
+
+/** `GET /api/problems`: what the codes of answers mean, for people. Anybody may read it. */
+export const problemsPage = (): Route =>
+  route({
+    name: 'Problems',
+    path: 'problems',
+    authLevel: 'anonymous',
+    GET: operation({
+      operationId: 'getProblems',
+      tag: 'service',
+      summary: 'What the codes of answers mean',
+      query: 'any',
+      answers: {
+        200: {
+          description: 'A page with an anchor for each code.',
+          mediaType: 'text/html',
+          schema: z.string(),
+          examples: { page: '<!doctype html>…' },
+        },
+      },
+      handle: () => ({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page() }),
+    }),
+  });

@@ -1,0 +1,77 @@
+import type * as z from 'zod';
+
+import type { FaultCode } from '../problem-types.ts';
+import { quotable } from '../problem.ts';
+
+/** One thing that is wrong with a value. */
+export interface Fault {
+  readonly code: FaultCode;
+  /** From the value as a whole to what is wrong. */
+  readonly path: readonly PropertyKey[];
+  readonly detail: string;
+  /** Of an array that is nested: the position that counts all of them through. */
+  readonly index?: number;
+}
+
+/** What {@link fault} hands from a schema's own rule to the answer. */
+interface FaultParams {
+  readonly code: FaultCode;
+  readonly index?: number;
+}
+
+/** An issue of a schema's own rule, with its code. @example context.addIssue(fault('too_long', 'is longer than 128 characters')) */
+export const fault = (code: FaultCode, message: string, where: { path?: PropertyKey[]; index?: number } = {}) => {
+  const { path, ...more } = where;
+  const params: FaultParams = { code, ...more };
+  return { code: 'custom' as const, message, params: { ...params }, ...(path !== undefined && { path }) };
+};
+
+/** What a schema found wrong with a value; each unknown member is a fault of its own. */
+export const faultsOf = ({ issues }: z.ZodError, value: unknown, unknownDetail = 'is unknown'): readonly Fault[] =>
+  issues.flatMap((issue): readonly Fault[] => {
+    const { path, message: detail } = issue;
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail }));
+    }
+    if (issue.code === 'custom' && isFaultParams(issue.params)) return [{ ...issue.params, path, detail }];
+    return [{ code: codeOf(issue, value), path, detail }];
+  });
+
+const isFaultParams = (params: unknown): params is FaultParams =>
+  typeof params === 'object' && params !== null && 'code' in params;
+
+const codeOf = (issue: z.core.$ZodIssue, value: unknown): FaultCode => {
+  const at = valueAt(value, issue.path);
+  if (at === undefined) return 'missing';
+  if (at === '' || (Array.isArray(at) && at.length === 0)) return 'empty';
+  if (issue.code === 'too_big' && Array.isArray(at)) return 'too_many';
+  if (issue.code === 'too_big' && typeof at === 'string') return 'too_long';
+  return (issue.code === 'too_big' || issue.code === 'too_small') && typeof at === 'number'
+    ? 'out_of_range'
+    : 'invalid';
+};
+
+/** The value at the end of a path; undefined where there is none. */
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (at, step) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? Reflect.get(at, step) : undefined,
+    value,
+  );
+
+/** The members on the way to a fault, as sentences have them: `data.camera_id`. */
+export const fieldOf = (path: readonly PropertyKey[]): string => path.map((step) => quotable(String(step))).join('.');
+
+/**
+ * A JSON Pointer (RFC 6901) to what is wrong. A name that must not be repeated, because it may be a phone number or is very long, ends it
+ * before that name.
+ */
+export const pointerOf = (path: readonly PropertyKey[]): string => {
+  const steps: string[] = [];
+  for (const step of path) {
+    const name = String(step);
+    if (name !== '' && quotable(name) !== name) break;
+    steps.push(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  }
+  return steps.join('');
+};
