@@ -22,9 +22,10 @@ const formSchema = z
   .record(z.string(), z.string())
   .meta({ id: 'CallbackForm', description: 'The parameters that the telephone service posts.' });
 
+type Form = Readonly<Record<string, string>>;
+
 const FORM = { CallSid: 'CA0123456789abcdef0123456789abcdef', CallStatus: 'in-progress', To: '+12065550100' };
-const XML = 'text/xml; charset=utf-8';
-const NOT_AUTHORISED = 'Not authorised.';
+const XML = 'text/xml';
 
 /**
  * The callback of one alert type, for a line that posts forms: it reports what becomes of a call, and asks what the call is to do. 401 without its
@@ -52,7 +53,7 @@ export const instructionCallback = (
         maxBytes: MAX_FORM_BYTES,
         format: 'form',
         content: { 'application/x-www-form-urlencoded': { schema: formSchema, examples: { answered: FORM } } },
-        parse: (form) => formSchema.parse(form),
+        parse: (form: unknown): Form => formSchema.parse(form),
       },
       answers: {
         200: {
@@ -62,12 +63,16 @@ export const instructionCallback = (
         },
       },
       problems: {
-        400: { description: 'Not a form.', detail: 'The body is not valid UTF-8.' },
-        401: { description: 'The signature of the telephone service is missing or wrong.', detail: NOT_AUTHORISED },
+        400: {
+          codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8'],
+          description: 'Not a form.',
+          detail: 'A parameter is given twice.',
+        },
+        401: { codes: ['not_authorised'], description: 'The signature of the telephone service is missing or wrong.' },
         503: {
+          codes: ['phone_off'],
           description: 'The phone is switched off (`PHONE=off`).',
           headers: RETRY_AFTER.partial(),
-          detail: 'Not available now.',
         },
       },
       handle: async ({ headers, body: form, search, log }) => {
@@ -77,7 +82,7 @@ export const instructionCallback = (
         const base = await instructions.baseOf(request, signature);
         if (base === undefined) {
           refusals.note(signature === '' ? 'no token' : 'token not valid', log);
-          throw new Problem(401, { detail: NOT_AUTHORISED });
+          throw new Problem('not_authorised');
         }
         const body = await instructions.answer(request, base, async (events) => handle(events, alertType, log), log);
         return { status: 200, body };

@@ -25,7 +25,7 @@ it.concurrent(
     }
     // A call of the account that no attempt knows is spoken to, and hung up at the end.
     const answer = await post('AnomalyCallback', form, sign('AnomalyCallback'));
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/xml; charset=utf-8']);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/xml']);
     const twiml = await answer.text();
     expect(twiml).toContain(messageOf('Anomaly').replace("'", '&apos;').trim().slice(0, 10));
     expect(twiml).toContain('<Say voice="Polly.Joanna" language="en-US">');
