@@ -3,15 +3,16 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
+import type { RowKeys } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
 import { Alarm } from './run/alarm.ts';
 import type { AlertType } from './model/alert-types.ts';
 import type { CallEvent } from './model/call-event.ts';
 import { errorKind } from './run/call-log.ts';
 import { type Clock, systemClock } from './model/clock.ts';
+import { Cases } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
-import { LinePause } from './rules/lines.ts';
 import type { NotificationId } from './model/notification-id.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import type { OutcomeTopic } from './model/outcome-events.ts';
@@ -19,7 +20,10 @@ import type { PhoneLine } from './model/phone-line.ts';
 import { Publisher, type PublisherParts } from './run/publisher.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { Sending } from './run/send.ts';
+import { Waits } from './run/waits.ts';
+import { parseOpenKey } from './store/keys.ts';
 import { NotificationStore } from './store/notification-store.ts';
+import type { NotificationCase } from './state/notification.ts';
 import { isStranger } from './state/foreign-call.ts';
 import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './state/view.ts';
 
@@ -89,29 +93,63 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const { line, table, serviceName, rules, topic, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
   const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
-  const { callsPerDay, retentionMs } = rules;
+  const { callsPerDay, retentionMs, deadlineMs } = rules;
   const isPublishing = topic !== undefined;
-  const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId });
+  const tell = (row: RowKeys, error: Error): void =>
+    ownLog.error('row unreadable', {
+      row_key: parseOpenKey(row.rowKey) === undefined ? row.rowKey : 'open call',
+      kind: errorKind(error),
+    });
+  const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId, tell });
   const alarm = new Alarm(clock);
-  const pause = new LinePause();
-  const driver = new Driver({ line, store, serviceName, rules, pause, alarm, clock, random, newId, log: ownLog });
-  const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => driver.recall(id) });
-  const due = new DueWork({ store, driver, pause, alarm, clock, publisher });
-  alarm.onRing(() => {
-    void due.run(ownLog);
+  const { callsPerSecond } = line;
+  const policy = { rules, serviceName, line };
+  const cases = new Cases({ store, policy, alarm, clock, random });
+  const driver = new Driver({ line, cases, store, policy, clock, log: ownLog });
+  const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => cases.recall(id) });
+  const due = new DueWork({
+    store,
+    cases,
+    driver,
+    alarm,
+    clock,
+    random,
+    newId,
+    deadlineMs,
+    callsPerSecond,
+    publisher,
+    log: ownLog,
   });
-  const sending = new Sending({ line, store, driver, due, rules, clock, random, newId });
+  alarm.onRing(() => {
+    void due.look(ownLog);
+  });
+  const waits = new Waits(store, clock);
+  const sending = new Sending({
+    store,
+    cases,
+    driver,
+    due,
+    waits,
+    rules,
+    callsPerSecond,
+    policy,
+    clock,
+    random,
+    newId,
+  });
+  const view = async (known: NotificationCase): Promise<NotificationView> =>
+    viewOf(known, clock.now(), await waits.whyOf(known));
 
   return {
     send: async (request, key, log) => sending.send(request, key, log),
     read: async (id) => {
-      const known = isStranger(id) ? undefined : await driver.read(id);
-      return known && viewOf(known, clock.now());
+      const known = isStranger(id) ? undefined : await store.load(id);
+      return known && view(known);
     },
     newest: async (most) => (await store.newest(most)).map((known) => viewOf(known, clock.now())),
     stop: async (id, log) => {
       const known = isStranger(id) ? undefined : await driver.stop(id, log);
-      return known && viewOf(known, clock.now());
+      return known && view(known);
     },
     handle: async (events, alertType, log) => {
       const end = clock.now() + NO_MORE_EVENTS_AFTER_MS;

@@ -8,10 +8,12 @@ export interface Patience {
   readonly deadlineMs?: number;
   /** How often a read is tried. Writes are tried once: the writer reads again and decides. */
   readonly tries?: number;
+  /** Rows of later formats are answered too: the reader looks at each. */
+  readonly isAnyFormat?: boolean;
 }
 
 /** How a table is used. */
-export interface TableOptions extends Patience {
+export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   /** The format of the rows that this version writes and knows. */
   readonly format: number;
   /** Whether the table is created on first use; true by default, false for those who only read. */
@@ -63,7 +65,7 @@ export class Table {
   ): Promise<StoredRow | undefined> {
     const selection = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
     const row = await this.#read(rest, async (signal) => this.#connection.get(partitionKey, rowKey, selection, signal));
-    if (row !== undefined) this.#checkFormat(row);
+    if (row !== undefined) this.checkFormat(row);
     return row;
   }
 
@@ -71,7 +73,7 @@ export class Table {
   async page(partitionKey: string, range: KeyRange, { select, ...rest }: PageQuery & Patience = {}): Promise<Page> {
     const query = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
     const page = await this.#read(rest, async (signal) => this.#connection.page(partitionKey, range, query, signal));
-    for (const row of page.rows) this.#checkFormat(row);
+    for (const row of rest.isAnyFormat === true ? [] : page.rows) this.checkFormat(row);
     return page;
   }
 
@@ -225,8 +227,8 @@ export class Table {
     return { ...properties, [FORMAT_PROPERTY]: this.#options.format };
   }
 
-  /** One without a format is read as damaged if it lacks what this format has. */
-  #checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
+  /** One without a format is read as damaged if it lacks what this format has. @throws {LaterFormat} */
+  checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
     const stored = row.properties[FORMAT_PROPERTY];
     const format = typeof stored === 'object' && stored !== null && 'value' in stored ? Number(stored.value) : stored;
     const { format: known } = this.#options;

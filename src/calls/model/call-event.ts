@@ -15,9 +15,10 @@ export interface ResultCodes {
  * - `declined`: by the callee, or the telephone network had no line for it: the codes are the same;
  * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
  * - `no_line`: no line was free;
+ * - `forbidden`: by the callee's network, or our caller may not call at all: one call alone does not tell;
  * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended.
  */
-export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up';
+export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up';
 
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
@@ -25,6 +26,9 @@ export interface CallResult extends ResultCodes {
   readonly reason?: string | undefined;
   /** Undefined where it is none of these. */
   readonly meaning?: ResultMeaning | undefined;
+  /** Of a request: how long the line asked to wait, in milliseconds, and whether it could not even be reached. */
+  readonly waitMs?: number | undefined;
+  readonly isUnreachable?: boolean | undefined;
 }
 
 /** What an event reports. `ringing`: there is a call, nothing more; `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */

@@ -27,3 +27,6 @@ export const newNotificationId = (now: number, uuid: string): NotificationId => 
   if (!isNotificationId(id)) throw new RangeError('a time before 1970 or after the year 10889');
   return id;
 };
+
+/** When a notification was made, in milliseconds since 1970. */
+export const timeOf = (id: NotificationId): number => LATEST_MS - Number.parseInt(id.slice(0, 12), 16);

@@ -38,4 +38,11 @@ export type Sent =
 /** What became of one recipient within the request, in the order of the request. */
 export type SentCall =
   | { readonly recipient: PhoneNumber; readonly status: 'placed'; readonly callId: CallId }
-  | { readonly recipient: PhoneNumber; readonly status: 'waiting' | 'failed'; readonly reason: string };
+  | { readonly recipient: PhoneNumber; readonly status: 'failed'; readonly reason: string }
+  | {
+      readonly recipient: PhoneNumber;
+      readonly status: 'waiting';
+      readonly reason: string;
+      /** Since when, in milliseconds since 1970. */
+      readonly since?: number | undefined;
+    };

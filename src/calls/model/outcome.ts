@@ -25,5 +25,11 @@ export const OUTCOMES = [
 /** What became of an attempt. */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why no attempt was made after all: it is not kept among the attempts. */
-export type NotMade = 'no_line' | 'set_up';
+/**
+ * Why no attempt was made after all: it is not kept among the attempts. `made_way`: it only rang, and was hung up because an urgent call needed
+ * its line or its number.
+ */
+export const NOT_MADE = ['no_line', 'set_up', 'made_way'] as const;
+
+/** Why no attempt was made after all. */
+export type NotMade = (typeof NOT_MADE)[number];

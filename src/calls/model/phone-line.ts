@@ -81,11 +81,14 @@ export const LONGEST_REQUEST_MS = 15_000;
  * - `throttled`: surely not done now; no line is free, or the line asks to slow down;
  * - `not sent`: surely not done: the line could not be reached;
  * - `set-up`: surely not done: our credential, permission, resource or month's limit. Passes when somebody has mended it;
- * - `refused`: surely not done, and not worth asking again;
+ * - `forbidden`: surely not done: the callee's network refuses us, or our caller may not call at all;
+ * - `rejected`: surely not done, and it is not known why: asking again may help;
+ * - `refused`: surely not done, and calling this number again is of no use;
  * - `unanswered`: no usable answer; it may have been done;
  * - `gone`: the call does not exist (any more).
  */
-export type PhoneLineFailure = 'throttled' | 'not sent' | 'set-up' | 'refused' | 'unanswered' | 'gone';
+export type PhoneLineFailure =
+  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'rejected' | 'refused' | 'unanswered' | 'gone';
 
 /** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {

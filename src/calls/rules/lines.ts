@@ -1,90 +1,166 @@
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 15_000;
-// A line that asks for more is asked again when a call has ended, which frees one, and by the timer function.
-const LONGEST_ASKED_MS = 60_000;
-
-/** Whoever waits to be dialled: beside how many open calls it was refused, if it was. */
-export interface Queued {
-  readonly refusedBeside?: number | undefined;
+/** A call of ours that has been requested and is not over. Times are in milliseconds since 1970. */
+export interface OpenCall {
+  /** The hash of its number. */
+  readonly number: string;
+  readonly isUrgent: boolean;
+  /** When it was claimed, or first seen by this instance: the clocks of two instances differ. */
+  readonly sentAt: number;
+  /** When the line accepted it. */
+  readonly acceptedAt?: number | undefined;
+  /** When somebody answered. */
+  readonly connectedAt?: number | undefined;
+  /** When it was first asked to hang up. */
+  readonly hangUpAt?: number | undefined;
+  /** When it is looked at if nothing is heard: the end of its ringing, or of its longest speech. */
+  readonly lookAt?: number | undefined;
 }
 
-/** How many lines there seem to be: a call that was refused beside two others tells that there are two. Forgotten when none of those waits. */
-const knownLines = (queue: readonly Queued[]): number =>
-  Math.min(...queue.map(({ refusedBeside }) => refusedBeside ?? Infinity));
+/** What is known of the lines, for all instances. Times are in milliseconds since 1970. */
+export interface LineState {
+  /** How many there seem to be; undefined: no limit is known. */
+  readonly known?: number | undefined;
+  /** When a call was refused last because no line was free, and when that was beyond doubt. */
+  readonly refusedAt?: number | undefined;
+  readonly sureAt?: number | undefined;
+  /** The hash of the number whose call was refused last, if the callee may have declined. */
+  readonly declined?: string | undefined;
+  /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
+  readonly probeAt?: number | undefined;
+  readonly probeMs?: number | undefined;
+  /** When the next call may start, if the account may start only so many a second. */
+  readonly nextAt?: number | undefined;
+  /** The last fault that may be of our set-up; see `whose-fault.ts`. */
+  readonly fault?: Fault | undefined;
+}
+
+/** Somebody could not be called, perhaps because of our set-up. */
+export interface Fault {
+  /** The hash of the number that met it last. */
+  readonly number: string;
+  readonly at: number;
+  /** Believed to be ours: until then only urgent calls are tried. */
+  readonly until?: number | undefined;
+  /** In words. */
+  readonly reason?: string | undefined;
+}
+
+/** A phone that rings for so long has a line, and its owner has heard it: sooner a decline may be the network's. */
+export const PROVEN_AFTER_MS = 6_000;
+/** How long what was learnt of the lines is believed. */
+export const BELIEVED_MS = 3_600_000;
+/** How often a soon decline costs nobody an attempt where a line seemed free, and how often in all. */
+export const MOST_FREE_DECLINES = 3;
+export const MOST_REFUSALS = 4;
+const FIRST_PROBE_MS = 1_000;
+const LONGEST_PROBE_MS = 15_000;
+// A line may ask for more; the end of a call frees one all the same.
+const LONGEST_ASKED_MS = 60_000;
+// Many requests under way at once are refused at once: that is one refusal.
+const ONE_REFUSAL_MS = 1_000;
+
+/** Whether a call surely has a line. */
+export const isProven = ({ acceptedAt, connectedAt }: OpenCall, now: number): boolean =>
+  connectedAt !== undefined || (acceptedAt !== undefined && now - acceptedAt >= PROVEN_AFTER_MS);
+
+const provenOf = (open: readonly OpenCall[], now: number): number => open.filter((call) => isProven(call, now)).length;
+
+/** How many lines there seem to be: as many as the last refusal told, and never fewer than surely have one now. */
+export const linesOf = ({ known, refusedAt = 0 }: LineState, open: readonly OpenCall[], now: number): number =>
+  known === undefined || now - refusedAt > BELIEVED_MS ? Infinity : Math.max(known, provenOf(open, now));
+
+/** What is known when more calls surely have a line than there seemed to be; the same object if that is nothing new. */
+export const withProven = (line: LineState, open: readonly OpenCall[], now: number): LineState => {
+  const proven = provenOf(open, now);
+  return line.known === undefined || proven <= line.known
+    ? line
+    : { ...line, known: proven, probeAt: now, probeMs: undefined };
+};
+
+/** What is known when one more than was known is tried: the next one is tried only after a pause. */
+export const withProbe = (line: LineState, now: number): LineState => ({
+  ...line,
+  probeAt: now + (line.probeMs ?? FIRST_PROBE_MS),
+});
+
+// Several calls may be claimed by one look: nobody waits for a timer's turn.
+const AT_ONCE_MS = 200;
+
+/** When the next call may be claimed: calls that are started faster would wait in the provider's own queue, urgent ones behind others. */
+export const startsAt = ({ nextAt = 0 }: LineState): number => nextAt - AT_ONCE_MS;
 
 /**
- * Who may be dialled now, in this order. What calls that are not urgent tell about the lines holds back no urgent one: one of theirs that was
- * declined would look like a line that is missing.
+ * What is known when a call is claimed: the next one may start a moment later.
  *
- * @param urgent who waits and is dialled before all others, in order
- * @param others who else waits, in order
- * @param openCalls how many calls are ringing or open
+ * @param callsPerSecond of the account; undefined: as many as there are lines
  */
-export const nextToDial = <Entry extends Queued>(
-  urgent: readonly Entry[],
-  others: readonly Entry[],
-  openCalls: number,
-): readonly Entry[] => {
-  const first = fitting(urgent, knownLines(urgent), openCalls);
-  if (first.length < urgent.length) return first;
-  return [...first, ...fitting(others, knownLines([...urgent, ...others]), openCalls + first.length)];
-};
+export const withStart = (line: LineState, callsPerSecond: number | undefined, now: number): LineState =>
+  callsPerSecond === undefined
+    ? line
+    : { ...line, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
 
-const fitting = <Entry extends Queued>(queue: readonly Entry[], lines: number, openCalls: number): readonly Entry[] => {
-  // Whoever was refused beside the fewest others is the one that the rest waits for: it may have declined, and alone that is certain.
-  const first = queue.findIndex(({ refusedBeside }) => refusedBeside === lines);
-  const ordered = lines === 1 && first > 0 ? [...queue.slice(first, first + 1), ...queue.toSpliced(first, 1)] : queue;
-  return ordered.slice(0, Math.max(0, lines - openCalls));
-};
-
-/** When this process may dial again after the line did not take a call: who waits for a line keeps its place meanwhile. */
-export class LinePause {
-  #until = 0;
-  #throttledAt = -Infinity;
-  #reason = 'no line is free';
-  #inARow = 0;
-
-  /** In milliseconds since 1970. */
-  get until(): number {
-    return this.#until;
-  }
-
-  /** Why it is on, in words. */
-  get reason(): string {
-    return this.#reason;
-  }
-
-  /** Whether nobody is to be dialled now. */
-  isOn(now: number): boolean {
-    return now < this.#until;
-  }
-
-  /**
-   * The line did not take a call.
-   *
-   * @param waitMs how long it asked to wait, in milliseconds
-   * @param reason in words; that no line is free if it is not given
-   */
-  throttled(waitMs: number | undefined, now: number, reason = 'no line is free'): void {
-    this.#reason = reason;
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#inARow);
-    this.#inARow += 1;
-    this.#throttledAt = now;
-    this.#until = Math.max(this.#until, now + Math.min(LONGEST_ASKED_MS, Math.max(pauseMs, waitMs ?? 0)));
-  }
-
-  /**
-   * A call was accepted. Only a request that was sent after the last one was throttled tells that a line is free.
-   *
-   * @param sentAt in milliseconds since 1970
-   */
-  accepted(sentAt: number): void {
-    if (sentAt > this.#throttledAt) this.lineIsFree();
-  }
-
-  /** A call has ended, and its line is free: sooner, perhaps, than the wait that the line asked for. */
-  lineIsFree(): void {
-    this.#until = 0;
-    this.#inARow = 0;
-  }
+/** How a call was refused because no line was free. */
+export interface Refusal {
+  /** The line said so; otherwise a callee may have declined. */
+  readonly isSure: boolean;
+  /** The line could not even be reached: that tells nothing of how it refuses. */
+  readonly isUnreachable?: boolean | undefined;
+  /** How long the line asked to wait, in milliseconds. */
+  readonly waitMs?: number | undefined;
+  /** The hash of the number that was refused. */
+  readonly number: string;
 }
+
+/**
+ * What is known after a refusal: there are as many lines as calls stay open. One more is tried after 1, 2, 4 … 15 s.
+ *
+ * @param open the others
+ */
+export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal: Refusal, now: number): LineState => {
+  const { isSure, isUnreachable, waitMs = 0, number } = refusal;
+  // What the same person's second decline in a row tells is about the person.
+  if (!isSure && line.declined === number) return line;
+  const stay = open.filter(({ acceptedAt }) => acceptedAt !== undefined).length;
+  const known = isSure ? stay : Math.max(1, stay);
+  const { refusedAt = -Infinity, probeMs = FIRST_PROBE_MS / 2 } = line;
+  // Without any call of ours nobody's end frees a line: asking starts anew.
+  const isAnew = known === 0 && line.known !== 0;
+  const isAgain = now - refusedAt < ONE_REFUSAL_MS;
+  const pauseMs = isAnew ? FIRST_PROBE_MS : isAgain ? probeMs : Math.min(LONGEST_PROBE_MS, probeMs * 2);
+  return {
+    ...line,
+    known,
+    refusedAt: now,
+    declined: isSure ? undefined : number,
+    sureAt: isSure && isUnreachable !== true ? now : line.sureAt,
+    probeMs: pauseMs,
+    probeAt: now + Math.max(pauseMs, Math.min(LONGEST_ASKED_MS, waitMs)),
+  };
+};
+
+/** A declined call as this rule sees it. */
+export interface Declined {
+  readonly acceptedAt: number;
+  readonly endedAt: number;
+  /** How many calls of ours were open when it was requested. */
+  readonly beside: number;
+  /** Lines were known to be full: it was to find out whether there is one more. */
+  readonly isProbe: boolean;
+  /** How many calls to the same person were declined before without costing an attempt: where a line seemed free, and in all. */
+  readonly freeDeclines: number;
+  readonly refusals: number;
+}
+
+/**
+ * Whether a call that was declined had no line: a network without a free line has the same codes as a callee. A person who declines has
+ * heard it ring; and a line that has surely refused lately says so when it is full.
+ */
+export const isForWantOfLine = (
+  { acceptedAt, endedAt, beside, isProbe, freeDeclines, refusals }: Declined,
+  { sureAt = -Infinity }: LineState,
+  now: number,
+): boolean =>
+  endedAt - acceptedAt < PROVEN_AFTER_MS &&
+  beside > 0 &&
+  now - sureAt > BELIEVED_MS &&
+  refusals < MOST_REFUSALS &&
+  (isProbe || freeDeclines < MOST_FREE_DECLINES);

@@ -19,6 +19,12 @@ export class Alarm {
     this.#clock = clock;
   }
 
+  /** Whether it is about to ring. */
+  get isDue(): boolean {
+    const now = this.#clock.now();
+    return [...this.#times.values()].some((at) => at <= now);
+  }
+
   /** What happens when it rings. */
   onRing(ring: () => void): void {
     this.#ring = ring;
@@ -27,7 +33,7 @@ export class Alarm {
   /** Rings at a time, in milliseconds since 1970, or just after it; a later call with the same key replaces it, undefined cancels it. */
   set(key: string, at: number | undefined): void {
     if (at === undefined || at - this.#clock.now() > LONGEST_WAIT_MS) this.#times.delete(key);
-    else this.#times.set(key, Math.ceil(at / STEP_MS) * STEP_MS);
+    else this.#times.set(key, at <= this.#clock.now() ? at : Math.ceil(at / STEP_MS) * STEP_MS);
     this.#arm();
   }
 

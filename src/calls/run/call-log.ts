@@ -37,6 +37,12 @@ const recipientFields = (notification: Notification, recipient: Recipient | unde
         reference: notification.reference,
       };
 
+/** The seconds from the request to the call that the line accepted at a time, in milliseconds since 1970. */
+export const secondsToCall = ({ notification }: NotificationCase, placedAt: number | undefined): LogFields =>
+  placedAt === undefined || isStranger(notification.id)
+    ? {}
+    : { seconds_to_call: Math.max(0, Math.round((placedAt - notification.createdAt) / 100) / 10) };
+
 const outcomeFields = (known: Attempt | undefined): LogFields => ({
   outcome: known?.outcome,
   code: known?.code,
@@ -58,6 +64,7 @@ export const logEnds = (before: NotificationCase, after: NotificationCase, log: 
         call_id: one.callId,
         ...recipientFields(notification, recipient, index),
         attempt: at + 1,
+        ...secondsToCall(after, one.placedAt),
         ...outcomeFields(one),
       };
       if (REACHED.has(one.outcome)) log.info('attempt ended', fields);

@@ -1,62 +1,83 @@
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { Alarm } from './alarm.ts';
-import { isLive } from '../state/attempt.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import { logEnds } from './call-log.ts';
+import { backoffMs } from '../../storage/table.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import type { LinePause } from '../rules/lines.ts';
-import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
-import { isFinal, type RecipientStep } from '../state/recipient.ts';
+import { isLive } from '../state/attempt.ts';
+import type { NotificationCase } from '../state/notification.ts';
+import { isFinal } from '../state/recipient.ts';
 import {
-  isCommitted,
-  merged,
-  type NotificationStore,
-  type StoredCase,
-  untilCommitted,
-} from '../store/notification-store.ts';
+  type AskFor,
+  type CaseEvent,
+  isAboutLines,
+  type Policy,
+  type Step,
+  step,
+  type StepRef,
+} from '../state/step.ts';
+import { isCommitted, type RecipientRef, type StoredCase } from '../store/case-rows.ts';
+import type { Beside, NotificationStore, StoredLines } from '../store/notification-store.ts';
+import type { Alarm } from './alarm.ts';
+import { logEnds } from './call-log.ts';
 
-/** What the steps of notifications need. */
+/** Where notifications are kept, and how they are decided about. */
 export interface CasesParts {
   readonly store: NotificationStore;
-  readonly pause: LinePause;
+  readonly policy: Policy;
   readonly alarm: Alarm;
   readonly clock: Clock;
   readonly random: () => number;
 }
 
-/** A recipient of a notification. */
-export type RecipientRef = Omit<AttemptRef, 'attemptId'>;
+/** The name of a recipient's alarm. */
+const alarmOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
 
-/** The name of a recipient's steps and of its alarm. */
-export const keyOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
-
-/** A notification after a step; the same object if nothing was to be done. */
-export interface Step {
-  readonly next: NotificationCase;
-  readonly asks?: RecipientStep['asks'];
-  readonly isPast?: RecipientStep['isPast'];
-}
-
-/** What a step has come to. */
-export interface Committed {
+/** What an event has come to. */
+export interface Done extends Pick<Step, 'isFirstForbidden' | 'isUnknown'> {
   readonly stored: StoredCase;
   readonly isChanged: boolean;
-  readonly asks: RecipientStep['asks'];
+  readonly asks: readonly AskFor[];
   /** Nothing was done: the calls of the day are used up. */
-  readonly isOutOfCalls?: boolean;
+  readonly isOutOfCalls?: boolean | undefined;
+}
+
+/** An event that waits to be decided. */
+interface Pending {
+  readonly ref: StepRef | undefined;
+  readonly event: CaseEvent;
+  readonly beside: Beside | undefined;
+  readonly log: Log;
+  readonly resolve: (done: Done | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Decided {
+  readonly before: StoredCase;
+  readonly next: NotificationCase;
+  readonly steps: readonly Step[];
 }
 
 const MOST_REMEMBERED = 500;
+// Each has up to five writes, and a transaction takes a hundred.
+const MOST_TOGETHER = 15;
+/** An event that met another writer is decided again so often. */
+const TRIES = 20;
+const LONGEST_PAUSE_MS = 400;
 
-/** The notifications as this process knows them, and the one way in which they change: read, decide, write in one transaction. */
+/**
+ * The notifications as this process knows them, and the one way in which they change: read, decide, write in one transaction. Events of one
+ * notification follow one another; those that come while one is written are written together.
+ */
 export class Cases {
   readonly #parts: CasesParts;
   /** What this process read or wrote last. It may be outdated: then its commit meets a conflict, and the table is read. */
   readonly #remembered = new Map<NotificationId, StoredCase>();
-  /** Steps about one recipient follow one another. */
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #pending = new Map<NotificationId, Pending[]>();
+  /** Whether somebody waited for a line when this instance looked last: then news of the lines are worth another look. */
+  isSomebodyWaiting = false;
+  /** When this instance could not use the table last, and when it learnt that somebody was reached, in milliseconds since 1970. */
+  troubleAt = -Infinity;
+  reachedAt = -Infinity;
 
   constructor(parts: CasesParts) {
     this.#parts = parts;
@@ -68,111 +89,175 @@ export class Cases {
   }
 
   /**
-   * Reads, decides and writes, after the steps with the same key. One missed answer of the table is not an outage: a step is tried once
-   * more, and one that was written although the answer was lost is known again.
+   * Decides about an event and writes what follows. One missed answer of the table is not an outage: it is tried once more, and what was written
+   * although the answer was lost is known again.
    *
+   * @param beside of a claim: what it was decided from. It is tried once.
    * @returns undefined if there is no such notification
+   * @throws {WriteConflict} a claim met another writer: whoever asks looks again
    */
-  async commit(
+  async take(
     id: NotificationId,
-    key: string,
-    move: (known: NotificationCase) => Step,
+    ref: StepRef | undefined,
+    event: CaseEvent,
     log: Log,
-  ): Promise<Committed | undefined> {
-    const { store, clock, random } = this.#parts;
-    return this.#after(key, async () => {
-      let unclear: { readonly before: StoredCase; readonly step: Step } | undefined;
-      const round = async (): Promise<Committed | undefined> => {
-        const remembered = unclear === undefined ? this.#remembered.get(id) : undefined;
-        let known = remembered ?? (await store.load(id));
-        if (known === undefined) return undefined;
-        if (unclear !== undefined && isCommitted(known, unclear.before, unclear.step.next)) {
-          return this.#committed(unclear.before, known, unclear.step, log);
-        }
-        let step = move(known);
-        if (step.next === known && step.isPast !== true && remembered !== undefined) {
-          known = await store.load(id);
-          if (known === undefined) return undefined;
-          // Another step may have been committed since this was read.
-          if (this.#remembered.get(id) === remembered) this.remember(id, undefined, known);
-          step = move(known);
-        }
-        const unchanged = { stored: known, isChanged: false, asks: step.asks ?? [] };
-        if (step.next === known) return unchanged;
-        unclear = { before: known, step };
-        try {
-          const stored = await store.commit(known, step.next, clock.now());
-          unclear = undefined;
-          if (stored === 'no calls left') return { ...unchanged, asks: [], isOutOfCalls: true };
-          if (stored === 'unchanged') return { ...unchanged, asks: step.asks ?? [] };
-          return this.#committed(known, stored, step, log);
-        } catch (error) {
-          this.#remembered.delete(id);
-          if (error instanceof WriteConflict) unclear = undefined;
-          throw error;
-        }
-      };
-      const tries = { random, sleep: async (ms: number) => sleepBy(clock, ms) };
+    beside?: Beside,
+  ): Promise<Done | undefined> {
+    return new Promise((resolve, reject) => {
+      const pending = { ref, event, beside, log, resolve, reject };
+      const queue = this.#pending.get(id);
+      if (queue !== undefined) {
+        queue.push(pending);
+        return;
+      }
+      this.#pending.set(id, [pending]);
+      void this.#workOff(id);
+    });
+  }
+
+  async #workOff(id: NotificationId): Promise<void> {
+    const queue = this.#pending.get(id) ?? [];
+    while (queue.length > 0) {
+      const claim = queue.findIndex(({ beside }) => beside !== undefined);
+      const count = claim === 0 ? 1 : claim > 0 ? claim : queue.length;
+      const together = queue.splice(0, Math.min(MOST_TOGETHER, count));
       try {
-        return await untilCommitted(round, tries);
+        const done = await this.#takeAll(id, together);
+        together.forEach(({ resolve }, index) => resolve(done?.[index]));
+      } catch (error) {
+        for (const { reject } of together) reject(error);
+      }
+    }
+    this.#pending.delete(id);
+  }
+
+  async #takeAll(id: NotificationId, events: readonly Pending[]): Promise<readonly Done[] | undefined> {
+    const { clock, random } = this.#parts;
+    const unclear: Decided[] = [];
+    const isClaim = events.some(({ beside }) => beside !== undefined);
+    let troubles = 0;
+    for (let tried = 1; tried <= TRIES; tried += 1) {
+      try {
+        return await this.#round(id, events, unclear);
       } catch (error) {
         this.#remembered.delete(id);
-        if (!(error instanceof StorageTrouble)) throw error;
-        return untilCommitted(round, tries);
+        if (error instanceof WriteConflict) {
+          unclear.length = 0;
+          if (isClaim) throw error;
+          await sleepBy(clock, backoffMs(tried, 20, LONGEST_PAUSE_MS, random));
+        } else if (!(error instanceof StorageTrouble) || (troubles += 1) > 1) throw error;
       }
+    }
+    throw new StorageTrouble(0, { reason: 'contended' });
+  }
+
+  /** @param unclear what was perhaps written: the answer was lost */
+  async #round(
+    id: NotificationId,
+    events: readonly Pending[],
+    unclear: Decided[],
+  ): Promise<readonly Done[] | undefined> {
+    const { store, clock } = this.#parts;
+    const [lost] = unclear;
+    const [{ beside, log } = { beside: undefined, log: undefined }] = events;
+    const remembered = lost === undefined ? this.#remembered.get(id) : undefined;
+    const known = remembered ?? (await store.load(id));
+    if (known === undefined) return undefined;
+    if (lost !== undefined) {
+      if (isCommitted(known, lost.before, lost.next)) return this.#committed({ ...lost, stored: known }, log);
+      // What a claim was decided from is outdated by now.
+      if (beside !== undefined) throw new WriteConflict();
+    }
+    const lines = events.some(({ event }) => isAboutLines(event)) ? await store.lines() : undefined;
+    let decided = this.#decide(known, events, lines);
+    if (remembered !== undefined && decided.isUnsure) {
+      const read = await store.load(id);
+      if (read === undefined) return undefined;
+      this.remember(read);
+      decided = this.#decide(read, events, lines);
+    }
+    const { before, next, line } = decided;
+    if (next === before && line === undefined) return this.#unchanged(decided);
+    unclear[0] = decided;
+    const stored = await store.commit(before, next, clock.now(), { lines, ...beside, line: beside?.line ?? line });
+    unclear.length = 0;
+    if (stored === 'no calls left') return this.#unchanged(decided, true);
+    if (beside?.earlier !== undefined) this.#remembered.delete(beside.earlier.next.notification.id);
+    return this.#committed({ ...decided, stored: stored === 'unchanged' ? before : stored }, log);
+  }
+
+  #decide(before: StoredCase, events: readonly Pending[], read: StoredLines | undefined) {
+    const { clock, policy } = this.#parts;
+    let next: NotificationCase = before;
+    let lines = read && { ...read, reachedAt: this.reachedAt };
+    let isUnsure = false;
+    const steps = events.map(({ ref, event }) => {
+      const decided = step(next, ref, event, { policy, lines, troubleAt: this.troubleAt }, clock.now());
+      isUnsure ||= decided.case === next && decided.isPast !== true;
+      next = decided.case;
+      if (lines !== undefined && decided.line !== undefined) {
+        // The next refusal does not count this call.
+        const open = lines.open.filter(({ attemptId }) => attemptId !== ref?.attemptId);
+        lines = { ...lines, line: decided.line, open };
+      }
+      return decided;
+    });
+    return { before, next, steps, isUnsure, line: lines?.line === read?.line ? undefined : lines?.line };
+  }
+
+  #unchanged({ before, steps }: Decided, isOutOfCalls?: true): readonly Done[] {
+    return steps.map(({ isUnknown, asks }) => ({
+      stored: before,
+      isChanged: false,
+      asks: isOutOfCalls === true ? [] : asks,
+      isOutOfCalls,
+      isUnknown,
+    }));
+  }
+
+  #committed({ before, steps, stored }: Decided & { readonly stored: StoredCase }, log?: Log): readonly Done[] {
+    const { alarm, clock } = this.#parts;
+    this.remember(stored);
+    if (log !== undefined) logEnds(before, stored, log);
+    const [was, is] = [callsOf(before), callsOf(stored)];
+    if (is.reached > was.reached) this.reachedAt = clock.now();
+    const hasEnded =
+      is.live < was.live || (before.notification.completedAt ?? 0) < (stored.notification.completedAt ?? 0);
+    const isNews = is.placed !== was.placed || is.reached !== was.reached;
+    // A line is free, or there is one more than was known.
+    if (hasEnded || (isNews && this.isSomebodyWaiting)) alarm.set('line', clock.now());
+    let known: NotificationCase = before;
+    return steps.map(({ asks, isUnknown, isFirstForbidden, case: next }) => {
+      const isChanged = next !== known;
+      known = next;
+      return { stored, isChanged, asks, isUnknown, isFirstForbidden };
     });
   }
 
-  #committed(before: StoredCase, stored: StoredCase, { asks = [] }: Step, log: Log): Committed {
-    const { alarm, pause, clock } = this.#parts;
-    const { id } = stored.notification;
-    this.remember(id, before, stored);
-    logEnds(before, stored, log);
-    if (openCalls(stored) < openCalls(before)) {
-      // A line is free; what that is worth is known when the next one is dialled.
-      if (!hasNewWait(before, stored)) pause.lineIsFree();
-      alarm.set('line', Math.max(clock.now(), pause.until));
-    }
-    if (before.notification.completedAt !== stored.notification.completedAt) alarm.set('line', clock.now());
-    return { stored, isChanged: true, asks };
-  }
-
-  /** Remembers what was written, and sets the alarms for what is due of it. `before`: what it was made from; undefined: nothing. */
-  remember(id: NotificationId, before: StoredCase | undefined, stored: StoredCase): void {
-    const known = this.#remembered.get(id);
+  /** Remembers what was read or written, and sets the alarms for what is due of it. */
+  remember(stored: StoredCase): void {
+    const { alarm, clock } = this.#parts;
+    const { id, nextWaveAt, hungUpBy, ringsBy } = stored.notification;
     this.#remembered.delete(id);
-    this.#remembered.set(id, before === undefined || known === undefined ? stored : merged(known, before, stored));
+    this.#remembered.set(id, stored);
     const [oldest] = this.#remembered.keys();
     if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    const { alarm } = this.#parts;
     stored.recipients.forEach((recipient, index) => {
-      const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= this.#parts.clock.now();
-      alarm.set(
-        keyOf({ notificationId: id, index }),
-        isWaitingForLine || isFinal(recipient) ? undefined : recipient.dueAt,
-      );
+      const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= clock.now();
+      const isDone = isWaitingForLine || isFinal(recipient);
+      alarm.set(alarmOf({ notificationId: id, index }), isDone ? undefined : recipient.dueAt);
     });
-    alarm.set(id, stored.notification.nextWaveAt);
-  }
-
-  async #after<Result>(key: string, doing: () => Promise<Result>): Promise<Result> {
-    const before = this.#underWay.get(key) ?? Promise.resolve();
-    const own = before.then(doing, doing);
-    const settled = own.catch(() => undefined);
-    this.#underWay.set(key, settled);
-    try {
-      return await own;
-    } finally {
-      if (this.#underWay.get(key) === settled) this.#underWay.delete(key);
-    }
+    const times = [nextWaveAt, hungUpBy, ringsBy].filter((at) => at !== undefined);
+    alarm.set(id, times.length === 0 ? undefined : Math.min(...times));
   }
 }
 
-const openCalls = ({ recipients }: NotificationCase): number =>
-  recipients.reduce((open, { attempts }) => open + attempts.filter(isLive).length, 0);
-
-const hasNewWait = (before: NotificationCase, after: NotificationCase): boolean =>
-  after.recipients.some(
-    ({ state, attempts }, index) =>
-      state === 'waiting' && attempts.length < (before.recipients[index]?.attempts.length ?? 0),
-  );
+/** How many calls are ringing or open, and how many were ever accepted and answered. */
+const callsOf = ({ recipients }: NotificationCase) => {
+  const attempts = recipients.flatMap((recipient) => recipient.attempts);
+  return {
+    live: attempts.filter(isLive).length,
+    placed: attempts.filter(({ placedAt }) => placedAt !== undefined).length,
+    reached: attempts.filter(({ speakingAt }) => speakingAt !== undefined).length,
+  };
+};

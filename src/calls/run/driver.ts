@@ -3,60 +3,35 @@ import pLimit from 'p-limit';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from '../model/alert-types.ts';
-import type { NotMade } from '../model/outcome.ts';
-import { type Attempt, type AttemptEvent, answerBy, speechNow } from '../state/attempt.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
-import { attemptFields, errorKind, failureFields } from './call-log.ts';
-import { Cases, type CasesParts, type Committed, keyOf, type RecipientRef, type Step } from './cases.ts';
-import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
-import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
-import { longestSpeakingMs, messageUnit, spokenMessage, spokenText, surelySpokenMs } from '../rules/message.ts';
-import {
-  attemptIn,
-  isUrgentNotification,
-  lookedAt,
-  type NotificationCase,
-  stoppedNotification,
-  withRecipient,
-} from '../state/notification.ts';
+import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from '../model/phone-line.ts';
-import { isMaskedNumber } from '../model/phone-number.ts';
+import { hashOfNumber, isMaskedNumber } from '../model/phone-number.ts';
 import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
-import {
-  afterEvent,
-  attemptOf,
-  dialled,
-  looked,
-  MOST_WITHOUT_LINE,
-  postponed,
-  type ReachTerms,
-  type Recipient,
-  type RecipientStep,
-  SET_UP_RETRY_MS,
-  unchanged,
-} from '../state/recipient.ts';
-import { openCallsOf, type StoredCase } from '../store/notification-store.ts';
-import type { PhoneRules } from '../rules/policy.ts';
+import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
+import { spokenMessage, spokenText } from '../rules/message.ts';
+import { answerBy, type Attempt, type AttemptEvent, type NotPlaced, speechNow } from '../state/attempt.ts';
 import { newStranger, strangerRef } from '../state/foreign-call.ts';
+import { attemptIn, type NotificationCase } from '../state/notification.ts';
+import { type Policy, step } from '../state/step.ts';
+import type { RecipientRef, StoredCase } from '../store/case-rows.ts';
+import type { NotificationStore, OpenRow } from '../store/notification-store.ts';
+import { attemptFields, errorKind, failureFields, secondsToCall } from './call-log.ts';
+import type { Cases, Done } from './cases.ts';
 
-/** What the driver needs. */
-export interface DriverParts extends CasesParts {
+/** With what the driver talks to the line. */
+export interface DriverParts {
   readonly line: PhoneLine;
-  /** Spoken in the message. */
-  readonly serviceName: string;
-  readonly rules: PhoneRules;
-  readonly newId: () => string;
+  readonly cases: Cases;
+  readonly store: NotificationStore;
+  readonly policy: Policy;
+  readonly clock: Clock;
   /** For what happens outside any request. */
   readonly log: Log;
 }
-
-/** An event that moves an attempt. */
-type AttemptReport = CallEvent & { readonly kind: Exclude<CallEvent['kind'], 'tone failed'> };
-
-const isAboutAttempt = (event: CallEvent): event is AttemptReport => event.kind !== 'tone failed';
 
 /** What a process has said last in a call. */
 interface Spoken {
@@ -65,64 +40,62 @@ interface Spoken {
   readonly confirm: boolean;
 }
 
-/** What follows for a recipient now. */
-type Decide = (recipient: Recipient, terms: ReachTerms, now: number) => RecipientStep;
+/** An event that moves an attempt. */
+type AttemptReport = Omit<CallEvent, 'kind'> & {
+  readonly kind: Exclude<CallEvent['kind'], 'tone failed'> | 'spoken to';
+};
 
-/** What attending to something due has come to: the notification if nothing was to be done, or `left` for later. */
-export type Attended = StoredCase | 'moved' | 'left' | 'unknown';
+const isAboutAttempt = (event: CallEvent): event is CallEvent & AttemptReport => event.kind !== 'tone failed';
 
-// Start and end of a message may be reported to two instances.
-const CLOCKS_DIFFER_MS = 2_000;
-// Sooner nobody has heard a phone ring and declined; clocks that differ included.
-const RANG_AFTER_MS = 6_000;
-const URGENT_FIRST: CallResult = { reason: 'urgent calls wait for a line' };
-// A line that waits for what to do gives up soon after.
-const ANSWERED_WITHIN_MS = 3_500;
+/** What attending to something due has come to: the notification if nothing was to be done. */
+export type Attended = StoredCase | 'moved' | 'unknown';
+
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
-const HUNG_UP_AT_A_TIME = 8;
+const MOST_KEPT = 10_000;
+const HUNG_UP_AT_A_TIME = 16;
+// A line that waits for what its call is to do gives up soon after.
+const TOLD_WITHIN_MS = 3_000;
+// The newest notifications: those whose calls may be found beside the one that is looked for.
+const MOST_COMPARED = 100;
 // Timers fire a moment early.
 const TIMER_MS = 50;
-// While the table is away, keys wait for it in this process.
-const KEY_RETRY_MS = 2_000;
-const KEY_KEPT_MS = 3_600_000;
-const MOST_KEYS_KEPT = 1_000;
-/** All that may be ringing or open has an entry within this time, in milliseconds. */
-export const OPEN_WITHIN_MS = 300_000;
+// Whoever stops a notification is answered then, though some hang-ups may not be.
+const STOPPED_WITHIN_MS = 5_000;
 
 /**
- * From what happens to requests to the line. Each step reads the notification (or takes what this process knows of it), asks the state
- * machines, writes what they say in one transaction, and only then dials, speaks or hangs up; the answer is the next step.
+ * From what happens to requests to the line. Of each event it is asked what follows, that is written in one transaction, and only then it dials,
+ * speaks or hangs up; the answer is the next event.
  */
 export class Driver {
   readonly #parts: DriverParts;
-  readonly #cases: Cases;
   /** Whom this process has spoken to, and what it said last: without the table nobody else can tell. */
   readonly #spokenTo = new Map<CallId, Spoken>();
-  #troubleAt = -Infinity;
-  #keysKept = 0;
+  /** Keys and ends of messages that were reported while the table was away. */
+  readonly #kept: { readonly event: AttemptReport; readonly alertType: AlertTypeName }[] = [];
+  readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
-    this.#cases = new Cases(parts);
   }
 
-  /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, remember nothing. */
+  /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, and keep what somebody has heard. */
   async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<void> {
-    // A step that fails forgets what was remembered.
-    const known = event.attempt && this.#cases.recall(event.attempt.notificationId);
     if (!isAboutAttempt(event)) {
       // What was heard until then counts; the call goes on.
       const { code, subCode, reason } = event.result;
       log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
       return;
     }
+    // A step that fails forgets what was remembered.
+    const known = event.attempt && this.#parts.cases.recall(event.attempt.notificationId);
     try {
       await this.#inTime(event, this.#take(event, alertType.name, log));
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
+      if (isKept(event)) this.#keep(event, alertType.name);
       await this.#withoutTable(event, known, alertType, log);
     }
   }
@@ -132,7 +105,7 @@ export class Driver {
     if (isAwaiting !== true) return taking;
     let cancel = (): void => undefined;
     const late = new Promise<never>((_, reject) => {
-      cancel = this.#parts.clock.after(ANSWERED_WITHIN_MS, () => reject(new StorageTrouble(0, { reason: 'late' })));
+      cancel = this.#parts.clock.after(TOLD_WITHIN_MS, () => reject(new StorageTrouble(0, { reason: 'late' })));
     });
     try {
       return await Promise.race([taking, late]);
@@ -143,136 +116,74 @@ export class Driver {
 
   /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
   noteTrouble(): void {
-    this.#troubleAt = this.#parts.clock.now();
+    this.#parts.cases.troubleAt = this.#parts.clock.now();
   }
 
-  /** Dials a recipient who waits, unless another instance does. */
-  async dial({ notificationId, index }: RecipientRef, log: Log): Promise<Attended> {
-    const { clock, newId, pause } = this.#parts;
-    if (pause.isOn(clock.now())) return 'left';
-    const ref = { notificationId, index };
-    const attemptId = newId();
-    const done = await this.#change(ref, (recipient, terms, now) => dialled(recipient, attemptId, terms, now), log);
-    if (done?.isOutOfCalls !== true) return this.#attended(ref, done, log);
-    await this.#postpone(ref, log);
-    return 'moved';
-  }
-
-  /**
-   * Sends the call requests of a new notification: its first calls are claimed already. If it is not urgent, and urgent calls wait for a line, they
-   * wait as well.
-   */
-  async dialFirst(stored: StoredCase, log: Log): Promise<void> {
-    const { id } = stored.notification;
-    this.#cases.remember(id, undefined, stored);
-    const isHeldBack = !isUrgentNotification(stored.notification) && (await this.#urgentWaits());
-    await Promise.all(
-      stored.recipients.map(async ({ attempts: [first], isCovered }, index) => {
-        if (first === undefined || isCovered !== true) return;
-        const ref = { notificationId: id, index, attemptId: first.id };
-        if (isHeldBack) await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: URGENT_FIRST }, log);
-        else await this.#dial(ref, stored, log);
-      }),
-    );
-  }
-
-  /** Whether an urgent call waits for a line. If the table does not tell, nobody is kept waiting. */
-  async #urgentWaits(): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    try {
-      return (await store.due(clock.now())).some(({ kind }) => kind === 'dial_urgent');
-    } catch (error) {
-      if (error instanceof StorageTrouble) return false;
-      throw error;
+  /** Writes down what was kept while the table was away. Until that is done, this instance may call somebody who has heard. @throws {StorageTrouble} */
+  async writeKept(log: Log): Promise<void> {
+    for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
+      await this.#take(kept.event, kept.alertType, log);
+      this.#kept.shift();
     }
   }
 
   /** Looks after a recipient of whose call nothing was heard, or who is not to ring any more. */
   async look({ notificationId, index }: RecipientRef, log: Log): Promise<Attended> {
-    const { clock } = this.#parts;
-    const ref = { notificationId, index };
-    const done = await this.#change(
-      ref,
-      (recipient, terms, now) => {
-        // Somebody may have answered while the table was away, and be listening.
-        const isUnsure = recipient.attempts.some(
-          ({ state, unclearAt }) => state === 'placed' || (state === 'speaking' && unclearAt !== undefined),
-        );
-        const isLeftAlone = isUnsure && clock.now() < this.#troubleAt + terms.messageMs;
-        return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
-      },
-      log,
-    );
-    if (done !== undefined) logLook(done.stored, ref, done.asks, log);
-    return this.#attended(ref, done, log);
+    const done = await this.#parts.cases.take(notificationId, { index }, { kind: 'look' }, log);
+    if (done === undefined) return 'unknown';
+    logLook(done, { notificationId, index }, log);
+    return this.#attended(done, log);
   }
 
-  /** Looks at a notification as a whole: the claims of its first calls have run out, or its next wave is due. */
-  async lookAtNotification(id: NotificationId, log: Log): Promise<Attended> {
-    const stored = await this.#parts.store.load(id);
+  /** Looks at a notification as a whole. @param open the open calls: they may keep its people's phones busy */
+  async lookAtNotification(id: NotificationId, open: readonly OpenRow[], log: Log): Promise<Attended> {
+    const { cases, store, clock } = this.#parts;
+    const stored = await store.load(id);
     if (stored === undefined) return 'unknown';
-    const now = this.#parts.clock.now();
+    const now = clock.now();
+    // Of a version before: the claims of its first calls.
     const covered = stored.recipients.flatMap(({ isCovered, dueAt = 0 }, index) =>
       isCovered === true && dueAt <= now ? index : [],
     );
-    if (covered.length > 0) log.warn('notification taken over', { notification_id: id });
     await Promise.all(covered.map(async (index) => this.look({ notificationId: id, index }, log)));
-    const { newId, clock } = this.#parts;
-    return attended(await this.#cases.commit(id, id, (known) => ({ next: lookedAt(known, newId, clock.now()) }), log));
+    const done = await cases.take(id, undefined, { kind: 'look at notification' }, log);
+    if (done === undefined) return 'unknown';
+    if (done.stored.notification.silentAt !== stored.notification.silentAt) logSilence(done.stored, open, log);
+    return this.#attended(done, log);
   }
 
   /** Stops a notification, and hangs up who rings. Answers it as it stands then; undefined if there is none. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
-    const { clock } = this.#parts;
-    const stop = (known: NotificationCase): Step => ({ next: stoppedNotification(known, clock.now()) });
-    const done = await this.#cases.commit(id, id, stop, log);
+    const { cases, clock } = this.#parts;
+    const done = await cases.take(id, undefined, { kind: 'stop' }, log);
     if (done === undefined) return undefined;
-    await this.#hangUpWhoRings(done.stored, log);
-    return this.#cases.recall(id) ?? done.stored;
+    await Promise.race([this.carryOut(done, log), sleepBy(clock, STOPPED_WITHIN_MS)]);
+    return cases.recall(id) ?? done.stored;
   }
 
-  /** A notification as it is stored. */
-  async read(id: NotificationId): Promise<NotificationCase | undefined> {
-    return this.#parts.store.load(id);
+  /** Checks a call that has been open for longer than any call is: the row of its number may be left over. */
+  async checkOpen(row: OpenRow): Promise<void> {
+    const { store } = this.#parts;
+    const stored = row.attempt && (await store.load(row.attempt.notificationId));
+    const isHeld = stored !== undefined && row.attempt !== undefined && attemptIn(stored, row.attempt)?.holdsNumber;
+    if (isHeld !== true) await store.dropOpen(row, stored);
   }
 
-  /** What this process wrote last, if it remembers. */
-  recall(id: NotificationId): NotificationCase | undefined {
-    return this.#cases.recall(id);
+  async #attended(done: Done, log: Log): Promise<Attended> {
+    await this.carryOut(done, log);
+    return done.isChanged ? 'moved' : done.stored;
   }
 
-  async #attended(ref: RecipientRef, done: Committed | undefined, log: Log): Promise<Attended> {
-    if (done !== undefined) await this.#carryOut(ref, done, log);
-    return attended(done);
-  }
-
-  /** The step that an event asks for: of its attempt or, if nobody knows that, of the call itself. */
+  /** What an event asks for: of its attempt or, if nobody knows that, of the call itself. */
   async #take(event: AttemptReport, alertType: AlertTypeName, log: Log): Promise<void> {
     const { attempt: ref, callId } = event;
-    if (ref !== undefined) {
-      const { result, beside } = await this.#judged(event, ref);
-      const told: AttemptEvent = { ...event, result };
-      let isKnown = false;
-      const committed = await this.#change(
-        ref,
-        (recipient, terms, now) => {
-          const attempt = attemptOf(recipient, ref.attemptId);
-          isKnown = attempt !== undefined && (attempt.callId === undefined || attempt.callId === callId);
-          return isKnown ? afterEvent(recipient, ref.attemptId, told, terms, now, beside) : unchanged(recipient);
-        },
-        log,
-      );
-      if (isKnown) {
-        this.#note(event, committed, ref, log);
-        if (committed !== undefined) await this.#carryOut(ref, committed, log);
-        return;
-      }
-    }
+    const known = ref && (await this.#parts.cases.take(ref.notificationId, ref, event, log));
     const stranger = strangerRef(callId);
-    const committed = await this.#takeStranger(event, stranger, alertType, log);
-    if (committed === undefined) return;
-    this.#note(event, committed, stranger, log);
-    await this.#carryOut(stranger, committed, log);
+    const isOwn = ref !== undefined && known !== undefined && known.isUnknown !== true;
+    const done = isOwn ? known : await this.#takeStranger(event, stranger, alertType, log);
+    if (done === undefined) return;
+    logEvent(event, done, isOwn ? ref : stranger, log);
+    await this.carryOut(done, log);
   }
 
   async #takeStranger(
@@ -280,52 +191,23 @@ export class Driver {
     ref: AttemptRef,
     alertType: AlertTypeName,
     log: Log,
-  ): Promise<Committed | undefined> {
-    const { store, clock } = this.#parts;
-    const move = this.#moveOf(ref, (recipient, terms, now) => afterEvent(recipient, ref.attemptId, event, terms, now));
-    const commit = async () => this.#cases.commit(ref.notificationId, keyOf(ref), move, log);
-    const found = await commit();
+  ): Promise<Done | undefined> {
+    const { cases, store, clock, policy } = this.#parts;
+    const take = async () => cases.take(ref.notificationId, ref, event, log);
+    const found = await take();
     if (found !== undefined) return found;
     // Of a call that nobody knows, only what asks for something is written down.
-    const { next, asks = [] } = move(newStranger(event.callId, alertType, clock.now()));
+    const now = clock.now();
+    const { case: next, asks } = step(newStranger(event.callId, alertType, now), ref, event, { policy }, now);
     if (asks.length === 0) return undefined;
     try {
-      const stored = await store.insertStranger(next, clock.now());
-      this.#cases.remember(ref.notificationId, undefined, stored);
+      const stored = await store.insertStranger(next, now);
+      cases.remember(stored);
       return { stored, isChanged: true, asks };
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
-      return commit();
+      return take();
     }
-  }
-
-  /**
-   * A call that was declined at once while others of ours are open had no line: the codes are the same. A person who declines has heard it
-   * ring.
-   */
-  async #judged(
-    { kind, result }: CallEvent,
-    ref: AttemptRef,
-  ): Promise<{ readonly result: CallResult; readonly beside?: number }> {
-    if (result.meaning !== 'declined' || (kind !== 'create failed' && kind !== 'disconnected')) return { result };
-    const { store, clock } = this.#parts;
-    const known = await store.load(ref.notificationId);
-    const attempt = known && attemptIn(known, ref);
-    if (known === undefined || attempt === undefined) return { result };
-    const endedAt = attempt.disconnectedAt ?? attempt.endedAt ?? clock.now();
-    const hasRung = endedAt - (attempt.placedAt ?? attempt.claimedAt) >= RANG_AFTER_MS;
-    if (hasRung || (known.recipients[ref.index]?.noLine ?? 0) >= MOST_WITHOUT_LINE) return { result };
-    const due = await store.due(clock.now() + OPEN_WITHIN_MS);
-    const others = openCallsOf(due).filter(({ notificationId }) => notificationId !== ref.notificationId).length;
-    // In this notification: also calls that have ended since. What counts is the moment of the request, which is that of its claim.
-    const inIt = (tolerance: number): number =>
-      known.recipients.filter(
-        ({ attempts }, index) =>
-          index !== ref.index && attempts.some((one) => wasOpen(one, attempt.claimedAt, tolerance)),
-      ).length;
-    // One whose instance has another clock may seem not to have been open. How many lines there are, calls that were refused as well do not tell.
-    if (others + inIt(CLOCKS_DIFFER_MS) === 0) return { result };
-    return { result: { ...result, meaning: 'no_line' }, beside: Math.max(1, others + inIt(0)) };
   }
 
   async #withoutTable(
@@ -337,18 +219,18 @@ export class Driver {
     const { kind, callId, attempt, speech = MESSAGE } = event;
     const fields = { call_id: callId, alert_type: pathType.name };
     if (kind === 'connected' || (kind === 'tone received' && event.isAwaiting === true)) {
-      if (kind === 'tone received') this.#keepKey(event, pathType.name);
       // A line that waits has to be told again.
       if (this.#spokenTo.has(callId) && event.isAwaiting !== true) return;
-      this.#noteSpokenTo(callId, { speech: MESSAGE, confirm: known?.notification.confirm === true });
+      const hasKeys = known?.notification.confirm === true;
+      this.#noteSpokenTo(callId, { speech, confirm: hasKeys });
+      const { line, policy } = this.#parts;
       const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
-      const { line, serviceName } = this.#parts;
       try {
-        const text = spokenMessage(serviceName, alertType, known?.notification);
-        const hasKeys = known?.notification.confirm === true;
-        const speaking = line.speak(callId, text, attempt && { ...attempt, speech: MESSAGE }, hasKeys);
+        const text = spokenMessage(policy.serviceName, alertType, known?.notification);
+        const speaking = line.speak(callId, text, attempt && { ...attempt, speech }, hasKeys);
         if (attempt !== undefined && known !== undefined) void this.#listen(attempt, known, callId, log);
         await speaking;
+        this.#keep({ ...event, kind: 'spoken to' }, pathType.name);
         log.info('message playing', fields);
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
@@ -356,8 +238,6 @@ export class Driver {
         log.error('message not played', { ...fields, ...failureFields(error) });
         await this.#endLine(callId, fields, log);
       }
-    } else if (kind === 'tone received') {
-      this.#keepKey(event, pathType.name);
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
       const spoken = this.#spokenTo.get(callId);
       // Its end was brought about by the next speech.
@@ -374,36 +254,17 @@ export class Driver {
     }
   }
 
-  /** Without the table, a key that is an answer waits in this process until it can be written down. */
-  #keepKey(event: AttemptReport, alertType: AlertTypeName): void {
-    const answer = answerOfKey(event.key?.key);
-    if (answer === undefined || answer === 'repeat') return;
-    const { clock, log } = this.#parts;
-    const fields = { call_id: event.callId, notification_id: event.attempt?.notificationId };
-    const keptAt = clock.now();
-    if (this.#keysKept >= MOST_KEYS_KEPT) {
-      log.error('key lost', { ...fields, reason: 'too many wait for storage' });
-      return;
+  #keep(event: AttemptReport, alertType: AlertTypeName): void {
+    // Of a call of another system nobody is called again.
+    if (event.attempt !== undefined && this.#kept.length < MOST_KEPT) {
+      // Nobody waits any more when it is written down.
+      this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
     }
-    this.#keysKept += 1;
-    const write = async (): Promise<void> => {
-      try {
-        await this.#take({ ...event, isAwaiting: undefined }, alertType, log);
-      } catch (error) {
-        if (error instanceof StorageTrouble && clock.now() < keptAt + KEY_KEPT_MS) {
-          clock.after(KEY_RETRY_MS, () => void write());
-          return;
-        }
-        log.error('key lost', { ...fields, kind: errorKind(error) });
-      }
-      this.#keysKept -= 1;
-    };
-    clock.after(KEY_RETRY_MS, () => void write());
   }
 
   async #endLine(callId: CallId, fields: LogFields, log: Log): Promise<boolean> {
     try {
-      await this.#parts.line.hangUp(callId);
+      await this.#hangingUp(async () => this.#parts.line.hangUp(callId));
       log.info('call hung up', fields);
       return true;
     } catch (error) {
@@ -412,54 +273,48 @@ export class Driver {
     }
   }
 
-  /** Does what a committed step asks for, and takes the answers as the next steps. Never throws: who looks later finds the rest. */
-  async #carryOut(ref: RecipientRef, { stored, asks }: Committed, log: Log): Promise<void> {
-    try {
-      await Promise.all([
-        ...asks.map(async ({ ask, attemptId }) => {
-          const own = { ...ref, attemptId };
-          if (ask === 'dial') await this.#dial(own, stored, log);
-          else if (ask === 'speak') await this.#speak(own, stored, log);
-          else if (ask === 'find') await this.#find(own, stored, log);
-          else if (ask === 'wait for keys') this.#waitForKeys(own, stored);
-          else await this.#hangUp(own, stored, log);
-        }),
-        this.#hangUpWhoRings(stored, log, ref.index),
-      ]);
-    } catch (error) {
-      const fields = { notification_id: ref.notificationId, recipient_index: ref.index, kind: errorKind(error) };
-      if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
-      else log.error('unexpected error', fields);
-    }
+  /** Does what a decision asks for, and takes the answers as the next events. Never throws: who looks later finds the rest. */
+  async carryOut({ stored, asks }: Done, log: Log): Promise<void> {
+    const { id } = stored.notification;
+    await Promise.all(
+      asks.map(async ({ ask, index, attemptId }) => {
+        const ref = { notificationId: id, index, attemptId };
+        try {
+          if (ask === 'dial') await this.#dial(ref, stored, log);
+          else if (ask === 'speak') await this.#speak(ref, stored, log);
+          else if (ask === 'find') await this.#find(ref, stored, log);
+          else if (ask === 'wait for keys') this.#waitForKeys(ref, stored);
+          else await this.#hangUp(ref, stored, log);
+        } catch (error) {
+          const fields = { notification_id: id, recipient_index: index, kind: errorKind(error) };
+          if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
+          else log.error('unexpected error', fields);
+        }
+      }),
+    );
   }
 
   async #dial(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const { line, pause, clock } = this.#parts;
+    const { line } = this.#parts;
     const { alertType: type, callbackBaseUrl } = stored.notification;
     const attempt = attemptIn(stored, ref);
     const alertType = findAlertType(type);
     const number = stored.recipients[ref.index]?.number;
     if (attempt === undefined || alertType === undefined || number === undefined || isMaskedNumber(number)) return;
     const fields = attemptFields(stored, ref);
-    const sentAt = clock.now();
-    // Since the claim, others may have found that no line is free.
-    if (pause.isOn(sentAt)) {
-      await this.#answer(ref, { kind: 'not placed', why: 'no_line', result: { reason: pause.reason } }, log);
-      return;
-    }
     log.info('call requested', fields);
     let event: AttemptEvent;
     try {
       const firstSentAt = attempt.claimedAt;
       const callId = await line.call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl });
-      pause.accepted(sentAt);
-      log.info('call placed', { ...fields, call_id: callId });
+      log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(stored, this.#parts.clock.now()) });
       event = { kind: 'placed', callId };
     } catch (error) {
-      const why = error instanceof PhoneLineError ? NOT_PLACED[error.failure] : 'unclear';
-      event = { kind: 'not placed', why, result: resultOf(error) };
-      this.#pauseFor(why, error instanceof PhoneLineError ? error : {});
-      if (why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
+      const failure = error instanceof PhoneLineError ? error.failure : 'unanswered';
+      const result = resultOf(error);
+      event = { kind: 'not placed', why: NOT_PLACED[failure], result };
+      if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
+      else if (failure === 'forbidden') log.warn('call forbidden', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -472,22 +327,23 @@ export class Driver {
     const number = stored.recipients[ref.index]?.number;
     if (attempt === undefined || number === undefined || isMaskedNumber(number) || line.find === undefined) return;
     const fields = attemptFields(stored, ref);
+    let found: readonly CallId[];
     try {
-      const found = await line.find(number, attempt.claimedAt);
-      // The account is this service's alone: a call to the number that no attempt has is that of the request.
-      const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.newest(MOST_COMPARED))]);
-      const callId = found.find((one) => !known.has(one));
-      log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
-      await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);
+      found = await line.find(number, attempt.claimedAt);
     } catch (error) {
-      if (error instanceof StorageTrouble) throw error;
       // Whoever looks next asks again: nothing is sent before that.
       log.warn('call not looked for', { ...fields, ...failureFields(error) });
+      return;
     }
+    // The account is this service's alone: a call to the number that no attempt has is that of the request.
+    const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.newest(MOST_COMPARED))]);
+    const callId = found.find((one) => !known.has(one));
+    log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
+    await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);
   }
 
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const { line, serviceName } = this.#parts;
+    const { line, policy } = this.#parts;
     const { notification, recipients } = stored;
     const attempt = attemptIn(stored, ref);
     const alertType = findAlertType(notification.alertType);
@@ -497,7 +353,7 @@ export class Driver {
     this.#noteSpokenTo(callId, { speech, confirm: notification.confirm === true });
     const fields = { ...attemptFields(stored, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
-    const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
+    const text = spokenText(speech, spokenMessage(policy.serviceName, alertType, notification));
     const hasKeys = notification.confirm === true && answerBy(attempt) !== 'confirmed';
     const speaking = line.speak(callId, text, context, hasKeys);
     // Beside the message, which it never delays, and once: it goes on until the end of the call.
@@ -540,7 +396,7 @@ export class Driver {
 
   /** Nothing is spoken any more: the line is hung up when keys were waited for long enough. */
   #waitForKeys(ref: AttemptRef, stored: StoredCase): void {
-    const { clock, log } = this.#parts;
+    const { cases, clock, log } = this.#parts;
     const attempt = attemptIn(stored, ref);
     if (attempt?.quietSince === undefined) return;
     const { callId, quietSince } = attempt;
@@ -550,7 +406,7 @@ export class Driver {
         await this.#answer(ref, { kind: 'no key' }, log);
       } catch (error) {
         // Without the table the line is hung up all the same, unless another speech has begun.
-        const known = this.#cases.recall(ref.notificationId);
+        const known = cases.recall(ref.notificationId);
         const now = known && attemptIn(known, ref);
         if (callId !== undefined && (now === undefined || now.quietSince === quietSince)) {
           await this.#endLine(callId, attemptFields(stored, ref), log);
@@ -568,60 +424,12 @@ export class Driver {
     if (await this.#endLine(callId, attemptFields(stored, ref), log)) await this.#answer(ref, { kind: 'hung up' }, log);
   }
 
-  /** Who rings when a notification is stopped, or somebody else has confirmed, is hung up: one claimed step for each. */
-  async #hangUpWhoRings(stored: StoredCase, log: Log, except?: number): Promise<void> {
-    const ringing = stored.recipients.flatMap(({ isStopped, attempts }, index) =>
-      index !== except && isStopped === true && attempts.some(({ state }) => state === 'placed') ? index : [],
-    );
-    const { id } = stored.notification;
-    // All of them change the notification's row at their end: more at a time would only meet one another there.
-    await pLimit(HUNG_UP_AT_A_TIME).map(ringing, async (index) => this.look({ notificationId: id, index }, log));
-  }
-
-  /** The answer of the line, as the next step. */
+  /** The answer of the line, as the next event. */
   async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
-    const done = await this.#change(
-      ref,
-      (recipient, terms, now) => afterEvent(recipient, ref.attemptId, event, terms, now),
-      log,
-    );
-    if (done !== undefined) await this.#carryOut(ref, done, log);
-  }
-
-  async #postpone(ref: RecipientRef, log: Log): Promise<void> {
-    const now = this.#parts.clock.now();
-    const until = endOfDay(now);
-    log.error('day limit reached', {
-      notification_id: ref.notificationId,
-      recipient_index: ref.index,
-      until: new Date(until).toISOString(),
-    });
-    await this.#change(ref, (known, terms) => unchanged(postponed(known, until, CALLS_USED_UP, terms)), log);
-  }
-
-  /** What an event says about the line, and what a recipient's waiting means for the others. */
-  #note(event: CallEvent, committed: Committed | undefined, ref: AttemptRef, log: Log): void {
-    const { kind, callId, result } = event;
-    const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
-    const fields = { ...(committed && attemptFields(committed.stored, ref, callId)), call_id: callId };
-    if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
-    if (kind !== 'disconnected' && kind !== 'create failed') return;
-    log.info('call disconnected', { ...fields, ...codes });
-    if (kind !== 'create failed') return;
-    if (result.meaning === 'no_line') this.#pauseFor('no_line', result);
-    if (result.meaning !== 'set_up') return;
-    this.#pauseFor('set_up', result);
-    log.error('call not placed', { ...fields, ...codes });
-  }
-
-  #pauseFor(
-    why: NotMade | 'refused' | 'unclear',
-    { waitMs, reason }: { readonly waitMs?: number | undefined; readonly reason?: string | undefined },
-  ): void {
-    const { pause, alarm, clock } = this.#parts;
-    if (why !== 'no_line' && why !== 'set_up') return;
-    pause.throttled(why === 'set_up' ? SET_UP_RETRY_MS : waitMs, clock.now(), reason);
-    alarm.set('line', pause.until);
+    const done = await this.#parts.cases.take(ref.notificationId, ref, event, log);
+    if (done === undefined) return;
+    if (done.isFirstForbidden === true) logForbidden(done, ref, log);
+    await this.carryOut(done, log);
   }
 
   #noteSpokenTo(callId: CallId, spoken: Spoken): void {
@@ -629,74 +437,80 @@ export class Driver {
     const [oldest] = this.#spokenTo.keys();
     if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
   }
-
-  #terms({ notification }: NotificationCase): ReachTerms {
-    const { rules, serviceName } = this.#parts;
-    const { attempts, retryMs, ringMs } = rules;
-    const { confirm = false, deadlineAt } = notification;
-    const alertType = findAlertType(notification.alertType);
-    const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
-    const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
-    const durations = {
-      ringMs,
-      unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS,
-      messageMs: longestSpeakingMs(message),
-    };
-    const { name, isIdempotent } = this.#parts.line;
-    return { attempts, retryMs, confirm, deadlineAt, line: { name, isIdempotent }, ...durations };
-  }
-
-  /** A step of one recipient. */
-  async #change(ref: RecipientRef, decide: Decide, log: Log): Promise<Committed | undefined> {
-    return this.#cases.commit(ref.notificationId, keyOf(ref), this.#moveOf(ref, decide), log);
-  }
-
-  #moveOf({ index }: RecipientRef, decide: Decide): (known: NotificationCase) => Step {
-    return (known) => {
-      const now = this.#parts.clock.now();
-      const recipient = known.recipients[index];
-      if (recipient === undefined) return { next: known };
-      const step = decide(recipient, this.#terms(known), now);
-      return { ...step, next: step.next === recipient ? known : withRecipient(known, index, step.next, now) };
-    };
-  }
 }
 
-/** The newest notifications: those whose calls may be found beside the one that is looked for. */
-const MOST_COMPARED = 100;
+/** What is written down when the table is back: what somebody has heard, and what they answered. A 2 is of no use then. */
+const isKept = ({ kind, key }: AttemptReport): boolean => {
+  if (kind !== 'tone received') return kind === 'play completed';
+  const answer = answerOfKey(key?.key);
+  return answer === 'confirms' || answer === 'cannot go';
+};
 
 const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | undefined> =>
   new Set(known.flatMap(({ recipients }) => recipients.flatMap(({ attempts }) => attempts.map(({ callId }) => callId))));
 
-const attended = (done: Committed | undefined): Attended =>
-  done === undefined ? 'unknown' : done.isChanged ? 'moved' : done.stored;
+/** In logs. */
+const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;
 
-const logLook = (stored: StoredCase, ref: RecipientRef, asks: RecipientStep['asks'], log: Log): void => {
+/** What an event says about the line, in the log. */
+const logEvent = ({ kind, callId, result }: AttemptReport, done: Done, ref: AttemptRef, log: Log): void => {
+  const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
+  const fields = { ...attemptFields(done.stored, ref, callId), call_id: callId };
+  if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
+  if (kind !== 'disconnected' && kind !== 'create failed') return;
+  log.info('call disconnected', { ...fields, ...codes });
+  if (kind === 'create failed' && result.meaning === 'set_up') log.error('call not placed', { ...fields, ...codes });
+  if (done.isFirstForbidden === true) logForbidden(done, ref, log);
+};
+
+/** One call alone does not tell whose fault it is. */
+const logForbidden = ({ stored }: Done, ref: AttemptRef, log: Log): void =>
+  log.error('call forbidden', { ...attemptFields(stored, ref), reason: FORBIDDEN });
+
+const FORBIDDEN = 'this callee or their network blocks our number, or our number may not call at all';
+
+/** Nobody's phone has rung for an urgent notification. */
+const logSilence = ({ notification, recipients }: StoredCase, open: readonly OpenRow[], log: Log): void => {
+  const { id, alertType, reference } = notification;
+  const own = new Set(recipients.map(({ number }) => hashOfNumber(number)));
+  const busy = open.filter(({ number, attempt }) => own.has(number) && attempt?.notificationId !== id).length;
+  log.error('urgent notification silent', {
+    notification_id: id,
+    alert_type: alertType,
+    reference,
+    busy_with_our_calls: busy,
+    reason: recipients.find(({ reason }) => reason !== undefined)?.reason,
+  });
+};
+
+const logLook = ({ stored, asks }: Done, ref: RecipientRef, log: Log): void => {
   for (const { ask, attemptId } of asks) {
     const own = { ...ref, attemptId };
-    const attempt = attemptIn(stored, own);
+    const attempt: Attempt | undefined = attemptIn(stored, own);
     const fields = attemptFields(stored, own);
-    if (ask === 'dial') log.warn('call request unclear', fields);
+    if (ask === 'dial' || ask === 'find') log.warn('call request unclear', fields);
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
 };
 
-/** Whether an attempt was under way at a time. @param tolerance how much later or earlier that may have been, in milliseconds */
-const wasOpen = ({ claimedAt, endedAt = Infinity }: Attempt, at: number, tolerance: number): boolean =>
-  claimedAt <= at + tolerance && endedAt > at - tolerance;
-
 const resultOf = (error: unknown): CallResult =>
   error instanceof PhoneLineError
-    ? { code: error.code, subCode: error.subCode, reason: error.reason }
+    ? {
+        code: error.code,
+        subCode: error.subCode,
+        reason: error.reason,
+        waitMs: error.waitMs,
+        isUnreachable: error.failure === 'not sent',
+        meaning: error.failure === 'forbidden' ? 'forbidden' : undefined,
+      }
     : { reason: 'unexpected error' };
 
-/** In logs. */
-const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;
-
-const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotMade | 'refused' | 'unclear'>> = {
+const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotPlaced>> = {
   throttled: 'no_line',
   'not sent': 'no_line',
   'set-up': 'set_up',
+  forbidden: 'failed',
+  rejected: 'failed',
   refused: 'refused',
   gone: 'refused',
   unanswered: 'unclear',

@@ -1,123 +1,354 @@
-import pLimit from 'p-limit';
-
 import type { Log } from '../../log.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { type Clock, sleepBy } from '../model/clock.ts';
+import { timeOf } from '../model/notification-id.ts';
+import { endOfDay } from '../rules/day-limit.ts';
+import { type LineState, withProbe, withProven, withStart } from '../rules/lines.ts';
+import { next } from '../rules/queue.ts';
+import { withoutOldFault } from '../rules/whose-fault.ts';
+import { withoutNumber } from '../state/step.ts';
+import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
+import {
+  type Beside,
+  type Due,
+  isUnreadable,
+  type NotificationStore,
+  type OpenRow,
+  type Snapshot,
+  type Waiting,
+} from '../store/notification-store.ts';
+import type { Alarm } from './alarm.ts';
 import { logNotDone } from './call-log.ts';
-import type { CasesParts } from './cases.ts';
-import { type Attended, type Driver, OPEN_WITHIN_MS } from './driver.ts';
-import { nextToDial } from '../rules/lines.ts';
+import type { Cases, Done } from './cases.ts';
+import type { Attended, Driver } from './driver.ts';
 import type { Publisher } from './publisher.ts';
-import { type Due, openCallsOf } from '../store/notification-store.ts';
 
-/** What looking for due work needs. */
-export interface DueWorkParts extends Omit<CasesParts, 'random'> {
+/** Who does what is due. */
+export interface DueWorkParts {
+  readonly store: NotificationStore;
+  readonly cases: Cases;
   readonly driver: Driver;
+  readonly alarm: Alarm;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** From a request to its last call, in milliseconds. */
+  readonly deadlineMs: number;
+  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  readonly callsPerSecond: number | undefined;
   /** Undefined: outcomes are not published. */
   readonly publisher: Publisher | undefined;
+  /** For what happens outside any request. */
+  readonly log: Log;
 }
 
-const AT_A_TIME = 8;
+/** How much of each kind is under way at most: what hangs in one lane keeps nobody of another waiting. */
+const LANES = { 'urgent dialling': 40, dialling: 16, looks: 16, expiry: 2 } as const;
+type Lane = keyof typeof LANES;
+
 // Azure ends a timer function after minutes; what is left is found by the next look.
 const NO_MORE_AFTER_MS = 90_000;
+// All that may be ringing or open is over within this time.
+const LONGEST_CALL_MS = 300_000;
+const CONFLICT_PAUSE_MS = 50;
 
 /**
- * Finds what is due and does it: dials who waits, urgent first; looks after lines of which nothing was heard; opens waves; deletes what has
- * expired. Three call it: the request itself, the end of a call (a line is free) and other alarms, and the timer function. A look with
- * nothing due is one request to storage.
+ * Finds what is due and does it: dials who is next, looks after calls of which nothing was heard, opens waves, deletes what has expired. Three call
+ * it: the request itself, the end of a call (and other alarms of this process), and the timer function. A look with nothing due is one request to
+ * storage. It starts what is due in lanes and does not wait for it: new work is seen while old work runs.
  */
 export class DueWork {
   readonly #parts: DueWorkParts;
-  #running: Promise<void> | undefined;
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #inLane: Record<Lane, number> = { 'urgent dialling': 0, dialling: 0, looks: 0, expiry: 0 };
+  /** When this instance saw claims first: the clocks of two instances differ. */
+  #seenAt = new Map<string, number>();
+  #looking: Promise<void> | undefined;
   #again = false;
+  /** Something was left because its lane was full. */
+  #isCrowded = false;
 
   constructor(parts: DueWorkParts) {
     this.#parts = parts;
   }
 
-  /** Does what is due. While that is under way in this process, a further call has it look once more, and waits for that. */
+  /** Does what is due, and fulfils when that is done, or after a while. Never throws. */
   async run(log: Log): Promise<void> {
-    if (this.#running !== undefined) {
-      this.#again = true;
-      return this.#running;
-    }
-    this.#running = this.#runAll(log).finally(() => {
-      this.#running = undefined;
+    await Promise.race([this.look(log).then(async () => this.settled()), sleepBy(this.#parts.clock, NO_MORE_AFTER_MS)]);
+  }
+
+  /** Starts what is due. While that is under way in this process, a further call has it look once more. Never throws. */
+  async look(log: Log): Promise<void> {
+    this.#again = true;
+    this.#looking ??= this.#lookAgain(log).finally(() => {
+      this.#looking = undefined;
     });
-    return this.#running;
+    await this.#looking;
   }
 
   /** Fulfils when nothing is under way. */
   async settled(): Promise<void> {
-    await this.#running;
+    const { alarm, clock } = this.#parts;
+    while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
+      await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
+    }
     await this.#parts.publisher?.settled();
   }
 
-  async #runAll(log: Log): Promise<void> {
-    const end = this.#parts.clock.now() + NO_MORE_AFTER_MS;
-    do {
+  async #lookAgain(log: Log): Promise<void> {
+    while (this.#again) {
       this.#again = false;
-      await this.#runOnce(end, log);
-    } while (this.#again && this.#parts.clock.now() < end);
+      try {
+        await this.#lookOnce(log);
+      } catch (error) {
+        if (error instanceof StorageTrouble) this.#parts.driver.noteTrouble();
+        logNotDone(error, { due: undefined }, log);
+      }
+    }
   }
 
-  async #runOnce(end: number, log: Log): Promise<void> {
-    const { store, clock, pause, publisher } = this.#parts;
-    let found: readonly Due[];
+  async #lookOnce(log: Log): Promise<void> {
+    const { store, clock, publisher, driver } = this.#parts;
+    await driver.writeKept(log);
+    const snapshot = await store.look(clock.now());
     const now = clock.now();
-    try {
-      found = await store.due(now + OPEN_WITHIN_MS);
-    } catch (error) {
-      if (error instanceof StorageTrouble) this.#parts.driver.noteTrouble();
-      logNotDone(error, { due: undefined }, log);
+    publisher?.run(snapshot.due, log);
+    const urgent = new Set(
+      snapshot.open.flatMap(({ isUrgent, attempt }) =>
+        isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [],
+      ),
+    );
+    const isUrgent = (due: Due) => due.kind === 'look' && urgent.has(`${due.notificationId}|${due.index}`);
+    for (const due of snapshot.due.toSorted((one, other) => Number(isUrgent(other)) - Number(isUrgent(one)))) {
+      const isExpiry = due.kind === 'expired_notification' || due.kind === 'expired_day';
+      if (due.kind !== 'look' && due.kind !== 'notification' && !isExpiry) continue;
+      this.#start(isExpiry ? 'expiry' : 'looks', due.rowKey, async () => this.#attend(due, snapshot, log), log);
+    }
+    for (const row of snapshot.open) {
+      if (now - row.sentAt < LONGEST_CALL_MS || row.attempt === undefined) continue;
+      this.#start('looks', row.rowKey, async () => driver.checkOpen(row), log);
+    }
+    await this.#dial(await this.#withNumbers(snapshot, log), log);
+  }
+
+  /** Starts something in its lane, unless it is under way or the lane is full: then it is found by the look after the next end. */
+  #start(lane: Lane, key: string, doing: () => Promise<void>, log: Log): void {
+    if (this.#underWay.has(key)) return;
+    if (this.#inLane[lane] >= LANES[lane]) {
+      this.#isCrowded = true;
       return;
     }
-    const due = found.filter(({ at }) => at <= now);
-    publisher?.run(due, log);
-    const attend = async (entry: Due) => {
-      if (clock.now() >= end) return;
+    this.#inLane[lane] += 1;
+    const run = async (): Promise<void> => {
       try {
-        await this.#attend(entry, log);
+        await doing();
       } catch (error) {
-        const about = 'notificationId' in entry ? { notification_id: entry.notificationId } : {};
-        logNotDone(error, { due: entry.kind, ...about }, log);
+        // What cannot be read was told, and stops nothing.
+        if (!isUnreadable(error)) logNotDone(error, { due: lane }, log);
       }
+      this.#inLane[lane] -= 1;
+      this.#underWay.delete(key);
+      if (!this.#isCrowded) return;
+      this.#isCrowded = false;
+      void this.look(this.#parts.log);
     };
-    // First what ends calls and so frees lines; then who waits for one.
-    await pLimit(AT_A_TIME).map(due.filter(isNoDial), attend);
-    if (pause.isOn(clock.now())) return;
-    const waiting = (kind: 'dial_urgent' | 'dial') => due.filter((entry) => entry.kind === kind);
-    const next = nextToDial(waiting('dial_urgent'), waiting('dial'), openCallsOf(found).length);
-    await pLimit(AT_A_TIME).map(next, attend);
+    this.#underWay.set(key, run());
   }
 
-  async #attend(due: Due, log: Log): Promise<void> {
+  async #attend(due: Due, snapshot: Snapshot, log: Log): Promise<void> {
     const { driver, store } = this.#parts;
-    switch (due.kind) {
-      case 'dial':
-      case 'dial_urgent':
-        return this.#dropIfLeftOver(due, await driver.dial(due, log));
-      case 'look':
-        return this.#dropIfLeftOver(due, await driver.look(due, log));
-      case 'notification':
-        await this.#dropIfLeftOver(due, await driver.lookAtNotification(due.notificationId, log));
-        // Whom it covered, and who is in its wave, may have to be dialled now.
-        this.#again = true;
-        return undefined;
-      case 'publish':
-        return undefined;
-      case 'expired_notification':
-      case 'expired_day':
-        return store.deleteExpired(due);
+    if (due.kind === 'look') await this.#dropIfLeftOver(due, await driver.look(due, log));
+    else if (due.kind === 'notification') {
+      await this.#dropIfLeftOver(due, await driver.lookAtNotification(due.notificationId, snapshot.open, log));
+      // Who is in its wave may have to be dialled now.
+      this.#parts.alarm.set('line', this.#parts.clock.now());
+    } else await store.deleteExpired(due);
+  }
+
+  /** An event moves its entry. One that none moves any more is of what was stopped or deleted. */
+  async #dropIfLeftOver(due: Due, attended: Attended): Promise<void> {
+    if (attended === 'moved') return;
+    const { store } = this.#parts;
+    if (attended === 'unknown') await store.drop(due);
+    else if (!isCurrentEntry(due, attended)) await store.dropLeftOver(due, attended);
+  }
+
+  /** Those whose entries do not name their numbers: a version before wrote them, or they cannot be read. */
+  async #withNumbers(snapshot: Snapshot, log: Log): Promise<Snapshot> {
+    const queue = [...snapshot.queue];
+    for (const due of snapshot.due) {
+      if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined)
+        continue;
+      try {
+        const stored = await this.#parts.store.load(due.notificationId);
+        const { people = [], number } = (stored && entriesOf(stored).get(due.rowKey)) ?? {};
+        const members = due.index === undefined || number === undefined ? people : [[due.index, number] as const];
+        if (members.length === 0) await this.#dropIfLeftOver(due, stored ?? 'unknown');
+        const isUrgent = due.kind === 'dial_urgent';
+        const common = {
+          notificationId: due.notificationId,
+          rowKey: due.rowKey,
+          isUrgent,
+          dueAt: due.at,
+          queuedAt: due.at,
+        };
+        queue.push(...members.map(([index, one]) => ({ ...common, index, position: index, number: one })));
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        logNotDone(error, { due: due.kind }, log);
+      }
+    }
+    return { ...snapshot, queue };
+  }
+
+  /** Dials who is next, one claim after the other; the requests go side by side. */
+  async #dial(read: Snapshot, log: Log): Promise<void> {
+    const { clock, cases, alarm, deadlineMs, newId, callsPerSecond } = this.#parts;
+    let at = read;
+    while (!this.#again) {
+      const now = clock.now();
+      const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
+      const open = this.openIn(at, now);
+      const line = withProven(withoutOldFault(at.line, cases.reachedAt, now), open, now);
+      const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
+      cases.isSomebodyWaiting = at.queue.length > 0;
+      if (decided?.kind === 'wait') {
+        alarm.set('queue', decided.until);
+        if (line !== at.line) await this.#learn(line, at);
+        return;
+      }
+      if (decided?.kind === 'hang up') {
+        at = await this.#makeWay(decided.call, { ...at, line }, log);
+        continue;
+      }
+      const who = late ?? decided?.who;
+      if (who === undefined) return;
+      const lane = who.isUrgent ? 'urgent dialling' : 'dialling';
+      if (this.#inLane[lane] >= LANES[lane]) {
+        this.#isCrowded = true;
+        return;
+      }
+      const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
+      const started = late === undefined ? withStart(line, callsPerSecond, now) : line;
+      const known = decided?.isProbe === true ? withProbe(started, now) : started;
+      const beside = { snapshot: at, who, line: known, ...(await this.#takingOver(who, decided?.takesOver, at)) };
+      const attemptId = newId();
+      const done = await this.#claim(who, { index: who.index, attemptId }, claim, beside, log);
+      if (done === undefined) return;
+      at = { ...at, line: known, queue: at.queue.filter((one) => one !== who) };
+      if (done === 'unreadable' || !done.asks.some(({ ask }) => ask === 'dial')) continue;
+      this.#seenAt.set(attemptId, now);
+      const attempt = { notificationId: who.notificationId, index: who.index, attemptId };
+      const call = { rowKey: '', number: who.number, isUrgent: who.isUrgent, sentAt: now, attemptId, attempt };
+      at = { ...at, open: [...at.open.filter(({ number }) => number !== who.number), call] };
+      this.#start(lane, attemptId, async () => this.#parts.driver.carryOut(done, log), log);
     }
   }
 
-  /** A step moves its entry. One that no step moves any more is of what was stopped or deleted. */
-  async #dropIfLeftOver(due: Due, attended: Attended): Promise<void> {
-    if (attended === 'moved' || attended === 'left') return;
-    const { store } = this.#parts;
-    if (attended === 'unknown') await store.drop(due);
-    else if (!store.isCurrent(due, attended)) await store.dropLeftOver(due, attended);
+  /** The open calls that can be read; those that were not accepted yet since this instance saw them first. */
+  openIn({ open }: Snapshot, now: number): readonly OpenRow[] {
+    const seenAt = new Map<string, number>();
+    const calls = open.flatMap((call): readonly OpenRow[] => {
+      if (call.attemptId === undefined) return [];
+      if (call.acceptedAt !== undefined) return [call];
+      const sentAt = this.#seenAt.get(call.attemptId) ?? now;
+      seenAt.set(call.attemptId, sentAt);
+      return [{ ...call, sentAt }];
+    });
+    this.#seenAt = seenAt;
+    return calls;
+  }
+
+  async #learn(line: LineState, at: Snapshot): Promise<void> {
+    try {
+      await this.#parts.store.learn(line, at);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      this.#again = true;
+    }
+  }
+
+  /** Whose number is taken over: that of a call which is held to be over, or of a row that cannot be read. */
+  async #takingOver(
+    { number }: Waiting,
+    call: OpenRow | undefined,
+    { open }: Snapshot,
+  ): Promise<Pick<Beside, 'takesOver' | 'earlier'>> {
+    const takesOver = call ?? open.find((one) => one.number === number);
+    if (takesOver?.attempt === undefined) return { takesOver };
+    try {
+      const known = await this.#parts.store.load(takesOver.attempt.notificationId);
+      return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return { takesOver };
+    }
+  }
+
+  /** Claims somebody, or puts them off until there are calls again. @returns undefined if another writer was first: it looks again */
+  async #claim(
+    who: Waiting,
+    ref: { readonly index: number; readonly attemptId: string },
+    event: Parameters<Cases['take']>[2],
+    beside: Beside & { readonly snapshot: Snapshot },
+    log: Log,
+  ): Promise<Done | 'unreadable' | undefined> {
+    const { cases, store, clock, random } = this.#parts;
+    const { notificationId: id } = who;
+    try {
+      const done = await cases.take(id, ref, event, log, beside);
+      if (done === undefined) {
+        await store.drop(who);
+        this.#again = true;
+        return undefined;
+      }
+      if (done.isOutOfCalls === true) {
+        const until = endOfDay(clock.now());
+        const fields = { notification_id: id, recipient_index: who.index, until: new Date(until).toISOString() };
+        log.error('day limit reached', fields);
+        const { snapshot } = beside;
+        return await cases.take(id, ref, { kind: 'postpone', until }, log, { snapshot, who });
+      }
+      // Left over: of somebody who does not wait any more.
+      const isGrouped = beside.snapshot.queue.some((one) => one !== who && one.rowKey === who.rowKey);
+      const entry = isGrouped ? { rowKey: who.rowKey } : who;
+      if (!done.isChanged) await store.dropLeftOver(entry, done.stored, beside.snapshot, who);
+      return done;
+    } catch (error) {
+      if (isUnreadable(error)) return 'unreadable';
+      if (!(error instanceof WriteConflict)) throw error;
+      await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
+      this.#again = true;
+      return undefined;
+    }
+  }
+
+  /** Hangs up a call that only rings, for an urgent one. */
+  async #makeWay(call: OpenRow, at: Snapshot, log: Log): Promise<Snapshot> {
+    const { cases, store, driver, clock, random } = this.#parts;
+    const { attempt } = call;
+    const without = { ...at, open: at.open.filter(({ number }) => number !== call.number) };
+    if (attempt === undefined) return without;
+    try {
+      const beside = { snapshot: at, line: at.line };
+      const done = await cases.take(attempt.notificationId, attempt, { kind: 'make way' }, log, beside);
+      const known = done?.stored.recipients[attempt.index]?.attempts.find(({ id }) => id === attempt.attemptId);
+      if (known?.holdsNumber !== true) {
+        await store.dropOpen(call, done?.stored);
+        return without;
+      }
+      if (done?.isChanged === true) {
+        log.info('call makes way', { notification_id: attempt.notificationId, recipient_index: attempt.index });
+        this.#start('urgent dialling', `hang up ${attempt.attemptId}`, async () => driver.carryOut(done, log), log);
+      }
+      const { speakingAt: connectedAt, hangingUpSince: hangUpAt = clock.now() } = known;
+      return { ...without, open: [...without.open, { ...call, connectedAt, hangUpAt }] };
+    } catch (error) {
+      if (isUnreadable(error)) return { ...without, open: [...without.open, { ...call, hangUpAt: 0 }] };
+      if (!(error instanceof WriteConflict)) throw error;
+      await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
+      this.#again = true;
+      return at;
+    }
   }
 }
-
-const isNoDial = ({ kind }: Due): boolean => kind !== 'dial' && kind !== 'dial_urgent';

@@ -6,7 +6,8 @@ import type { Table } from '../../storage/table.ts';
 import { logNotDone } from './call-log.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { abandoned } from '../state/notification.ts';
-import { type Due, NotificationStore } from '../store/notification-store.ts';
+import { LINE_KEY } from '../store/keys.ts';
+import { type Due, isUnreadable, NotificationStore } from '../store/notification-store.ts';
 
 // All that is under way is due within a day: the longest deadline, and the end of the day.
 const UNDER_WAY_MS = 48 * 3_600_000;
@@ -43,20 +44,32 @@ export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffPa
     }
     const stored = await store.load(due.notificationId);
     if (stored === undefined || stored.notification.completedAt !== undefined) await store.drop(due);
-    else await store.commit(stored, abandoned(stored, now), now);
+    else {
+      // Thirty people at a time.
+      let known = stored;
+      for (let isMore = true; isMore;) {
+        const written = await store.commit(known, abandoned(known, now), now);
+        isMore = typeof written !== 'string' && written.notification.completedAt === undefined;
+        if (typeof written !== 'string') known = written;
+      }
+    }
   };
 
   return async (log) => {
     try {
       // Not only what is due now: nothing more will happen to any of it.
-      for (const due of await store.due(clock.now() + UNDER_WAY_MS)) {
+      const { due: found, open, etags } = await store.look(clock.now() + UNDER_WAY_MS);
+      for (const due of found) {
         try {
           await attend(due);
         } catch (error) {
           // Another instance is at it; the next look finds what is left.
-          if (!(error instanceof WriteConflict)) throw error;
+          if (!(error instanceof WriteConflict || isUnreadable(error))) throw error;
         }
       }
+      // Their calls are over, or cannot be read.
+      for (const row of open) await store.drop(row);
+      if (etags.has(LINE_KEY)) await store.drop({ rowKey: LINE_KEY });
     } catch (error) {
       logNotDone(error, {}, log);
     }

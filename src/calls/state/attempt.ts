@@ -44,6 +44,15 @@ export interface Attempt extends ResultCodes {
   readonly state: (typeof ATTEMPT_STATES)[number];
   /** When it was claimed, before anything was sent. */
   readonly claimedAt: number;
+  /** It has the row of its number's open call: no other call to the number is claimed meanwhile, and its end deletes that row. */
+  readonly holdsNumber?: boolean | undefined;
+  /** An urgent call has taken the number over, because this one was held to be over: it is not sent again. */
+  readonly isReplaced?: boolean | undefined;
+  /** How many calls were open when it was claimed, and whether it was to find out if there is one line more. */
+  readonly beside?: number | undefined;
+  readonly isProbe?: boolean | undefined;
+  /** It only rang, and was hung up for an urgent call. */
+  readonly makesWay?: boolean | undefined;
   /** When the call request was sent again for the last time, and how often it was. */
   readonly resentAt?: number | undefined;
   readonly resent?: number | undefined;
@@ -114,6 +123,9 @@ export interface CallTerms {
   readonly messageMs: number;
 }
 
+/** Why there is no call. `failed`: it counts as an attempt; `unclear`: there may be one. */
+export type NotPlaced = Exclude<NotMade, 'made_way'> | 'refused' | 'failed' | 'unclear';
+
 /** What the machine must know of the line. */
 export type LineTerms = Pick<PhoneLine, 'name' | 'isIdempotent'>;
 
@@ -124,8 +136,8 @@ export const FIRST_LINE: LineTerms = { name: 'acs', isIdempotent: true };
 export type AttemptEvent =
   /** The line accepted the call request. */
   | { readonly kind: 'placed'; readonly callId: CallId }
-  /** It did not, or did not say so. `unclear`: it may have been done. */
-  | { readonly kind: 'not placed'; readonly why: NotMade | 'refused' | 'unclear'; readonly result: CallResult }
+  /** It did not, or did not say so. */
+  | { readonly kind: 'not placed'; readonly why: NotPlaced; readonly result: CallResult }
   /** The line, asked after a request without an answer, knows no call of the attempt. */
   | { readonly kind: 'not found' }
   /** The line reports that there is a call. */
@@ -158,6 +170,10 @@ export type AttemptEvent =
       /** How long it was connected, in milliseconds, if the line says. */
       readonly connectedMs?: number | undefined;
     }
+  /** It was spoken to while the table could not be used. */
+  | { readonly kind: 'spoken to'; readonly callId: CallId }
+  /** An urgent call needs its line or its number, if it only rings. */
+  | { readonly kind: 'make way' }
   /** It is time to look, or somebody has stopped the notification. */
   | { readonly kind: 'look' };
 
@@ -258,7 +274,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
   const isAwaiting = 'isAwaiting' in event && event.isAwaiting === true;
   // Who asks what to do next was spoken to, also if that was not written down.
   const isUnknown = isAwaiting && event.kind !== 'connected' && !wasTaken(heard) && isLive(heard);
-  const known = isUnknown ? spokenTo(heard, now) : heard;
+  const known = isUnknown ? spokenTo(heard, now).next : heard;
   const step = isAwaiting ? withAsk(moved(known, event, terms, now), now) : moved(known, event, terms, now);
   return step.next === known && !isLive(attempt) ? { ...step, next: attempt } : step;
 };
@@ -300,6 +316,12 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
       return speechOver(attempt, event, terms, now);
     case 'no key':
       return isQuiet(attempt, now) ? hangingUp(attempt, {}, now) : { next: attempt };
+    case 'spoken to':
+      return spokenTo(attempt, now);
+    case 'make way':
+      return attempt.state === 'placed'
+        ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now)
+        : { next: attempt };
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
@@ -322,6 +344,7 @@ const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
 };
 
 const STOPPED = 'stopped before it was answered';
+const MADE_WAY = 'made way for an urgent call';
 
 const notPlaced = (
   attempt: Attempt,
@@ -333,7 +356,9 @@ const notPlaced = (
   if (attempt.state !== 'claimed') return { next: attempt };
   // An earlier request of this attempt may have been done, whatever this one was answered.
   const isSure = why !== 'unclear' && (attempt.resent === undefined || !isIdempotent(terms));
-  if (isSure) return { next: ended(attempt, { ...result, meaning: why }, terms, now) };
+  if (isSure) {
+    return { next: ended(attempt, { ...result, meaning: why === 'failed' ? undefined : why }, terms, now) };
+  }
   // A line that throttles has not looked at the request: it does not count as sent again.
   const resent = why === 'no_line' || why === 'set_up' ? (attempt.resent ?? 1) - 1 : attempt.resent;
   return { next: { ...attempt, resent, reason: result.reason, lookAt: now + RESEND_AFTER_MS } };
@@ -364,6 +389,13 @@ const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt 
   if (later === undefined || later.number !== speech || isGoodbye(speech) || later.acceptedAt !== undefined)
     return attempt;
   return { ...attempt, later: { ...later, acceptedAt: now } };
+};
+
+/** What follows is not asked for: it is done already. */
+const spokenTo = (attempt: Attempt, now: number): AttemptStep => {
+  if (attempt.speakingAt !== undefined) return { next: attempt };
+  const spoken = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now, acceptedAt: now };
+  return { next: attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken };
 };
 
 const notSpoken = (
@@ -424,7 +456,8 @@ const keyPressed = (
 ): AttemptStep => {
   const answer = answerOfKey(key?.key);
   if (!terms.confirm || answer === undefined || key === undefined) return { next: attempt };
-  const known = attempt.speakingAt === undefined ? spokenTo(attempt, now) : attempt;
+  // Keys are listened for with the message: somebody heard it while that could not be written down.
+  const known = spokenTo(attempt, now).next;
   switch (answer) {
     case 'confirms':
       if (known.confirmedAt !== undefined) return { next: attempt };
@@ -435,14 +468,6 @@ const keyPressed = (
     case 'repeat':
       return repeated(known, key.sequence, now);
   }
-};
-
-/** Keys are listened for with the message: somebody heard it while that could not be written down. */
-const spokenTo = (attempt: Attempt, now: number): Attempt => {
-  const known = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now };
-  return attempt.state === 'claimed' || attempt.state === 'placed'
-    ? { ...known, state: 'speaking', acceptedAt: now }
-    : known;
 };
 
 const repeated = (attempt: Attempt, sequence: number, now: number): AttemptStep => {
@@ -584,7 +609,7 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
   if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, ask: 'find' };
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped) {
+  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
     return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
   }
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
@@ -597,7 +622,7 @@ const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep 
   if (attempt.state !== 'claimed' || attempt.callId !== undefined) return { next: attempt };
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped) {
+  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
     return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
   }
   return { next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now) };
@@ -613,6 +638,14 @@ const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptSt
   },
   ask: 'hang up',
 });
+
+/** A ringing call after a stop, with its hang-up claimed; the same object if it does not only ring. */
+export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'placed' ? ringingHungUp(attempt, STOPPED, now).next : attempt;
+
+/** A call whose hang-up is claimed again, because whoever had claimed it may have died; the same object if it is not to be hung up. */
+export const hungUpAgain = (attempt: Attempt, now: number): Attempt =>
+  attempt.state === 'hanging_up' ? hangingUp(attempt, {}, now).next : attempt;
 
 const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptStep =>
   hangingUp({ ...attempt, isUnanswered: true }, { reason }, now);
@@ -634,7 +667,7 @@ const ended = (
   // Why it was hung up is known better here than on the line; of a provisional end nothing is kept.
   const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
   const { code, subCode, reason } = why;
-  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt };
+  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt, holdsNumber: undefined };
   return {
     ...over,
     ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, heardUntil),
@@ -663,8 +696,12 @@ const outcomeOf = (
     return { outcome: 'cut_short', hasHeardUnit: !isMachine && spokenMs >= unitMs, reason: reason ?? 'the callee hung up' };
   }
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
+  if (attempt.makesWay === true) return { outcome: 'made_way', reason };
   if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
-  return { outcome: meaning ?? 'unknown', reason: reason ?? NOT_SPOKEN };
+  return {
+    outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning,
+    reason: reason ?? NOT_SPOKEN,
+  };
 };
 
 const MACHINE = 'a machine answered';
@@ -699,6 +736,8 @@ export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
     case 'not spoken':
     case 'hung up':
     case 'disconnected':
+    case 'spoken to':
+    case 'make way':
     case 'look':
       return attempt.state === 'over' && wasTaken(attempt);
   }

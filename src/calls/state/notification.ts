@@ -1,8 +1,9 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
 import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
-import { answerBy, type Attempt, DIAL_LEASE_MS, isLive, type LineTerms } from './attempt.ts';
+import { answerBy, type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
+import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { maskPhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
@@ -12,7 +13,6 @@ import {
   finalWord,
   isFinal,
   neverOpened,
-  newAttempt,
   opened,
   type Recipient,
   refusal,
@@ -51,8 +51,13 @@ export interface Notification {
   readonly wave: number;
   /** When the next wave is opened; undefined: there is none, or none is needed. */
   readonly nextWaveAt?: number | undefined;
-  /** When the claims of its first calls run out; undefined: each recipient is looked after on its own. */
+  /** When the claims of its first calls run out; undefined: each recipient is looked after on its own. Versions before wrote that. */
   readonly coversUntil?: number | undefined;
+  /** When to look whether all who rang when it was stopped are hung up; undefined: they are, or are looked after on their own. */
+  readonly hungUpBy?: number | undefined;
+  /** When an urgent one must have rung somewhere; undefined: it has, or need not. And when it was found that it had not. */
+  readonly ringsBy?: number | undefined;
+  readonly silentAt?: number | undefined;
   /** How many recipients are final. It changes with each, so that two who are the last at the same moment meet each other. */
   readonly finals: number;
   readonly stoppedAt?: number | undefined;
@@ -76,45 +81,38 @@ export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }
 export interface NewNotification {
   readonly notification: Omit<
     Notification,
-    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt'
+    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
   >;
   readonly waves: readonly (readonly PhoneNumber[])[];
   readonly deadlineMs: number;
   readonly allowedPrefixes: readonly string[] | undefined;
   /** How many of the day's calls are left for it. */
   readonly callsLeft: number;
-  readonly newId: () => string;
-  /** That its calls go through. */
-  readonly line?: LineTerms | undefined;
 }
 
-/**
- * How many recipients are inserted as claimed: their call requests are sent at once. The others wait with an entry of their own, so that
- * all rows fit one transaction.
- */
-const FIRST_CALLS = 10;
+/** An urgent notification of which no phone has rung for 6 s within this time is an error. */
+export const RINGS_WITHIN_MS = 120_000;
+// Whoever stops a notification hangs up who rings; who looks then takes over from one who has died.
+const HUNG_UP_WITHIN_MS = 2_000;
+// Each has up to five writes, and a transaction takes a hundred.
+const MOST_TAKEN_OVER = 15;
 
-/** A new notification: the first to be called are claimed already, and those who may not be called have failed. */
+/** A new notification: its first wave waits, and those who may not be called have failed. */
 export const newNotification = (
-  { notification, waves, deadlineMs, allowedPrefixes, callsLeft, newId, line }: NewNotification,
+  { notification, waves, deadlineMs, allowedPrefixes, callsLeft }: NewNotification,
   now: number,
 ): NotificationCase => {
   let left = callsLeft;
-  let claimed = 0;
   const recipients = waves.flatMap((numbers, index) =>
     numbers.map((number): Recipient => {
       const wave = index + 1;
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
-      const refused = (reason: string): Recipient =>
-        final({ ...waiting, attempts: [refusal(newId(), reason, now)] }, 'failed');
+      const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
       if (!isAllowed(number, allowedPrefixes)) return refused(NOT_ALLOWED);
       if (wave > 1) return { ...waiting, state: 'later' };
       if (left === 0) return refused(CALLS_USED_UP);
       left -= 1;
-      if (claimed === FIRST_CALLS) return { ...waiting, dueAt: now, isCounted: true };
-      claimed += 1;
-      const attempts = [newAttempt(newId(), now, line)];
-      return { ...waiting, state: 'calling', attempts, dueAt: now + DIAL_LEASE_MS, isCovered: true, isCounted: true };
+      return { ...waiting, dueAt: now, isGrouped: true, isCounted: true };
     }),
   );
   const isOneWave = notification.waveMs === undefined || !recipients.some(({ state }) => state === 'later');
@@ -126,7 +124,7 @@ export const newNotification = (
         wave: 1,
         finals: 0,
         nextWaveAt: isOneWave ? undefined : now + (notification.waveMs ?? 0),
-        coversUntil: claimed === 0 ? undefined : now + DIAL_LEASE_MS,
+        ringsBy: isUrgent(notification.alertType) ? now + RINGS_WITHIN_MS : undefined,
       },
       recipients,
     },
@@ -135,8 +133,9 @@ export const newNotification = (
 };
 
 /** When the notification as a whole must be looked at; undefined if it need not. */
-export const notificationDueAt = ({ nextWaveAt, coversUntil }: Notification): number | undefined => {
-  const times = [nextWaveAt, coversUntil].filter((at) => at !== undefined);
+export const notificationDueAt = (known: Notification): number | undefined => {
+  const { nextWaveAt, coversUntil, hungUpBy, ringsBy } = known;
+  const times = [nextWaveAt, coversUntil, hungUpBy, ringsBy].filter((at) => at !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 };
 
@@ -156,25 +155,30 @@ export const withRecipient = (
 export const stoppedNotification = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
   if (notification.stoppedAt !== undefined || notification.completedAt !== undefined) return known;
-  return concluded({ notification: { ...notification, stoppedAt: now }, recipients: recipients.map(stopped) }, now);
+  return concluded(stoppedRest({ notification: { ...notification, stoppedAt: now }, recipients }, now), now);
 };
 
-/** The phone was switched off: nothing more will be heard of any call. */
-export const abandoned = ({ notification, recipients }: NotificationCase, now: number): NotificationCase =>
-  concluded(
+const stoppedRest = ({ notification, recipients }: NotificationCase, now: number): NotificationCase => ({
+  notification: { ...notification, hungUpBy: now + HUNG_UP_WITHIN_MS },
+  recipients: recipients.map((recipient) => stopped(recipient, now)),
+});
+
+/**
+ * The phone was switched off: nothing more will be heard of any call.
+ *
+ * @param most how many people at a time: each has up to three writes
+ */
+export const abandoned = (known: NotificationCase, now: number, most = 30): NotificationCase => {
+  const { notification, recipients } = known;
+  let left = most;
+  return concluded(
     {
       notification: { ...notification, stoppedAt: notification.stoppedAt ?? notification.completedAt ?? now },
       recipients: recipients.map((recipient) => {
-        if (isFinal(recipient)) return recipient;
+        if (isFinal(recipient) || (recipient.isGrouped !== true && (left -= 1) < 0)) return recipient;
         const attempts = recipient.attempts.map((attempt): Attempt =>
           isLive(attempt)
-            ? {
-                ...attempt,
-                state: 'over',
-                endedAt: now,
-                outcome: answerBy(attempt) ?? 'unknown',
-                reason: 'the phone was switched off',
-              }
+            ? { ...attempt, ...SWITCHED_OFF, outcome: answerBy(attempt) ?? SWITCHED_OFF.outcome, endedAt: now }
             : attempt,
         );
         return final({ ...recipient, attempts }, answerOf(recipient) ?? finalWord(recipient) ?? 'stopped');
@@ -182,22 +186,55 @@ export const abandoned = ({ notification, recipients }: NotificationCase, now: n
     },
     now,
   );
-
-/** It is time to look at the notification as a whole, and those whom it covers were looked at: opens the next wave if its time has come. */
-export const lookedAt = (known: NotificationCase, newId: () => string, now: number): NotificationCase => {
-  const { nextWaveAt = Infinity } = known.notification;
-  return concluded(nextWaveAt <= now ? nextWave(known, newId, now) : known, now);
 };
 
-const nextWave = (
-  { notification, recipients }: NotificationCase,
-  newId: () => string,
-  now: number,
-): NotificationCase => {
+const SWITCHED_OFF = {
+  state: 'over',
+  outcome: 'unknown',
+  reason: 'the phone was switched off',
+  holdsNumber: undefined,
+} as const;
+
+/**
+ * It is time to look at the notification as a whole, and those whom it covers were looked at: opens the next wave, goes on with hanging up, and
+ * finds that nobody's phone has rung, if their times have come.
+ */
+export const lookedAt = (known: NotificationCase, now: number): NotificationCase => {
+  const { nextWaveAt = Infinity, hungUpBy = Infinity, ringsBy = Infinity } = known.notification;
+  const opened = nextWaveAt <= now ? nextWave(known, now) : known;
+  const hungUp = hungUpBy <= now ? hungUpByAnother(opened, now) : opened;
+  return concluded(ringsBy <= now ? checkedForRinging(hungUp, now) : hungUp, now);
+};
+
+/** Whoever stopped it has died, or the line does not answer: each hang-up is claimed again, and looked after on its own from then on. */
+const hungUpByAnother = ({ notification, recipients }: NotificationCase, now: number): NotificationCase => {
+  let left = MOST_TAKEN_OVER;
+  const next = recipients.map((recipient) => {
+    const { isStopped, attempts, dueAt } = recipient;
+    const isLate = attempts.some(({ state, hangingUpAt = now }) => state === 'hanging_up' && hangingUpAt < now);
+    if (isStopped !== true || !isLate || (left -= 1) < 0) return recipient;
+    return {
+      ...recipient,
+      attempts: attempts.map((one) => hungUpAgain(one, now)),
+      dueAt: Math.max(dueAt ?? 0, now + CLAIM_LEASE_MS),
+    };
+  });
+  return { notification: { ...notification, hungUpBy: left < 0 ? now : undefined }, recipients: next };
+};
+
+const checkedForRinging = ({ notification, recipients }: NotificationCase, now: number): NotificationCase => {
+  const hasRung = recipients.some(({ attempts }) => attempts.some((attempt) => hasSurelyRung(attempt, now)));
+  return { notification: { ...notification, ringsBy: undefined, silentAt: hasRung ? undefined : now }, recipients };
+};
+
+const hasSurelyRung = ({ speakingAt, placedAt, endedAt }: Attempt, now: number): boolean =>
+  speakingAt !== undefined || (placedAt !== undefined && (endedAt ?? now) - placedAt >= PROVEN_AFTER_MS);
+
+const nextWave = ({ notification, recipients }: NotificationCase, now: number): NotificationCase => {
   if (now >= notification.deadlineAt) {
     return {
       notification: { ...notification, nextWaveAt: undefined },
-      recipients: recipients.map((recipient) => neverOpened(recipient, newId(), now)),
+      recipients: recipients.map((recipient) => neverOpened(recipient, now)),
     };
   }
   const later = recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : []));
@@ -235,9 +272,13 @@ const canConfirm = (recipient: Recipient): boolean => {
  */
 const concluded = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = confirmationsStopTheRest(known, now);
-  const { completedAt, coversUntil } = notification;
+  const { completedAt, coversUntil, hungUpBy, ringsBy } = notification;
   const isCovering = recipients.some(({ isCovered }) => isCovered === true);
   const isCompleted = recipients.every(isFinal);
+  const isHangingUp = recipients.some(
+    ({ isStopped, attempts }) => isStopped === true && attempts.some(({ state }) => state === 'hanging_up'),
+  );
+  const isWatched = !isCompleted && notification.stoppedAt === undefined && !recipients.some(isSpokenTo);
   const hasLater = recipients.some(({ state }) => state === 'later');
   const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
   const isNextNeeded = hasLater && isNextWaveNeededNow(reachable, notification.confirmationsNeeded);
@@ -247,6 +288,8 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
       finals: recipients.filter(isFinal).length,
       confirmations: notification.confirm === true ? confirmationsOf({ recipients }) : undefined,
       coversUntil: isCovering ? coversUntil : undefined,
+      hungUpBy: isHangingUp ? hungUpBy : undefined,
+      ringsBy: isWatched ? ringsBy : undefined,
       nextWaveAt: !hasLater
         ? undefined
         : isNextNeeded
@@ -258,12 +301,14 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   };
 };
 
+const isSpokenTo = ({ attempts }: Recipient): boolean => attempts.some(({ speakingAt }) => speakingAt !== undefined);
+
 const confirmationsStopTheRest = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients } = known;
   const { waveMs, confirmedAt, confirmationsNeeded } = notification;
   if (waveMs === undefined || confirmedAt !== undefined) return known;
   if (!areEnough(confirmationsOf(known), confirmationsNeeded)) return known;
-  return { notification: { ...notification, confirmedAt: now }, recipients: recipients.map(stopped) };
+  return stoppedRest({ notification: { ...notification, confirmedAt: now }, recipients }, now);
 };
 
 /** Whole numbers are kept only until the notification is over. */

@@ -5,15 +5,16 @@ import {
   type AttemptEvent,
   type CallTerms,
   isLive,
-  FIRST_LINE,
   isPast,
-  type LineTerms,
   lookAtOf,
   moveAttempt,
+  stoppedRinging,
+  FIRST_LINE,
 } from './attempt.ts';
-import type { NotMade } from '../model/outcome.ts';
+import { NOT_MADE, type NotMade } from '../model/outcome.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
-import { afterAttempts, type RedialTerms } from '../rules/redial.ts';
+import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
+import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
 
 // Somebody to be told, and what follows each attempt: pure functions from a recipient to the next one and what must be done.
 
@@ -59,11 +60,13 @@ export interface Recipient {
   readonly wave: number;
   /** In the order of their claims. Calls that had no line are not kept. */
   readonly attempts: readonly Attempt[];
-  /** When this recipient must be looked at; of those who wait for a line, since when: they are served in that order. */
+  /** When this recipient must be looked at, or not before which it is dialled. */
   readonly dueAt?: number | undefined;
-  /** Nothing of its own is due: the notification is, when the claims of its first calls run out. */
+  /** Nothing of its own is due: the notification is, when the claims of its first calls run out. Versions before wrote that. */
   readonly isCovered?: boolean | undefined;
-  /** Since when it waits to be dialled. */
+  /** Waits for its first call, with one entry for all of its notification or wave. */
+  readonly isGrouped?: boolean | undefined;
+  /** Since when it waits to be dialled: its place in the queue, kept through refusals. */
   readonly queuedAt: number;
   /** Whether the next call is counted among the day's calls already. */
   readonly isCounted?: boolean | undefined;
@@ -71,9 +74,15 @@ export interface Recipient {
   readonly isStopped?: boolean | undefined;
   /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until the next one. */
   readonly toldFinal?: FinalState | undefined;
-  /** How often a call was declined while others were open, and beside how many: so it was for want of a line. */
+  /** How often a call was declined without costing an attempt: where a line seemed free, and in all. */
   readonly noLine?: number | undefined;
-  readonly refusedBeside?: number | undefined;
+  readonly refusals?: number | undefined;
+  /** The last call request found no line. */
+  readonly hadNoLine?: boolean | undefined;
+  /** The last call that made way for an urgent one: late events of it are no stranger's. */
+  readonly madeWay?: string | undefined;
+  /** Its row cannot be read: it stays as it is, and counts as not reached. */
+  readonly isUnreadable?: boolean | undefined;
   /** Why it waits. */
   readonly reason?: string | undefined;
 }
@@ -90,10 +99,18 @@ export interface RecipientStep {
   readonly isPast?: boolean;
 }
 
-/** Lines that are mended are tried again after so long, in milliseconds. */
-export const SET_UP_RETRY_MS = 30_000;
-/** How often a call of one recipient may end because no line is free before it counts as declined. */
-export const MOST_WITHOUT_LINE = 5;
+// A callee who declined is not rung again at once: it may have been a person after all.
+const AFTER_DECLINE_MS = 2_000;
+
+/** A call that no line was free for. */
+export interface RefusedCall {
+  /** The line said so; otherwise the callee may have declined. */
+  readonly isSure: boolean;
+  /** It was to find out whether there is one line more. */
+  readonly isProbe: boolean;
+  /** Another call is hung up for it. */
+  readonly hasWay?: boolean | undefined;
+}
 
 const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
 
@@ -112,16 +129,22 @@ export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt |
 /** The step that is none. */
 export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
 
-/** Also who has answered by a key in another call is not to ring any more. */
-const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Recipient, own: Attempt): CallTerms => ({
+/** Nobody is to ring any more who was reached by another call, or has said there that they cannot go. */
+const callTerms = (
+  terms: ReachTerms,
+  { isStopped = false, attempts }: Pick<Recipient, 'isStopped' | 'attempts'>,
+): CallTerms => ({
   ...terms,
-  isStopped: isStopped || attempts.some((attempt) => attempt.id !== own.id && answerBy(attempt) !== undefined),
+  isStopped: isStopped || attempts.some((attempt) => isDoneBy(attempt, terms)),
 });
+
+const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
+  hasReached(attempt, confirm) || (confirm && answerBy(attempt) !== undefined);
 
 /**
  * Something happened to an attempt.
  *
- * @param beside how many other calls were open; only if this one had no line
+ * @param refused only if no line was free for it
  */
 export const afterEvent = (
   recipient: Recipient,
@@ -129,34 +152,24 @@ export const afterEvent = (
   event: AttemptEvent,
   terms: ReachTerms,
   now: number,
-  beside?: number,
+  refused?: RefusedCall,
 ): RecipientStep => {
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
-  const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient, attempt), now);
+  const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
   const known = { isPast: isPast(attempt, event) };
-  const own = ask === undefined ? [] : [{ ask, attemptId }];
-  if (next === attempt) return { ...known, next: recipient, asks: own };
-  const moved = { ...recipient, attempts: recipient.attempts.map((one) => (one === attempt ? next : one)) };
-  const isAnswer = answerBy(attempt) === undefined && answerBy(next) !== undefined;
-  const others = isAnswer ? withoutRinging(moved, next, terms, now) : unchanged(moved);
+  const asks = ask === undefined ? [] : [{ ask, attemptId }];
+  // A line that waits is told what to do also if nothing has changed.
+  if (next === attempt) return { ...known, next: recipient, asks };
+  const moved = recipient.attempts.map((one) => (one === attempt ? next : one));
+  // Late news of an earlier call: the next one need not be answered.
+  const isDone = isDoneBy(next, terms);
+  const attempts = moved.map((one) => (isDone && one !== next ? stoppedRinging(one, now) : one));
   return {
     ...known,
-    next: settled(others.next, terms, now, beside),
-    asks: [...own, ...others.asks],
+    next: settled({ ...recipient, attempts }, terms, now, refused),
+    asks,
   };
-};
-
-/** Who has answered in an earlier call is not to be rung again: a late key may find the next call ringing. */
-const withoutRinging = (recipient: Recipient, answered: Attempt, terms: ReachTerms, now: number): RecipientStep => {
-  const asks: RecipientStep['asks'][number][] = [];
-  const attempts = recipient.attempts.map((attempt) => {
-    if (attempt.id === answered.id || attempt.state !== 'placed') return attempt;
-    const { next, ask } = moveAttempt(attempt, { kind: 'look' }, callTerms(terms, recipient, attempt), now);
-    if (ask !== undefined) asks.push({ ask, attemptId: attempt.id });
-    return next;
-  });
-  return { next: { ...recipient, attempts }, asks };
 };
 
 /** It is time to look at a recipient, or it was stopped. */
@@ -171,28 +184,40 @@ export const looked = (recipient: Recipient, terms: ReachTerms, now: number): Re
   return { next, asks };
 };
 
+/** How a call is claimed. */
+export interface Claim extends Pick<Attempt, 'beside' | 'isProbe'> {
+  readonly attemptId: string;
+}
+
 /** Claims to dial a recipient who waits. Nobody is dialled after the deadline. */
-export const dialled = (recipient: Recipient, attemptId: string, terms: ReachTerms, now: number): RecipientStep => {
-  if (recipient.state !== 'waiting' || (recipient.dueAt ?? 0) > now) return unchanged(recipient);
-  if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, attemptId, now));
-  const attempts = [...recipient.attempts, newAttempt(attemptId, now, terms.line)];
+export const claimed = (
+  recipient: Recipient,
+  { attemptId, beside, isProbe }: Claim,
+  terms: ReachTerms,
+  now: number,
+): RecipientStep => {
+  if (recipient.state !== 'waiting') return unchanged(recipient);
+  if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
+  const { line = FIRST_LINE } = terms;
+  const attempt: Attempt = {
+    id: attemptId,
+    line: line.name === FIRST_LINE.name ? undefined : line.name,
+    state: 'claimed',
+    claimedAt: now,
+    holdsNumber: true,
+    beside,
+    isProbe,
+  };
+  const attempts = [...recipient.attempts, attempt];
   return {
     next: settled({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),
     asks: [{ ask: 'dial', attemptId }],
   };
 };
 
-/** A claim to dial. */
-export const newAttempt = (id: string, now: number, line?: LineTerms): Attempt => ({
-  id,
-  ...(line === undefined || line.name === FIRST_LINE.name ? {} : { line: line.name }),
-  state: 'claimed',
-  claimedAt: now,
-});
-
 /** An attempt that tells why somebody is not called at all. */
-export const refusal = (id: string, reason: string, now: number): Attempt => ({
-  id,
+export const refusal = (reason: string, now: number): Attempt => ({
+  id: 'no call',
   state: 'over',
   claimedAt: now,
   endedAt: now,
@@ -201,9 +226,9 @@ export const refusal = (id: string, reason: string, now: number): Attempt => ({
 });
 
 /** No time is left. An attempt without a call tells why, if nothing else does. */
-const givenUp = (recipient: Recipient, attemptId: string, now: number): Recipient => {
+const givenUp = (recipient: Recipient, now: number): Recipient => {
   const reason = recipient.reason ?? 'no time left';
-  const why: Attempt = { ...refusal(attemptId, reason, now), outcome: 'unknown' };
+  const why: Attempt = { ...refusal(reason, now), outcome: 'unknown' };
   const isExplained = recipient.attempts.length > 0 && recipient.reason === undefined;
   return final(isExplained ? recipient : { ...recipient, attempts: [...recipient.attempts, why] }, 'not_reached');
 };
@@ -215,20 +240,28 @@ export const postponed = (
   reason: string,
   { deadlineAt }: ReachTerms,
 ): Recipient =>
-  recipient.state === 'waiting' ? { ...recipient, dueAt: Math.min(until, deadlineAt), reason } : recipient;
+  recipient.state === 'waiting'
+    ? { ...recipient, dueAt: Math.min(until, deadlineAt), isGrouped: undefined, hadNoLine: undefined, reason }
+    : recipient;
 
 /** The time of its wave has come. */
 export const opened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later' ? { ...recipient, state: 'waiting', dueAt: now, queuedAt: now } : recipient;
+  recipient.state === 'later'
+    ? { ...recipient, state: 'waiting', dueAt: now, queuedAt: now, isGrouped: true }
+    : recipient;
 
 /** The time of its wave comes too late. */
-export const neverOpened = (recipient: Recipient, attemptId: string, now: number): Recipient =>
-  recipient.state === 'later' ? givenUp(recipient, attemptId, now) : recipient;
+export const neverOpened = (recipient: Recipient, now: number): Recipient =>
+  recipient.state === 'later' ? givenUp(recipient, now) : recipient;
 
-/** Nobody is to dial it any more: who waits is done with; who rings is hung up when looked at; who is spoken to hears it to the end. */
-export const stopped = (recipient: Recipient): Recipient => {
-  if (recipient.isStopped === true) return recipient;
-  const next = { ...recipient, isStopped: true };
+/**
+ * Nobody is to dial it any more: who waits is done with; who rings is hung up; who is spoken to hears it to the end. When it is looked at
+ * stays as it was: the notification sees to the hang-ups, so that those of 50 people fit one transaction.
+ */
+export const stopped = (recipient: Recipient, now: number): Recipient => {
+  if (recipient.isStopped === true || recipient.isUnreadable === true) return recipient;
+  const attempts = recipient.attempts.map((attempt) => stoppedRinging(attempt, now));
+  const next = { ...recipient, isStopped: true, attempts };
   // Also who was given up: somebody may answer after all.
   return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, finalWord(recipient) ?? 'stopped');
 };
@@ -239,20 +272,23 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
   state,
   dueAt: undefined,
   isCovered: undefined,
+  isGrouped: undefined,
   isCounted: undefined,
   toldFinal: undefined,
+  hadNoLine: undefined,
   reason: undefined,
 });
 
 /** What follows from the attempts. Late news about one that was over may change what was decided before. */
-const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: number): Recipient => {
+const settled = (recipient: Recipient, terms: ReachTerms, now: number, refused?: RefusedCall): Recipient => {
   const notMade = isFinal(recipient) ? undefined : recipient.attempts.find(isNotMade);
   // Where nothing more will be done, it was an attempt all the same.
   const attempts = recipient.attempts.flatMap((attempt) =>
     isNotMade(attempt) ? (isFinal(recipient) ? { ...attempt, outcome: 'unknown' as const } : []) : attempt,
   );
-  const next: Recipient = { ...recipient, attempts, isCovered: undefined };
-  const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient, attempt)) ?? []);
+  const madeWay = notMade?.outcome === 'made_way' ? notMade.id : recipient.madeWay;
+  const next: Recipient = { ...recipient, attempts, madeWay, isCovered: undefined, isGrouped: undefined };
+  const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
   if (attempts.some(isLive)) {
     const toldFinal = finalWord(recipient);
     return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
@@ -260,7 +296,7 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   const follows = afterAttempts(attempts, terms);
   if (follows.kind === 'reached') return final(next, follows.outcome);
   if (recipient.isStopped === true) return final(next, finalWord(recipient) ?? 'stopped');
-  if (notMade !== undefined) return waitingForLine(next, notMade, now, beside);
+  if (notMade !== undefined) return waitingAgain(next, notMade, now, refused);
   if (isFinal(recipient))
     return recipient.state === 'not_reached' && follows.kind === 'failed' ? final(next, 'failed') : next;
   if (follows.kind === 'failed') return final(next, 'failed');
@@ -269,29 +305,39 @@ const settled = (recipient: Recipient, terms: ReachTerms, now: number, beside?: 
   }
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
-  return { ...next, state: 'waiting', dueAt, queuedAt: dueAt, isCounted: undefined, reason: undefined };
+  return {
+    ...next,
+    state: 'waiting',
+    dueAt,
+    queuedAt: dueAt,
+    isCounted: undefined,
+    hadNoLine: undefined,
+    reason: undefined,
+  };
 };
 
-const isNotMade = ({ outcome }: Attempt): boolean => outcome === 'no_line' || outcome === 'set_up';
+const WITHOUT_CALL: ReadonlySet<string | undefined> = new Set(NOT_MADE);
 
-/** The call of the day that it was counted for is still to come. */
-const waitingForLine = (
+const isNotMade = ({ outcome }: Attempt): boolean => WITHOUT_CALL.has(outcome);
+
+/** No attempt was made after all: it keeps its place. A call that may have rung counts among the day's; the next one is counted anew. */
+const waitingAgain = (
   recipient: Recipient,
   { outcome, reason }: Attempt & { readonly outcome?: Attempt['outcome'] | NotMade },
   now: number,
-  beside: number | undefined,
-): Recipient => ({
-  ...recipient,
-  state: 'waiting',
-  reason,
-  isCounted: true,
-  ...(outcome === 'set_up'
-    ? { dueAt: now + SET_UP_RETRY_MS }
-    : {
-        dueAt: recipient.queuedAt,
-        // It may have rung: it counts among the day's calls.
-        ...(beside === undefined
-          ? {}
-          : { noLine: (recipient.noLine ?? 0) + 1, refusedBeside: beside, isCounted: undefined }),
-      }),
-});
+  { isSure, isProbe, hasWay = false }: RefusedCall = { isSure: true, isProbe: false },
+): Recipient => {
+  const { queuedAt, noLine = 0, refusals = 0 } = recipient;
+  const waiting: Recipient = { ...recipient, state: 'waiting', dueAt: queuedAt, isCounted: true, reason };
+  if (outcome === 'set_up') return { ...waiting, dueAt: now + SET_UP_RETRY_MS, hadNoLine: undefined };
+  if (outcome === 'made_way') return { ...waiting, isCounted: undefined };
+  if (isSure) return { ...waiting, hadNoLine: true };
+  return {
+    ...waiting,
+    dueAt: hasWay ? now : now + AFTER_DECLINE_MS,
+    isCounted: undefined,
+    hadNoLine: true,
+    noLine: isProbe ? noLine : noLine + 1,
+    refusals: refusals + 1,
+  };
+};

@@ -1,5 +1,5 @@
 import type { AlertTypeName } from '../model/alert-types.ts';
-import type { Outcome } from '../model/outcome.ts';
+import { NOT_MADE, type NotMade, type Outcome } from '../model/outcome.ts';
 import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import type { Attempt } from './attempt.ts';
 import { isLive } from './attempt.ts';
@@ -41,6 +41,9 @@ export interface RecipientView {
   /** Those of which anything can be told. */
   readonly attempts: readonly AttemptView[];
   readonly nextAttemptAt?: number | undefined;
+  /** Of one who waits: why, in words, and since when. */
+  readonly reason?: string | undefined;
+  readonly since?: number | undefined;
 }
 
 /** An attempt as it stands; what is not known is undefined. */
@@ -53,8 +56,16 @@ export interface AttemptView extends ResultCodes {
   readonly reason?: string | undefined;
 }
 
-/** A notification for those who ask. */
-export const viewOf = ({ notification, recipients }: NotificationCase, now: number): NotificationView => {
+/**
+ * A notification for those who ask.
+ *
+ * @param why for what those wait who could be dialled now, by their index, as far as that is known
+ */
+export const viewOf = (
+  { notification, recipients }: NotificationCase,
+  now: number,
+  why: ReadonlyMap<number, string> = new Map(),
+): NotificationView => {
   const { id, alertType, reference, details, createdAt, stoppedAt, confirm, waveMs } = notification;
   const { confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
   const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
@@ -67,32 +78,44 @@ export const viewOf = ({ notification, recipients }: NotificationCase, now: numb
     confirmations: confirm === true ? confirmationsOf({ recipients }) : undefined,
     confirmationsNeeded: waveMs === undefined ? undefined : confirmationsNeeded,
     status: stoppedAt === undefined ? (isOver ? 'completed' : 'in_progress') : 'stopped',
-    recipients: recipients.flatMap((recipient) => recipientView(recipient, notification, now)),
+    recipients: recipients.flatMap((recipient, index) => recipientView(recipient, notification, now, why.get(index))),
   };
 };
 
 const recipientView = (
   recipient: Recipient,
-  { waveMs, wave: opened, nextWaveAt }: NotificationCase['notification'],
+  { waveMs, wave: opened, nextWaveAt, deadlineAt }: NotificationCase['notification'],
   now: number,
+  why: string | undefined,
 ): readonly RecipientView[] => {
-  const { number, state, attempts, wave } = recipient;
+  const { number, state, attempts, wave, queuedAt } = recipient;
+  const status = statusOf(recipient);
   // Of a later wave, the time when it is opened if nobody confirms.
   const waveAt = nextWaveAt === undefined ? undefined : nextWaveAt + (wave - opened - 1) * (waveMs ?? 0);
   const dueAt = state === 'later' ? waveAt : recipient.dueAt;
   if (number === undefined) return [];
   const isLater = (state === 'waiting' || state === 'later') && dueAt !== undefined && dueAt > now;
+  // At the deadline nobody is dialled any more.
+  const isInTime = isLater && dueAt < deadlineAt;
   return [
     {
       recipient: maskPhoneNumber(number),
-      status: statusOf(recipient),
+      status,
       wave: waveMs === undefined ? undefined : wave,
       attempts: attempts
         .filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined)
         .map(attemptView),
-      nextAttemptAt: isLater ? dueAt : undefined,
+      nextAttemptAt: isInTime ? dueAt : undefined,
+      ...(status === 'waiting' ? { reason: waitingFor(recipient, why), since: queuedAt } : {}),
     },
   ];
+};
+
+const waitingFor = ({ state, reason, attempts }: Recipient, why: string | undefined): string => {
+  if (state === 'later') return 'its wave has not begun';
+  return (
+    why ?? reason ?? (state === 'calling' ? 'is being dialled' : (attempts.at(-1)?.reason ?? 'is about to be dialled'))
+  );
 };
 
 const statusOf = (recipient: Recipient): RecipientStatus => {
@@ -112,8 +135,11 @@ const attemptView = ({ callId, placedAt, endedAt, outcome, code, subCode, reason
   callId,
   placedAt,
   endedAt,
-  outcome: outcome === 'no_line' || outcome === 'set_up' ? undefined : outcome,
+  outcome: isMade(outcome) ? outcome : undefined,
   code,
   subCode,
   reason,
 });
+
+const isMade = (outcome: Attempt['outcome']): outcome is Outcome | undefined =>
+  !NOT_MADE.some((one: NotMade) => one === outcome);

@@ -14,6 +14,12 @@ export const notificationKey = (id: NotificationId): string => `notification|${i
 export const recipientKey = (id: NotificationId, index: number): string =>
   `notification|${id}|${String(index).padStart(2, '0')}`;
 
+/** The index of a recipient's row key; undefined of a notification's own. */
+export const indexOf = (rowKey: string): number | undefined => {
+  const [, , index] = rowKey.split('|');
+  return index === undefined ? undefined : Number(index);
+};
+
 /** A notification's row and those of its recipients. */
 export const notificationRange = (id: NotificationId): KeyRange => ({
   from: notificationKey(id),
@@ -29,16 +35,36 @@ export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
 /** The row key of a day's calls. */
 export const dayRowKey = (day: string): string => `day|${day}`;
 
+/** What is known of the lines. It sorts before all that is due. */
+export const LINE_KEY = 'due|!line';
+
+const OPEN = 'due|!open|';
+
+/** The row of the open call to a number: its insert is the lock of the number. @param number its hash */
+export const openKey = (number: string): string => `${OPEN}${number}`;
+
+/** The row key of an open call → the hash of its number; undefined if it is not of that form. */
+export const parseOpenKey = (rowKey: string): string | undefined =>
+  rowKey.startsWith(OPEN) ? rowKey.slice(OPEN.length) : undefined;
+
+/** What is known of the lines, and the open calls. */
+export const LINES: KeyRange = { from: 'due|!', before: 'due|"' };
+
 /**
  * What is due:
- * - `dial`, `dial_urgent`: a recipient waits to be called;
+ * - `dial`, `dial_urgent`: a recipient waits to be called; without an index, some of the notification wait for their first call;
  * - `look`: nothing was heard of a recipient's call, which may be ringing or open;
  * - `notification`: the claims of its first calls have run out, or its next wave is due;
  * - `publish`: outcomes that others are to be told of;
  * - `expired_…`: rows that are kept no longer.
  */
 export type DueSubject =
-  | { readonly kind: 'dial' | 'dial_urgent' | 'look'; readonly notificationId: NotificationId; readonly index: number }
+  | {
+      readonly kind: 'dial' | 'dial_urgent';
+      readonly notificationId: NotificationId;
+      readonly index?: number | undefined;
+    }
+  | { readonly kind: 'look'; readonly notificationId: NotificationId; readonly index: number }
   | { readonly kind: 'notification' | 'expired_notification'; readonly notificationId: NotificationId }
   | { readonly kind: 'publish'; readonly notificationId: NotificationId; readonly batch: string }
   | { readonly kind: 'expired_day'; readonly day: string };
@@ -57,12 +83,15 @@ export const dueKey = (at: number, subject: DueSubject): string => {
   const start = `due|${isoTime(at)}|${subject.kind}`;
   if ('day' in subject) return `${start}|${subject.day}`;
   if ('batch' in subject) return `${start}|${subject.notificationId}|${subject.batch}`;
-  const index = 'index' in subject ? `|${String(subject.index).padStart(2, '0')}` : '';
+  const index = 'index' in subject && subject.index !== undefined ? `|${String(subject.index).padStart(2, '0')}` : '';
   return `${start}|${subject.notificationId}${index}`;
 };
 
-/** The keys of all that is due until a time. */
-export const dueUntil = (until: number): KeyRange => ({ from: 'due|', before: `due|${isoTime(until)}|~` });
+/** The keys of a day's calls, of the lines, the open calls, and all that is due until a time. */
+export const dueUntil = (day: string, until: number): KeyRange => ({
+  from: dayRowKey(day),
+  before: `due|${isoTime(until)}|~`,
+});
 
 /** A row key → what is due; undefined if it is not of that form. */
 export const parseDueKey = (rowKey: string): DueKey | undefined => {
@@ -74,6 +103,9 @@ export const parseDueKey = (rowKey: string): DueKey | undefined => {
   switch (kind) {
     case 'dial':
     case 'dial_urgent':
+      return rest === '' || /^\d\d$/.test(rest)
+        ? { at, rowKey, kind, notificationId: id, index: rest === '' ? undefined : Number(rest) }
+        : undefined;
     case 'look':
       return /^\d\d$/.test(rest) ? { at, rowKey, kind, notificationId: id, index: Number(rest) } : undefined;
     case 'notification':

@@ -1,17 +1,29 @@
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { type NewProperties, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
+import { isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
+import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+import type { AttemptRef } from '../model/call-context.ts';
+import type { NotificationId } from '../model/notification-id.ts';
+import { hashOfNumber } from '../model/phone-number.ts';
 import { callsLeft, dayOf } from '../rules/day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
-import {
-  isUrgentNotification,
-  type Notification,
-  type NotificationCase,
-  notificationDueAt,
-} from '../state/notification.ts';
-import type { NotificationId } from '../model/notification-id.ts';
-import { isFinal, type Recipient } from '../state/recipient.ts';
+import type { LineState, OpenCall } from '../rules/lines.ts';
+import type { Queued } from '../rules/queue.ts';
 import { isStranger } from '../state/foreign-call.ts';
+import { isUrgentNotification, type Notification, type NotificationCase } from '../state/notification.ts';
+import { isFinal, type Recipient } from '../state/recipient.ts';
+import {
+  changedRows,
+  dueWrites,
+  entriesOf,
+  insertDue,
+  openWrites,
+  recipientEntry,
+  type RecipientRef,
+  replacing,
+  rowsOf,
+  type StoredCase,
+  withinLimit,
+} from './case-rows.ts';
 import {
   ALL_NOTIFICATIONS,
   CALLS,
@@ -20,10 +32,12 @@ import {
   dueKey,
   dueUntil,
   idempotencyRowKey,
-  notificationKey,
+  indexOf,
+  LINE_KEY,
+  LINES,
   notificationRange,
   parseDueKey,
-  recipientKey,
+  parseOpenKey,
 } from './keys.ts';
 import {
   dayRows,
@@ -31,7 +45,9 @@ import {
   dueRows,
   type IdempotencyRow,
   idempotencyRows,
+  lineRows,
   notificationRows,
+  openRows,
   recipientRows,
 } from './rows.ts';
 
@@ -44,127 +60,148 @@ export interface NotificationStoreParts {
   /** Whether outcomes are published. */
   readonly isPublishing: boolean;
   readonly newId: () => string;
+  /** Told once of each row that cannot be read: it stays as it is, and stops nothing. */
+  readonly tell?: ((row: RowKeys, error: Error) => void) | undefined;
 }
-
-/** A notification as it was read or written. */
-export interface StoredCase extends NotificationCase {
-  /** The versions of its rows: its own, and one for each recipient. */
-  readonly etags: readonly string[];
-}
-
-/** What became of the wish to create a notification. */
-export type Created =
-  | { readonly kind: 'created'; readonly stored: StoredCase }
-  /** Its key was used in the last 24 hours. */
-  | { readonly kind: 'key used'; readonly earlier: IdempotencyRow }
-  /** Our own policy refuses all recipients. */
-  | { readonly kind: 'refused'; readonly known: NotificationCase };
 
 /** Something due, with what its entry holds. */
 export type Due = DueKey & DueProperties;
 
-/** Those entries that stand for a call of ours that may be ringing or open. */
-export const openCallsOf = (due: readonly Due[]): readonly (Due & { readonly kind: 'look' })[] =>
-  due.filter(
-    (entry): entry is Due & { readonly kind: 'look' } => entry.kind === 'look' && !isStranger(entry.notificationId),
-  );
+/** Somebody who waits to be dialled, as their entry says. */
+export interface Waiting extends Queued, RecipientRef {
+  /** The entry. */
+  readonly rowKey: string;
+}
+
+/** An open call as its row says; without an attempt if that cannot be read. */
+export interface OpenRow extends OpenCall {
+  readonly rowKey: string;
+  readonly attempt?: AttemptRef | undefined;
+  readonly attemptId?: string | undefined;
+}
+
+/** What is known of the lines, and the open calls, as they were read together. */
+export interface StoredLines {
+  readonly line: LineState;
+  readonly open: readonly OpenRow[];
+  /** Versions by row key. Writes that are made from a snapshot bring theirs up to date. */
+  readonly etags: Map<string, string>;
+}
+
+/** What decides who is next, as it was read together. */
+export interface Snapshot extends StoredLines {
+  /** How many of the day's calls are spoken for; undefined: that cannot be read, and is not counted. */
+  used: number | undefined;
+  readonly day: string;
+  readonly queue: readonly Waiting[];
+  /** All that is due, those who wait included. */
+  readonly due: readonly Due[];
+}
+
+/** What a commit changes beside a notification. */
+export interface Beside {
+  /** What is known of the lines from now on: only if nobody has claimed, refused or made way since they were read. */
+  readonly line?: LineState | undefined;
+  /** What was read of the lines, if not a snapshot. */
+  readonly lines?: StoredLines | undefined;
+  /** From which a claim was decided. */
+  readonly snapshot?: Snapshot | undefined;
+  /** Who is claimed. */
+  readonly who?: Waiting | undefined;
+  /** The row of an open call whose number is taken over, and the notification to which that call belongs, before and after. */
+  readonly takesOver?: OpenRow | undefined;
+  readonly earlier?: { readonly known: StoredCase; readonly next: NotificationCase } | undefined;
+}
 
 // A callee hears silence meanwhile.
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
-const MOST_WRITES = 100;
+// Who is dialled again soon is seen a little before.
+const AHEAD_MS = 2_500;
+const MOST_TOLD = 1_000;
 
 /**
- * Notifications, their recipients and what is due, in one partition: what follows from one event changes in one transaction, and only if
- * nobody else has changed these rows since they were read. So of all instances one dials, speaks and hangs up, and nobody is forgotten.
+ * Notifications, their recipients, the open calls and what is due, in one partition: what follows from one event changes in one transaction, and
+ * only if nobody else has changed these rows since they were read. So of all instances one dials, speaks and hangs up, and nobody is forgotten.
  *
- * All methods throw {@link StorageTrouble} if the table cannot be used now.
+ * All methods throw StorageTrouble if the table cannot be used now.
  */
 export class NotificationStore {
   readonly #table: Table;
   readonly #parts: NotificationStoreParts;
+  readonly #told = new Set<string>();
 
   constructor(parts: NotificationStoreParts) {
     this.#table = parts.table;
     this.#parts = parts;
   }
 
-  /**
-   * Inserts a notification with its key and the calls that it takes of the day's, in one transaction. Asking again after an answer was
-   * lost creates it once.
-   *
-   * @param make from how many of the day's calls are left
-   * @throws {WriteConflict} if another writer was first: ask again
-   */
-  async create(
-    id: NotificationId,
-    make: (left: number) => NotificationCase,
-    isUrgent: boolean,
-    key: KeyUse | undefined,
-    now: number,
-  ): Promise<Created> {
-    try {
-      // Most keys are new: that is cheaper to find out by inserting.
-      return await this.#create(id, make, isUrgent, key, undefined, now);
-    } catch (error) {
-      if (!(error instanceof WriteConflict)) throw error;
-      // An earlier try of this very request may have been carried out, and its answer lost.
-      const stored = await this.load(id);
-      if (stored !== undefined) return { kind: 'created', stored };
-      const keyRow = key && (await this.#readKey(key));
-      if (keyRow === undefined) throw error;
-      return holds(keyRow, now) ?? this.#create(id, make, isUrgent, key, keyRow, now);
-    }
+  /** How many calls are left of the day. */
+  callsLeft({ used = 0 }: Snapshot, isUrgent: boolean): number {
+    return callsLeft(used, this.#parts.callsPerDay, isUrgent);
   }
 
-  async #create(
-    id: NotificationId,
-    make: (left: number) => NotificationCase,
-    isUrgent: boolean,
-    key: KeyUse | undefined,
-    keyRow: StoredRow | undefined,
+  /**
+   * Inserts a notification with its key and the calls that it takes of the day's, in one transaction.
+   *
+   * @param beside a claim of its first one, if that is next
+   * @throws {WriteConflict} if another writer was first, or an earlier try was carried out
+   */
+  async create(
+    known: NotificationCase,
+    key: (KeyUse & { readonly etag?: string | undefined }) | undefined,
+    beside: Beside & { readonly snapshot: Snapshot },
     now: number,
-  ): Promise<Created> {
-    const day = await this.#readDay(now);
-    const known = make(callsLeft(day.used, this.#parts.callsPerDay, isUrgent));
-    const { recipients } = known;
-    if (recipients.every(isFinal)) {
-      const used = key && (await this.#readKey(key));
-      return (used && holds(used, now)) ?? { kind: 'refused', known };
-    }
+  ): Promise<StoredCase> {
+    const { snapshot } = beside;
+    const { id } = known.notification;
+    const counted = known.recipients.filter(({ isCounted }) => isCounted === true).length;
     const writes: RowWrite[] = [
       ...this.#insertWrites(known, now),
       ...this.#publishWrites(undefined, known, now),
-      ...this.#countWrites(day, recipients.filter(({ isCounted }) => isCounted === true).length, now),
+      ...this.#countWrites(snapshot, counted, now),
+      ...lineWrites(beside),
     ];
     if (key !== undefined) {
-      const properties = idempotencyRows.propertiesOf({
-        notificationId: id,
-        fingerprint: key.fingerprint,
-        createdAt: now,
-      });
-      writes.push(writeOf(idempotencyRowKey(key.keyHash), keyRow?.etag, properties, 'replace'));
+      const use = { notificationId: id, fingerprint: key.fingerprint, createdAt: now };
+      writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, idempotencyRows.propertiesOf(use), 'replace'));
     }
-    const etags = await this.#table.transact(CALLS, writes);
-    return { kind: 'created', stored: { ...known, etags: etags.slice(0, 1 + recipients.length) } };
+    const etags = await this.#transact(writes, snapshot);
+    return { ...known, etags: etags.slice(0, 1 + known.recipients.length) };
   }
 
-  /** A notification with its recipients; undefined if there is none. */
+  /** What a key was used for in the last 24 hours, and the version of its row. */
+  async readKey(
+    { keyHash }: KeyUse,
+    now: number,
+  ): Promise<{ readonly earlier?: IdempotencyRow; readonly etag?: string | undefined }> {
+    const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
+    if (row === undefined) return {};
+    const earlier = idempotencyRows.parse(row);
+    return now - earlier.createdAt < KEY_HOLDS_MS ? { earlier, etag: row.etag } : { etag: row.etag };
+  }
+
+  /** A notification with its recipients; undefined if there is none. @throws {DamagedRow} and LaterFormat if its own row cannot be read */
   async load(id: NotificationId): Promise<StoredCase | undefined> {
-    return casesOf(await this.#table.all(CALLS, notificationRange(id), IN_A_CALL))[0];
+    const rows = await this.#table.all(CALLS, notificationRange(id), { ...IN_A_CALL, isAnyFormat: true });
+    return rows.length === 0 ? undefined : this.#caseOf(rows);
   }
 
-  /** The newest notifications, the newest first. */
+  /** The newest notifications, the newest first; without those that cannot be read. */
   async newest(most: number): Promise<readonly NotificationCase[]> {
     // Each has at most 50 recipients; most have few. One row more tells that the last one is whole.
     for (const mostRows of [most * 6, most * 51 + 1]) {
       const rows: StoredRow[] = [];
-      for await (const page of this.#table.pages(CALLS, ALL_NOTIFICATIONS, { most: Math.min(1_000, mostRows) })) {
+      const query = { most: Math.min(1_000, mostRows), isAnyFormat: true };
+      for await (const page of this.#table.pages(CALLS, ALL_NOTIFICATIONS, query)) {
         rows.push(...page);
         if (rows.length >= mostRows) break;
       }
-      const found = casesOf(rows);
+      const byId = Map.groupBy(rows, ({ rowKey }) => rowKey.split('|')[1]);
+      const found = [...byId.values()].map((ofOne) => this.#readable(ofOne, () => this.#caseOf(ofOne)));
       // The last one may be cut off.
-      if (rows.length < mostRows || found.length > most) return found.slice(0, most);
+      if (rows.length < mostRows || found.length > most) {
+        return found.filter((known) => known !== undefined).slice(0, most);
+      }
     }
     return [];
   }
@@ -180,7 +217,7 @@ export class NotificationStore {
   }
 
   /**
-   * Writes what has changed, with its entries among what is due, in one transaction.
+   * Writes what has changed, with its entries among what is due and its open calls, in one transaction.
    *
    * @returns what is stored now; `unchanged` if nothing had to be written, `no calls left` if a call may not be counted any more
    * @throws {WriteConflict} if another writer was first
@@ -189,87 +226,108 @@ export class NotificationStore {
     known: StoredCase,
     next: NotificationCase,
     now: number,
+    beside: Beside = {},
   ): Promise<StoredCase | 'unchanged' | 'no calls left'> {
-    const before = rowsOf(known);
-    const changed = rowsOf(next).flatMap((row, at) => (isSame(before[at], row) ? [] : [{ ...row, at }]));
-    if (changed.length === 0) return 'unchanged';
-    const rows = changed.map(({ rowKey, at, properties }): RowWrite => ({
-      kind: 'replace',
-      rowKey,
-      etag: known.etags[at] ?? '',
-      properties: properties(),
-    }));
+    const changed = changedRows(known, next);
+    if (changed.length === 0 && beside.line === undefined) return 'unchanged';
+    const { snapshot, who, takesOver, earlier } = beside;
     const counted = next.recipients.filter(
       ({ isCounted }, index) => isCounted === true && known.recipients[index]?.isCounted !== true,
     ).length;
-    const counts: RowWrite[] = [];
-    if (counted > 0) {
-      const day = await this.#readDay(now);
-      const left = callsLeft(day.used, this.#parts.callsPerDay, isUrgentNotification(next.notification));
-      if (left < counted) return 'no calls left';
-      counts.push(...this.#countWrites(day, counted, now));
-    }
-    const writes = [...rows, ...counts, ...this.#dueWrites(known, next), ...this.#publishWrites(known, next, now)];
-    const written = await this.#table.transact(CALLS, withinLimit(writes), IN_A_CALL);
+    const isUrgent = isUrgentNotification(next.notification);
+    if (snapshot !== undefined && this.callsLeft(snapshot, isUrgent) < counted) return 'no calls left';
+    const takenOver = takesOver && { rowKey: takesOver.rowKey, etag: snapshot?.etags.get(takesOver.rowKey) ?? '' };
+    const isEarlierOwn = takenOver === undefined || earlier === undefined;
+    const writes = [
+      ...replacing(known, changed),
+      ...(snapshot === undefined ? [] : this.#countWrites(snapshot, counted, now)),
+      ...(snapshot === undefined || who === undefined ? [] : entryWrites(snapshot, who)),
+      ...openWrites(known, next, takenOver),
+      ...lineWrites(beside),
+      ...dueWrites(known, next, who?.rowKey),
+      ...(isEarlierOwn ? [] : replacing(earlier.known, changedRows(earlier.known, earlier.next))),
+      ...this.#publishWrites(known, next, now),
+    ];
+    const written = await this.#transact(withinLimit(writes), snapshot);
     const etags = [...known.etags];
     changed.forEach(({ at }, index) => {
       etags[at] = written[index] ?? '';
     });
+    if (snapshot?.used !== undefined) snapshot.used += counted;
     return { ...next, etags };
   }
 
-  /** What is due until a time, in the order of its time. */
-  async due(until: number): Promise<readonly Due[]> {
-    const rows = await this.#table.all(CALLS, dueUntil(until), { tries: 2 });
-    return rows.flatMap((row) => {
-      const key = parseDueKey(row.rowKey);
-      return key === undefined ? [] : [{ ...key, ...dueRows.parse(row) }];
-    });
+  /** Writes what is known of the lines. @throws {WriteConflict} if somebody else has written that since it was read */
+  async learn(line: LineState, snapshot: Snapshot): Promise<void> {
+    await this.#transact(lineWrites({ line, snapshot }), snapshot);
   }
 
-  /** Whether an entry is still what it says: the others are left over. */
-  isCurrent(due: Due, { notification, recipients }: NotificationCase): boolean {
-    if (!('index' in due)) return due.rowKey === notificationEntry(notification);
-    const recipient = recipients[due.index];
-    return recipient !== undefined && due.rowKey === recipientEntry(notification, due.index, recipient);
+  /** What decides who is next now, and all that is due. */
+  async look(now: number): Promise<Snapshot> {
+    const day = dayOf(now);
+    const rows = await this.#table.all(CALLS, dueUntil(day, now + AHEAD_MS), { tries: 2, isAnyFormat: true });
+    const due = rows.flatMap((row): readonly Due[] => {
+      const key = parseDueKey(row.rowKey);
+      return key === undefined ? [] : [{ ...key, ...this.#readable([row], () => dueRows.parse(row)) }];
+    });
+    const dayRow = rows.find(({ rowKey }) => rowKey === dayRowKey(day));
+    const used = dayRow === undefined ? 0 : this.#readable([dayRow], () => dayRows.parse(dayRow))?.calls;
+    const queue = due.flatMap(waitingIn);
+    return { ...this.#linesOf(rows), day, used, queue, due: due.filter(({ at }) => at <= now) };
+  }
+
+  /** What is known of the lines now, and the open calls. */
+  async lines(): Promise<StoredLines> {
+    return this.#linesOf(await this.#table.all(CALLS, LINES, { ...IN_A_CALL, isAnyFormat: true }));
   }
 
   /** Drops an entry that nothing needs. */
-  async drop({ rowKey }: Pick<Due, 'rowKey'>): Promise<void> {
+  async drop({ rowKey }: { readonly rowKey: string }): Promise<void> {
     await this.#unlessGone([rowKey]);
   }
 
   /**
-   * Drops an entry that a notification does not need. Another instance may have given it an entry of the same name since it was read, and
-   * a deletion has no version: so it is deleted together with a row of that version.
+   * Drops an entry that a notification does not need, or takes somebody out of it. Another instance may have given it an entry of the same name
+   * since it was read, and a deletion has no version: so it is written together with a row of that version.
    */
-  async dropLeftOver(due: Due, stored: StoredCase): Promise<void> {
-    const at = 'index' in due && due.index < stored.recipients.length ? 1 + due.index : 0;
+  async dropLeftOver(
+    due: { readonly rowKey: string; readonly index?: number | undefined },
+    stored: StoredCase,
+    snapshot?: Snapshot,
+    who?: Waiting,
+  ): Promise<void> {
+    const at = due.index !== undefined && due.index < stored.recipients.length ? 1 + due.index : 0;
     const rowKey = rowsOf(stored)[at]?.rowKey ?? '';
     const kept: RowWrite = { kind: 'merge', rowKey, etag: stored.etags[at] ?? '', properties: {} };
+    const isKept = snapshot === undefined || who === undefined;
     try {
-      await this.#table.transact(CALLS, [kept, { kind: 'delete', rowKey: due.rowKey }]);
+      await this.#transact([kept, ...(isKept ? [deleting(due.rowKey)] : entryWrites(snapshot, who))], snapshot);
     } catch (error) {
       // It is found again if it is still there.
       if (!(error instanceof WriteConflict)) throw error;
     }
   }
 
+  /** Deletes the row of an open call that its attempt does not hold any more. @param stored the notification of the attempt */
+  async dropOpen({ rowKey, attempt }: OpenRow, stored: StoredCase | undefined): Promise<void> {
+    if (stored === undefined || attempt === undefined) await this.drop({ rowKey });
+    else await this.dropLeftOver({ rowKey, index: attempt.index }, stored);
+  }
+
   /** Moves an entry about outcomes that could not be published. */
   async publishAgain(due: Due & { readonly kind: 'publish' }, at: number): Promise<void> {
     const { notificationId, batch, indexes, isCompleted, firstAt = due.at } = due;
     const key = dueKey(at, { kind: 'publish', notificationId, batch });
-    await this.#table.transact(CALLS, [
-      { kind: 'delete', rowKey: due.rowKey },
-      insertDue(key, { indexes, isCompleted, firstAt }),
-    ]);
+    await this.#table.transact(CALLS, [deleting(due.rowKey), insertDue(key, { indexes, isCompleted, firstAt })]);
   }
 
-  /** Deletes the rows of what has expired. Safe to stop at any point: the entry goes last. */
+  /** Deletes the rows of what has expired, also those that cannot be read. Safe to stop at any point: the entry goes last. */
   async deleteExpired(due: Due): Promise<void> {
     if (due.kind === 'expired_day') await this.#unlessGone([dayRowKey(due.day), due.rowKey]);
     if (due.kind !== 'expired_notification') return;
-    const stored = await this.load(due.notificationId);
+    const range = notificationRange(due.notificationId);
+    const rows = await this.#table.all(CALLS, range, { isAnyFormat: true });
+    const stored = rows.length === 0 ? undefined : this.#readable(rows, () => this.#caseOf(rows));
     if (stored !== undefined) {
       const { keyHash } = stored.notification;
       const keyRow = keyHash === undefined ? undefined : await this.#table.get(CALLS, idempotencyRowKey(keyHash));
@@ -278,8 +336,8 @@ export class NotificationStore {
         await this.#unlessGone([keyRow.rowKey]);
       }
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
-      await this.#unlessGone(rowsOf(stored).map(({ rowKey }) => rowKey));
     }
+    if (rows.length > 0) await this.#unlessGone(rows.map(({ rowKey }) => rowKey));
     await this.#unlessGone([due.rowKey]);
   }
 
@@ -292,6 +350,63 @@ export class NotificationStore {
     }
   }
 
+  /** Writes, and brings the versions of a snapshot up to date. */
+  async #transact(writes: readonly RowWrite[], snapshot?: StoredLines): Promise<readonly string[]> {
+    const etags = await this.#table.transact(CALLS, writes, IN_A_CALL);
+    writes.forEach(({ rowKey, kind }, index) => {
+      if (kind === 'delete') snapshot?.etags.delete(rowKey);
+      else snapshot?.etags.set(rowKey, etags[index] ?? '');
+    });
+    return etags;
+  }
+
+  /** What can be read of rows; undefined, and told once, if that is nothing. */
+  #readable<Value>([row]: readonly StoredRow[], read: () => Value): Value | undefined {
+    if (row === undefined) return undefined;
+    try {
+      this.#table.checkFormat(row);
+      return read();
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      if (!this.#told.has(row.rowKey) && this.#told.size < MOST_TOLD) {
+        this.#told.add(row.rowKey);
+        this.#parts.tell?.(row, error);
+      }
+      return undefined;
+    }
+  }
+
+  /** The rows of one notification. Recipients are known by the index of their key: one that cannot be read stays in its place. */
+  #caseOf(rows: readonly StoredRow[]): StoredCase | undefined {
+    const own = rows.find(({ rowKey }) => indexOf(rowKey) === undefined);
+    if (own === undefined) return undefined;
+    this.#table.checkFormat(own);
+    const notification: Notification = notificationRows.parse(own);
+    const byIndex = new Map(rows.map((row) => [indexOf(row.rowKey), row]));
+    const count = Math.max(-1, ...[...byIndex.keys()].map((index = -1) => index)) + 1;
+    const inPlace = Array.from({ length: count }, (_, index) => byIndex.get(index));
+    const recipients = inPlace.map(
+      (row) => (row && this.#readable([row], () => recipientRows.parse(row))) ?? UNREADABLE,
+    );
+    return { notification, recipients, etags: [own.etag, ...inPlace.map((row) => row?.etag ?? '')] };
+  }
+
+  #linesOf(rows: readonly StoredRow[]): StoredLines {
+    const lineRow = rows.find(({ rowKey }) => rowKey === LINE_KEY);
+    const line = lineRow && this.#readable([lineRow], () => lineRows.parse(lineRow));
+    const open = rows.flatMap((row): readonly OpenRow[] => {
+      const { rowKey } = row;
+      const number = parseOpenKey(rowKey);
+      if (number === undefined) return [];
+      const call = this.#readable([row], () => openRows.parse(row));
+      // It holds back nobody for long: whoever is next to the number takes it over.
+      if (call === undefined) return [{ rowKey, number, isUrgent: false, sentAt: 0, lookAt: 0 }];
+      const { notificationId, index, attemptId, claimedAt: sentAt, ...rest } = call;
+      return [{ rowKey, number, ...rest, sentAt, attemptId, attempt: { notificationId, index, attemptId } }];
+    });
+    return { line: line?.lines ?? {}, open, etags: new Map(rows.map(({ rowKey, etag }) => [rowKey, etag])) };
+  }
+
   /** All rows of a new notification, and when they expire. */
   #insertWrites(known: NotificationCase, now: number): readonly RowWrite[] {
     const about = { kind: 'expired_notification', notificationId: known.notification.id } as const;
@@ -302,18 +417,9 @@ export class NotificationStore {
         rowKey,
         properties: properties(),
       })),
-      ...this.#dueWrites(undefined, known),
+      ...dueWrites(undefined, known),
+      ...openWrites(undefined, known),
       insertDue(expiry),
-    ];
-  }
-
-  /** Moves the entries of what has changed; who is final may leave one behind, which is dropped when it is found. */
-  #dueWrites(known: NotificationCase | undefined, next: NotificationCase): readonly RowWrite[] {
-    const before = known === undefined ? new Map<string, DueProperties>() : entriesOf(known);
-    const after = entriesOf(next);
-    return [
-      ...[...after].flatMap(([rowKey, properties]) => (before.has(rowKey) ? [] : [insertDue(rowKey, properties)])),
-      ...[...before.keys()].flatMap((rowKey) => (after.has(rowKey) ? [] : [{ kind: 'delete', rowKey } as const])),
     ];
   }
 
@@ -332,144 +438,60 @@ export class NotificationStore {
     return [insertDue(key, { indexes: indexes.join(), ...(isOver ? { isCompleted: true } : {}) })];
   }
 
-  async #readKey({ keyHash }: KeyUse): Promise<StoredRow | undefined> {
-    return this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
-  }
-
-  async #readDay(now: number): Promise<{ readonly used: number; readonly row: StoredRow | undefined }> {
-    const row = await this.#table.get(CALLS, dayRowKey(dayOf(now)), IN_A_CALL);
-    return { row, used: row === undefined ? 0 : dayRows.parse(row).calls };
-  }
-
-  #countWrites(
-    { used, row }: { readonly used: number; readonly row: StoredRow | undefined },
-    calls: number,
-    now: number,
-  ): readonly RowWrite[] {
-    if (calls === 0) return [];
-    const day = dayOf(now);
-    const write = writeOf(dayRowKey(day), row?.etag, dayRows.propertiesOf({ calls: used + calls }), 'replace');
+  #countWrites({ used, day, etags }: Snapshot, calls: number, now: number): readonly RowWrite[] {
+    if (calls === 0 || used === undefined) return [];
+    const rowKey = dayRowKey(day);
+    const etag = etags.get(rowKey);
+    const write = writeOf(rowKey, etag, dayRows.propertiesOf({ calls: used + calls }), 'replace');
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
-    return row === undefined ? [write, insertDue(expiry)] : [write];
+    return etag === undefined ? [write, insertDue(expiry)] : [write];
   }
 }
 
-const holds = (keyRow: StoredRow, now: number): (Created & { readonly kind: 'key used' }) | undefined => {
-  const earlier = idempotencyRows.parse(keyRow);
-  return now - earlier.createdAt < KEY_HOLDS_MS ? { kind: 'key used', earlier } : undefined;
+/** Whether an error says that a row cannot be read: it is damaged, or of a later version. */
+export const isUnreadable = (error: unknown): error is Error => isDamage(error) || error instanceof LaterFormat;
+
+/** In the place of a recipient whose row cannot be read. */
+const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], queuedAt: 0, isUnreadable: true };
+
+const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
+
+/** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
+const waitingIn = (due: Due): readonly Waiting[] => {
+  if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
+  const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
+  const common = { notificationId, rowKey, isUrgent: due.kind === 'dial_urgent', dueAt: at, queuedAt };
+  if (index === undefined) {
+    // Since they were asked for, whatever the clock of the instance that took the request says.
+    return (people ?? []).map(([one, hash]) => ({ ...common, dueAt: 0, index: one, position: one, number: hash }));
+  }
+  return number === undefined ? [] : [{ ...common, index, position: index, number, refusals, hadNoLine }];
 };
 
-const insertDue = (rowKey: string, properties: DueProperties = {}): RowWrite => ({
-  kind: 'insert',
-  rowKey,
-  properties: dueRows.propertiesOf(properties),
-});
-
-const notificationEntry = (notification: Notification): string | undefined => {
-  const at = notificationDueAt(notification);
-  return at === undefined ? undefined : dueKey(at, { kind: 'notification', notificationId: notification.id });
-};
-
-const recipientEntry = (notification: Notification, index: number, recipient: Recipient): string | undefined => {
-  const { dueAt, state, isCovered } = recipient;
-  if (dueAt === undefined || isCovered === true) return undefined;
-  const dial = isUrgentNotification(notification) ? 'dial_urgent' : 'dial';
-  return dueKey(dueAt, { kind: state === 'waiting' ? dial : 'look', notificationId: notification.id, index });
-};
-
-/** All that is due of a notification. */
-const entriesOf = ({ notification, recipients }: NotificationCase): ReadonlyMap<string, DueProperties> => {
-  const entries = new Map<string, DueProperties>();
-  const whole = notificationEntry(notification);
-  if (whole !== undefined) entries.set(whole, {});
-  recipients.forEach((recipient, index) => {
-    const entry = recipientEntry(notification, index, recipient);
-    if (entry !== undefined) entries.set(entry, { refusedBeside: recipient.refusedBeside });
+/** Who waits of a notification. */
+export const queueOf = (known: NotificationCase): readonly Waiting[] =>
+  known.recipients.flatMap((recipient, index): readonly Waiting[] => {
+    const { state, dueAt, queuedAt, refusals, hadNoLine, reason } = recipient;
+    const number = hashOfNumber(recipient.number);
+    const rowKey = recipientEntry(known.notification, index, recipient);
+    if (state !== 'waiting' || dueAt === undefined || number === undefined || rowKey === undefined) return [];
+    const isUrgent = isUrgentNotification(known.notification);
+    const { id: notificationId } = known.notification;
+    const own = { notificationId, index, rowKey, number, position: index };
+    return [{ ...own, isUrgent, queuedAt, dueAt, refusals, hadNoLine, reason }];
   });
-  return entries;
+
+/** Takes somebody out of an entry. */
+const entryWrites = ({ queue, etags }: Snapshot, { rowKey, index }: Waiting): readonly RowWrite[] => {
+  const people = queue
+    .filter((one) => one.rowKey === rowKey && one.index !== index)
+    .map(({ index: at, number }): [number, string] => [at, number]);
+  if (people.length === 0) return [deleting(rowKey)];
+  return [{ kind: 'replace', rowKey, etag: etags.get(rowKey) ?? '', properties: dueRows.propertiesOf({ people }) }];
 };
 
-// A stop of 50 has more writes than a transaction takes. What is left out are deletions of entries, which whoever finds them drops.
-const withinLimit = (writes: readonly RowWrite[]): readonly RowWrite[] => {
-  let excess = writes.length - MOST_WRITES;
-  if (excess <= 0) return writes;
-  return writes.filter(({ kind }) => kind !== 'delete' || (excess -= 1) < 0);
-};
-
-const casesOf = (rows: readonly StoredRow[]): readonly StoredCase[] => {
-  const cases: { notification: Notification; recipients: Recipient[]; etags: string[] }[] = [];
-  for (const row of rows) {
-    if (row.rowKey.split('|').length === 2) {
-      cases.push({ notification: notificationRows.parse(row), recipients: [], etags: [row.etag] });
-    } else {
-      cases.at(-1)?.recipients.push(recipientRows.parse(row));
-      cases.at(-1)?.etags.push(row.etag);
-    }
-  }
-  return cases;
-};
-
-interface CaseRow {
-  readonly rowKey: string;
-  readonly holds: Notification | Recipient;
-  readonly properties: () => NewProperties;
-}
-
-/** The rows of a notification: its own, and one for each recipient. */
-const rowsOf = ({ notification, recipients }: NotificationCase): readonly CaseRow[] => [
-  {
-    rowKey: notificationKey(notification.id),
-    holds: notification,
-    properties: () => notificationRows.propertiesOf(notification),
-  },
-  ...recipients.map((recipient, index) => ({
-    rowKey: recipientKey(notification.id, index),
-    holds: recipient,
-    properties: () => recipientRows.propertiesOf(recipient),
-  })),
-];
-
-/** Whether two are the same when they are stored: what is undefined is not. */
-const isSame = (one: CaseRow | undefined, other: CaseRow): boolean =>
-  one !== undefined &&
-  (one.holds === other.holds || JSON.stringify(one.properties()) === JSON.stringify(other.properties()));
-
-/** Whether the rows that a commit was to change are stored as it would have left them: its answer was lost. */
-export const isCommitted = (stored: NotificationCase, before: NotificationCase, next: NotificationCase): boolean => {
-  const [rowsBefore, rowsStored] = [rowsOf(before), rowsOf(stored)];
-  return rowsOf(next).every((row, at) => isSame(rowsBefore[at], row) || isSame(rowsStored[at], row));
-};
-
-/**
- * What is remembered of a notification after a commit: what the commit changed, and of the rest what other commits of this process have
- * changed meanwhile.
- */
-export const merged = (remembered: StoredCase, before: StoredCase, stored: StoredCase): StoredCase => {
-  if (remembered === before) return stored;
-  const newer = (at: number): StoredCase => (stored.etags[at] === before.etags[at] ? remembered : stored);
-  return {
-    notification: newer(0).notification,
-    recipients: stored.recipients.map((own, index) => newer(1 + index).recipients[index] ?? own),
-    etags: stored.etags.map((own, at) => newer(at).etags[at] ?? own),
-  };
-};
-
-/** A step that met another writer is tried again so often. */
-const TRIES = 20;
-const LONGEST_PAUSE_MS = 400;
-
-/** Reads, decides and writes again until no other writer came in between. @throws {StorageTrouble} after many conflicts */
-export const untilCommitted = async <Result>(
-  round: () => Promise<Result>,
-  { random, sleep }: { readonly random: () => number; readonly sleep: (ms: number) => Promise<void> },
-): Promise<Result> => {
-  for (let tried = 1; tried <= TRIES; tried += 1) {
-    try {
-      return await round();
-    } catch (error) {
-      if (!(error instanceof WriteConflict)) throw error;
-      await sleep(backoffMs(tried, 20, LONGEST_PAUSE_MS, random));
-    }
-  }
-  throw new StorageTrouble(0, { reason: 'contended' });
-};
+/** Writes what is known of the lines, unless somebody else has since they were read: two refusals at once must not know of each other's call. */
+const lineWrites = ({ line, snapshot, lines = snapshot }: Beside): readonly RowWrite[] =>
+  line === undefined
+    ? []
+    : [writeOf(LINE_KEY, lines?.etags.get(LINE_KEY), lineRows.propertiesOf({ lines: { ...line } }))];

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { DamagedRow } from '../../storage/errors.ts';
 import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { ALERT_TYPE_NAMES } from '../model/alert-types.ts';
-import { OUTCOMES } from '../model/outcome.ts';
+import { NOT_MADE, OUTCOMES } from '../model/outcome.ts';
 import { ATTEMPT_STATES } from '../state/attempt.ts';
 import { type CallId, parseCallId } from '../model/call-id.ts';
 import { notificationIdSchema } from '../model/notification-id.ts';
@@ -36,6 +36,9 @@ const notificationSchema = z.object({
   wave: z.int(),
   nextWaveAt: time.optional(),
   coversUntil: time.optional(),
+  hungUpBy: time.optional(),
+  ringsBy: time.optional(),
+  silentAt: time.optional(),
   finals: z.int(),
   stoppedAt: time.optional(),
   confirmedAt: time.optional(),
@@ -63,6 +66,11 @@ const attemptsSchema = z.array(
     line: z.string().optional(),
     state: z.enum(ATTEMPT_STATES),
     claimedAt: z.number(),
+    holdsNumber: z.boolean().optional(),
+    isReplaced: z.boolean().optional(),
+    beside: count,
+    isProbe: z.boolean().optional(),
+    makesWay: z.boolean().optional(),
     resentAt: count,
     resent: count,
     lookAt: count,
@@ -87,7 +95,7 @@ const attemptsSchema = z.array(
     hangingUpSince: count,
     hangingUpAt: count,
     endedAt: count,
-    outcome: z.enum([...OUTCOMES, 'no_line', 'set_up']).optional(),
+    outcome: z.enum([...OUTCOMES, ...NOT_MADE]).optional(),
     hasHeardUnit: z.boolean().optional(),
     code: count,
     subCode: count,
@@ -96,17 +104,21 @@ const attemptsSchema = z.array(
   }),
 );
 
-const attempts = z.codec(z.string(), attemptsSchema, {
-  decode: (text, context): z.input<typeof attemptsSchema> => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      context.issues.push({ code: 'custom', message: 'not JSON', input: text });
-      return z.NEVER;
-    }
-  },
-  encode: (list) => JSON.stringify(list),
-});
+/** A property that holds JSON. */
+const json = <Schema extends z.ZodType>(schema: Schema) =>
+  z.codec(z.string(), schema, {
+    decode: (text, context) => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.issues.push({ code: 'custom', message: 'not JSON', input: text });
+        return z.NEVER;
+      }
+    },
+    encode: (value) => JSON.stringify(value),
+  });
+
+const attempts = json(attemptsSchema);
 
 const recipientSchema = z.object({
   state: z.enum(RECIPIENT_STATES),
@@ -115,12 +127,15 @@ const recipientSchema = z.object({
   attempts,
   dueAt: time.optional(),
   isCovered: z.boolean().optional(),
+  isGrouped: z.boolean().optional(),
   queuedAt: time,
   isCounted: z.boolean().optional(),
   isStopped: z.boolean().optional(),
   toldFinal: z.enum(FINAL_STATES).optional(),
   noLine: z.int().optional(),
-  refusedBeside: z.int().optional(),
+  refusals: z.int().optional(),
+  hadNoLine: z.boolean().optional(),
+  madeWay: z.string().optional(),
   reason: z.string().optional(),
 });
 
@@ -128,8 +143,41 @@ const idempotencySchema = z.object({ notificationId: notificationIdSchema, finge
 
 const daySchema = z.object({ calls: z.int() });
 
+const lineSchema = z.object({
+  lines: json(
+    z.object({
+      known: count,
+      refusedAt: count,
+      sureAt: count,
+      declined: z.string().optional(),
+      probeAt: count,
+      nextAt: count,
+      probeMs: count,
+      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
+    }),
+  ),
+});
+
+const openSchema = z.object({
+  notificationId: notificationIdSchema,
+  index: z.int(),
+  attemptId: z.string(),
+  isUrgent: z.boolean(),
+  claimedAt: time,
+  acceptedAt: time.optional(),
+  connectedAt: time.optional(),
+  hangUpAt: time.optional(),
+  lookAt: time.optional(),
+});
+
 const dueSchema = z.object({
-  refusedBeside: z.int().optional(),
+  /** Of those who wait for their first call: the index and the hash of the number of each. */
+  people: json(z.array(z.tuple([z.int(), z.string()]))).optional(),
+  /** Of one who waits again. */
+  number: z.string().optional(),
+  queuedAt: time.optional(),
+  refusals: z.int().optional(),
+  hadNoLine: z.boolean().optional(),
   indexes: z.string().optional(),
   isCompleted: z.boolean().optional(),
   firstAt: time.optional(),
@@ -137,6 +185,9 @@ const dueSchema = z.object({
 
 /** What a key was used for. */
 export type IdempotencyRow = z.output<typeof idempotencySchema>;
+
+/** What the row of an open call holds beside the hash of its number. */
+export type OpenProperties = z.output<typeof openSchema>;
 
 /** What an entry about something due holds beside its key. */
 export type DueProperties = z.output<typeof dueSchema>;
@@ -159,7 +210,7 @@ export const notificationRows = rowsOf(notificationSchema);
 /** A recipient's, with its attempts. */
 export const recipientRows = {
   ...rowsOf(recipientSchema),
-  propertiesOf: ({ attempts: list, ...rest }: Recipient): NewProperties =>
+  propertiesOf: ({ attempts: list, isUnreadable: _, ...rest }: Recipient): NewProperties =>
     recipientSchema.encode({ ...rest, attempts: [...list] }),
 };
 
@@ -168,6 +219,12 @@ export const idempotencyRows = rowsOf(idempotencySchema);
 
 /** How many calls of a day are spoken for. */
 export const dayRows = rowsOf(daySchema);
+
+/** What is known of the lines. */
+export const lineRows = rowsOf(lineSchema);
+
+/** An open call. */
+export const openRows = rowsOf(openSchema);
 
 /** What an entry about something due holds. */
 export const dueRows = rowsOf(dueSchema);

@@ -27,6 +27,8 @@ export type Fate =
   | 'rings out'
   | 'declines'
   | 'declines by 603'
+  | 'declines at once'
+  | 'forbidden'
   | 'wrong number'
   | 'no line'
   | 'set-up';
@@ -67,6 +69,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly stops: number;
   readonly whenLinesAreTaken: WhenLinesAreTaken;
   readonly fates: Fates;
+  /** How long a phone rings before somebody picks up, in milliseconds; some answer at once by default. */
+  readonly answersWithinMs?: readonly [number, number] | undefined;
   readonly lines: number;
   readonly instances: number;
   readonly mostRecipients: number;
@@ -196,7 +200,15 @@ export const MODES: readonly Mode[] = [
     stops: 0.1,
     fates: PEOPLE_WHO_PRESS,
   },
-  { ...USUAL, ...NO_FAULTS, name: 'taken lines are 603', whenLinesAreTaken: '603', mostRecipients: 10 },
+  {
+    ...USUAL,
+    ...NO_FAULTS,
+    name: 'taken lines are 603',
+    whenLinesAreTaken: '603',
+    mostRecipients: 10,
+    // A line that says so when it is full is believed for an hour.
+    fates: PEOPLE.filter(([, fate]) => fate !== 'no line'),
+  },
   { ...USUAL, name: 'taken lines are 8530', whenLinesAreTaken: '8530' },
   { ...USUAL, ...NO_FAULTS, name: 'our set-up is wrong', setUpFaults: 2 },
   { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },

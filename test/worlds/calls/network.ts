@@ -21,6 +21,8 @@ const UNREACHED: Readonly<
   'rings out': { codes: { code: 487, subCode: 10_004 }, ringsMs: [110_000, 115_000] },
   declines: { codes: { code: 487, subCode: 10_024 }, ringsMs: [2_000, 20_000] },
   'declines by 603': { codes: { code: 603, subCode: 560_603 }, ringsMs: [2_000, 20_000] },
+  'declines at once': { codes: { code: 603, subCode: 560_603 }, ringsMs: [500, 1_500] },
+  forbidden: { codes: { code: 403, subCode: 560_403 }, ringsMs: [100, 400] },
   'wrong number': { codes: { code: 484, subCode: 560_484 }, ringsMs: [100, 2_000] },
   'no line': { codes: { code: 403, subCode: 8_530 }, ringsMs: [10, 400] },
   'set-up': { codes: { code: 403, subCode: 10_105 }, ringsMs: [10, 400] },
@@ -298,7 +300,12 @@ export class TelephoneNetwork {
       return;
     }
     // Some answer before the answer to the request for the call arrives.
-    const ms = chance.happens(0.2) ? chance.between(20, 100) : chance.between(1_000, 40_000);
+    const { answersWithinMs } = this.#ground.mode;
+    const ms = answersWithinMs
+      ? chance.between(...answersWithinMs)
+      : chance.happens(0.2)
+        ? chance.between(20, 100)
+        : chance.between(1_000, 40_000);
     setTimeout(() => {
       if (call.state === 'ringing') this.#answer(call);
     }, ms);

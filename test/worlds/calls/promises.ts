@@ -1,6 +1,8 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import { isMessage, MESSAGE } from '../../../src/calls/model/speech.ts';
+import { MOST_REFUSALS } from '../../../src/calls/rules/lines.ts';
 import { spokenMessage, spokenText } from '../../../src/calls/rules/message.ts';
+import { LINE_KEY } from '../../../src/calls/store/keys.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
@@ -135,7 +137,7 @@ const brokenToRecipient = (
   const isTaken = (key: string) =>
     !isKeyLost(world) && keys.some((one) => one.key === key && one.takenAt !== undefined);
   const isForged = calls.some((call) => call.isForged);
-  const rang = calls.filter(({ fate }) => !COSTS_NOTHING.has(fate));
+  const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate) && !madeWay(call, world));
   const outcomes = new Set(attempts.map(({ outcome }) => outcome));
   const confirm = request.confirm === true;
   const isForbidden = request.waves
@@ -165,6 +167,10 @@ const brokenToRecipient = (
     ...attempts.flatMap((attempt) => brokenAttempt(attempt, confirm, world)),
   ];
 };
+
+/** It only rang, and was hung up for an urgent call. */
+const madeWay = ({ answeredAt, endedBy, placedAt, endedAt = Infinity }: NetworkCall, { mode }: World): boolean =>
+  answeredAt === undefined && endedBy === 'service' && endedAt - placedAt < mode.ringMs - CLOCKS_MS;
 
 /** A number that does not exist, a policy, or the day's limit. */
 const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
@@ -199,7 +205,7 @@ const isTakenForDeclined = (own: NetworkCall, { network }: World): boolean => {
   const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
   return (
     network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
-      5 ||
+      MOST_REFUSALS ||
     reasonKnownAt > (own.endedAt ?? 0) + RANG_AFTER_MS ||
     !network.calls.some((call) => call.id !== id && isOpen(call))
   );
@@ -416,7 +422,7 @@ const brokenRows = ({ rows }: World): readonly string[] =>
   rows.flatMap(({ rowKey, properties }) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
-      rowKey.startsWith('due|') && !rowKey.includes('|expired_') && `${rowKey} is left due`,
+      rowKey.startsWith('due|') && rowKey !== LINE_KEY && !rowKey.includes('|expired_') && `${rowKey} is left due`,
     ]),
   );
 

@@ -217,7 +217,7 @@ describe('our set-up', () => {
       expect(world.instances.logs.filter(({ level }) => level === 'error')).not.toEqual([]);
       // Who is not even asked for meanwhile is told the same reason.
       const later = world.senders.send(to([people(2, 1)]), 'later');
-      await world.pass(1_000);
+      await world.pass(4_000);
       expect(reasons(later)).toEqual(Array(2).fill(reasons(sent)[0]));
       await world.pass(300_000);
       expect(await outcomes(world, sent)).toEqual([['heard'], ['heard'], ['heard']]);

@@ -15,6 +15,7 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 export class WatchedTable extends MemoryTable {
   readonly #now: () => number;
   readonly #attempts = new Map<string, Commit>();
+  readonly #rows = new Map<string, Commit>();
   #commits = 0;
   /** Called after each commit, before anything else happens. */
   watch: (commit: Commit, rowKeys: readonly string[]) => Promise<void> = async () => undefined;
@@ -29,6 +30,11 @@ export class WatchedTable extends MemoryTable {
     return { number: this.#commits, at: this.#now() };
   }
 
+  /** The commit that brought a row. */
+  firstOf(rowKey: string): Commit | undefined {
+    return this.#rows.get(rowKey);
+  }
+
   /** The commit by which an attempt was claimed; undefined if it never was. */
   claimOf(attemptId: string): Commit | undefined {
     return this.#attempts.get(attemptId);
@@ -40,6 +46,7 @@ export class WatchedTable extends MemoryTable {
     const commit = this.last;
     for (const write of writes) {
       if (write.kind === 'delete') continue;
+      if (write.kind === 'insert') this.#rows.set(write.rowKey, commit);
       for (const [id] of JSON.stringify(write.properties).matchAll(UUID)) {
         if (!this.#attempts.has(id)) this.#attempts.set(id, commit);
       }
