@@ -1,4 +1,4 @@
-import { isProven, type LineState, linesOf, type OpenCall, PROVEN_AFTER_MS, startsAt } from './lines.ts';
+import { BELIEVED_MS, isProven, type LineState, linesOf, type OpenCall, PROVEN_AFTER_MS, startsAt } from './lines.ts';
 
 /** Somebody who waits to be dialled. Times are in milliseconds since 1970. */
 export interface Queued {
@@ -36,6 +36,8 @@ export const WIDEST = 8;
 export const RELEASED_AFTER_MS = 10_000;
 /** A second call makes way for urgent ones so long after the first was asked to. */
 export const ANOTHER_WAY_AFTER_MS = 5_000;
+/** So long after the line accepted an urgent call nobody else gets one: lines that decline a call too many do it after accepting it. */
+export const SETTLED_AFTER_MS = 2_000;
 /** Nobody serves more often to find out whether there is one line more, at the risk of a free decline. */
 export const MOST_PROBES = 3;
 
@@ -52,12 +54,23 @@ const byTurn = (one: Queued, other: Queued): number =>
 const holds = (call: OpenCall | undefined, one: Queued, now: number): call is OpenCall =>
   call !== undefined && !(one.isUrgent && releasedAt(call) <= now);
 
+/** When an urgent call has surely got its line, or surely not, if nothing more is heard of it. */
+const settledAt = (call: OpenCall, { known, sureAt = -Infinity }: LineState, now: number): number => {
+  const { acceptedAt, sentAt, connectedAt, isUrgent } = call;
+  if (!isUrgent || connectedAt !== undefined) return now;
+  if (acceptedAt === undefined) return sentAt + ANSWERED_WITHIN_MS;
+  if (now - sureAt < BELIEVED_MS) return now;
+  return acceptedAt + (known === undefined ? SETTLED_AFTER_MS : PROVEN_AFTER_MS);
+};
+
 /** Who waits for a line, and whose call holds whose number. */
-const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], now: number) => {
+const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: LineState, now: number) => {
   const holders = new Map(open.map((call) => [call.number, call]));
   const isHeld = (one: Queued): boolean => holds(holders.get(one.number), one, now);
   const isUrgentWaiting = queue.some((one) => isWaiting(one, now) && one.isUrgent && !isHeld(one));
-  return { holders, isHeld, isUrgentWaiting };
+  // Nobody else gets a line until then.
+  const othersAt = isUrgentWaiting ? Infinity : Math.max(now, ...open.map((call) => settledAt(call, line, now)));
+  return { isHeld, othersAt };
 };
 
 const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
@@ -79,17 +92,16 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   line: LineState,
   now: number,
 ): Next<Person, Call> => {
-  const { isHeld, isUrgentWaiting } = waitingIn(queue, open, now);
+  const { isHeld, othersAt } = waitingIn(queue, open, line, now);
+  const isHeldBack = othersAt > now || isFaulty(line, now);
   const holderOf = (one: Person): Call | undefined => open.find(({ number }) => number === one.number);
-  const inOrder = queue
-    .filter((one) => isWaiting(one, now) && (one.isUrgent || !(isUrgentWaiting || isFaulty(line, now))))
-    .sort(byTurn);
+  const inOrder = queue.filter((one) => isWaiting(one, now) && (one.isUrgent || !isHeldBack)).sort(byTurn);
   const requested = open.filter(
     ({ acceptedAt, sentAt }) => acceptedAt === undefined && now - sentAt < ANSWERED_WITHIN_MS,
   );
   const answeredAt = Math.min(...requested.map(({ sentAt }) => sentAt)) + ANSWERED_WITHIN_MS;
   const isFull = open.length >= linesOf(line, open, now);
-  const wakeAt = [isFaulty(line, now) ? (line.fault?.until ?? Infinity) : Infinity];
+  const wakeAt = isHeldBack ? [Math.max(othersAt, line.fault?.until ?? 0)] : [];
   const wait = (...until: readonly number[]): Next<Person, Call> => {
     const earliest = Math.min(...wakeAt, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };
@@ -147,9 +159,9 @@ export const whyWaiting = (
   line: LineState,
   now: number,
 ): string => {
-  const { isHeld, isUrgentWaiting } = waitingIn(queue, open, now);
+  const { isHeld, othersAt } = waitingIn(queue, open, line, now);
   if (isHeld(one)) return 'another call to this number is under way';
-  if (!one.isUrgent && isUrgentWaiting) return 'urgent calls wait for a line';
+  if (!one.isUrgent && othersAt > now) return 'urgent calls wait for a line';
   if (!one.isUrgent && isFaulty(line, now)) return line.fault?.reason ?? 'our set-up';
   return one.reason ?? (open.length >= linesOf(line, open, now) ? 'no line is free' : 'is about to be dialled');
 };

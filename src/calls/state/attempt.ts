@@ -302,7 +302,8 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'speech accepted': {
       const next = accepted(attempt, event.speech ?? MESSAGE, now);
       const isStart = event.isStarted === true && (event.speech ?? MESSAGE) === MESSAGE;
-      return isStart ? credited(next, { startedAt: next.startedAt ?? now }, terms) : { next };
+      // Whoever asks again what to say has not heard what was said before.
+      return isStart ? credited(next, { startedAt: now }, terms) : { next };
     }
     case 'not spoken':
       return notSpoken(attempt, event, terms, now);

@@ -1,57 +1,112 @@
 import { describe, expect, it } from 'vitest';
 
-import { LinePause, nextToDial } from '../../../src/calls/rules/lines.ts';
+import {
+  afterRefusal,
+  type Declined,
+  isForWantOfLine,
+  isProven,
+  linesOf,
+  type LineState,
+  type OpenCall,
+  withProbe,
+  withProven,
+} from '../../../src/calls/rules/lines.ts';
 
-const queue = (...beside: readonly (number | undefined)[]) =>
-  beside.map((refusedBeside, id) => ({ id, refusedBeside }));
-const ids = (entries: readonly { readonly id: number }[]) => entries.map(({ id }) => id);
+const NOW = Date.parse('2026-11-21T08:00:00Z');
+const HOUR_MS = 3_600_000;
 
-describe('who may be dialled now', () => {
-  it.each([
-    ['everybody while nobody was refused', [undefined, undefined, undefined], 5, [0, 1, 2]],
-    ['as many as lines are free: one refused beside two others tells that there are two', [undefined, 4, 2], 1, [0]],
-    ['nobody while all lines are taken', [undefined, 4, 2], 2, []],
-    ['first whoever seems to have refused beside one: alone that is certain', [2, 2, 1], 0, [2]],
-  ] as const)('is %s', (_, beside, openCalls, expected) => {
-    expect(ids(nextToDial(queue(...beside), [], openCalls))).toEqual(expected);
-    expect(ids(nextToDial([], queue(...beside), openCalls))).toEqual(expected);
+const call = (number: string, more: Partial<OpenCall> = {}): OpenCall => ({
+  number,
+  isUrgent: true,
+  sentAt: NOW - 9_000,
+  acceptedAt: NOW - 1_000,
+  ...more,
+});
+const sure = { isSure: true, number: 'x' };
+
+it('a call surely has a line when it has rung for 6 s, or somebody has answered', () => {
+  expect(isProven(call('a', { acceptedAt: NOW - 5_999 }), NOW)).toBe(false);
+  expect(isProven(call('a', { acceptedAt: NOW - 6_000 }), NOW)).toBe(true);
+  expect(isProven(call('a', { connectedAt: NOW }), NOW)).toBe(true);
+  expect(isProven(call('a', { acceptedAt: undefined }), NOW)).toBe(false);
+});
+
+describe('lines', () => {
+  it('have no limit until one is refused, and none an hour after that', () => {
+    expect(linesOf({}, [call('a')], NOW)).toBe(Infinity);
+    expect(linesOf({ known: 1, refusedAt: NOW - HOUR_MS }, [], NOW)).toBe(1);
+    expect(linesOf({ known: 1, refusedAt: NOW - HOUR_MS - 1 }, [], NOW)).toBe(Infinity);
   });
 
-  it('is an urgent one before all others, whatever those seem to tell about the lines', () => {
-    const others = queue(undefined, 1);
-    expect(ids(nextToDial(queue(undefined, undefined), others, 0))).toEqual([0, 1]);
-    expect(ids(nextToDial(queue(undefined), others, 0))).toEqual([0]);
-    expect(ids(nextToDial([], others, 0))).toEqual([1]);
-    expect(ids(nextToDial(queue(2, 2), queue(undefined), 1))).toEqual([0]);
-    expect(ids(nextToDial(queue(2), queue(undefined), 0))).toEqual([0, 0]);
+  it('are as many as calls stay open when one is refused, and never fewer than surely have one', () => {
+    const open = [call('a'), call('b'), call('c', { acceptedAt: undefined })];
+    expect(afterRefusal({}, open, sure, NOW).known).toBe(2);
+    const proven = [call('a', { connectedAt: NOW }), call('b', { acceptedAt: NOW - 6_000 })];
+    expect(linesOf({ known: 1, refusedAt: NOW }, proven, NOW)).toBe(2);
+    expect(withProven({ known: 1, refusedAt: NOW, probeMs: 15_000 }, proven, NOW)).toMatchObject({
+      known: 2,
+      probeAt: NOW,
+    });
+  });
+
+  it('are at least one if a callee may have declined, and none if the line says so beside nobody', () => {
+    expect(afterRefusal({}, [], { isSure: false, number: 'x' }, NOW).known).toBe(1);
+    expect(afterRefusal({}, [], sure, NOW).known).toBe(0);
+  });
+
+  it('are tried for after 1, 2, 4, 8 and 15 s; ten refusals in a second are one', () => {
+    let line: LineState = {};
+    let now = NOW;
+    const pauses = [1, 2, 3, 4, 5, 6].map(() => {
+      for (let again = 0; again < 10; again += 1) line = afterRefusal(line, [call('a')], sure, now + again * 99);
+      const pause = line.probeMs;
+      now += 20_000;
+      return pause;
+    });
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
+    expect(withProbe({ probeMs: 4_000 }, NOW).probeAt).toBe(NOW + 4_000);
+    expect(withProbe({}, NOW).probeAt).toBe(NOW + 1_000);
+  });
+
+  it('are not asked for before the line says, up to a minute', () => {
+    expect(afterRefusal({}, [], { ...sure, waitMs: 7_000 }, NOW).probeAt).toBe(NOW + 7_000);
+    expect(afterRefusal({}, [], { ...sure, waitMs: HOUR_MS }, NOW).probeAt).toBe(NOW + 60_000);
+  });
+
+  it('are not known any better by the same callee who declines again', () => {
+    const first = afterRefusal({}, [call('a'), call('b')], { isSure: false, number: 'x' }, NOW);
+    expect(afterRefusal(first, [call('a')], { isSure: false, number: 'x' }, NOW + 3_000)).toBe(first);
+    expect(afterRefusal(first, [call('a')], { isSure: false, number: 'y' }, NOW + 3_000).known).toBe(1);
   });
 });
 
-describe('the pause after a call that the line did not take', () => {
-  it('grows, and ends with a free line', () => {
-    const pause = new LinePause();
-    pause.throttled(undefined, 10_000);
-    expect([pause.isOn(10_999), pause.isOn(11_000)]).toEqual([true, false]);
-    pause.throttled(undefined, 12_000);
-    expect(pause.until).toBe(14_000);
-    pause.lineIsFree();
-    expect(pause.isOn(12_001)).toBe(false);
-  });
+describe('a declined call had no line', () => {
+  const declined: Declined = {
+    acceptedAt: NOW - 1_000,
+    endedAt: NOW,
+    beside: 1,
+    isProbe: false,
+    freeDeclines: 0,
+    refusals: 0,
+  };
 
-  it('is as long as the line asks for, up to a minute', () => {
-    const pause = new LinePause();
-    pause.throttled(5_000, 0);
-    expect(pause.until).toBe(5_000);
-    pause.throttled(3_600_000, 0);
-    expect(pause.until).toBe(60_000);
+  it.each<[what: string, Partial<Declined>, LineState, boolean]>([
+    ['soon, beside another', {}, {}, true],
+    ['just before 6 s', { acceptedAt: NOW - 5_999 }, {}, true],
+    ['not after 6 s: it has rung', { acceptedAt: NOW - 6_000 }, {}, false],
+    ['not beside nobody', { beside: 0 }, {}, false],
+    ['not if the line has surely refused within the hour', {}, { sureAt: NOW - HOUR_MS }, false],
+    ['if that is longer ago', {}, { sureAt: NOW - HOUR_MS - 1 }, true],
+    ['a third time where a line seemed free', { freeDeclines: 2, refusals: 2 }, {}, true],
+    ['not a fourth time', { freeDeclines: 3, refusals: 3 }, {}, false],
+    ['a fourth time where lines were known to be full', { freeDeclines: 3, refusals: 3, isProbe: true }, {}, true],
+    ['not a fifth time', { refusals: 4, isProbe: true }, {}, false],
+  ])('%s', (_, more, line, expected) => {
+    expect(isForWantOfLine({ ...declined, ...more }, line, NOW)).toBe(expected);
   });
+});
 
-  it('does not end by a call that was asked for before it', () => {
-    const pause = new LinePause();
-    pause.throttled(undefined, 10_000);
-    pause.accepted(9_000);
-    expect(pause.isOn(10_500)).toBe(true);
-    pause.accepted(10_400);
-    expect(pause.isOn(10_500)).toBe(false);
-  });
+it('a line that could not be reached tells nothing of how it refuses', () => {
+  expect(afterRefusal({}, [], { ...sure, isUnreachable: true }, NOW).sureAt).toBeUndefined();
+  expect(afterRefusal({}, [], sure, NOW).sureAt).toBe(NOW);
 });

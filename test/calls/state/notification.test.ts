@@ -15,7 +15,6 @@ import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
-const newId = () => UUID;
 
 const numbers = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => parsePhoneNumber(`+1206555${1_000 + from + index}`) ?? []).flat();
@@ -28,21 +27,23 @@ const created = (
   const about = { id: newNotificationId(START, UUID), alertType: 'ConfirmedFire', createdAt: START } as const;
   const notification = { ...about, confirm: waveMs !== undefined, waveMs, confirmationsNeeded };
   const rules = { deadlineMs: 1_800_000, allowedPrefixes: undefined, callsLeft: 1_000 };
-  return newNotification({ notification, waves, ...rules, newId }, START);
+  return newNotification({ notification, waves, ...rules }, START);
 };
 
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
 
-it('a new notification claims its first ten calls; the others wait', () => {
+it('a new notification waits: who is next is decided with everybody else who waits', () => {
   const known = created([numbers(12)]);
-  expect(states(known)).toBe(`${'calling '.repeat(10)}waiting waiting`);
-  expect(known.notification.coversUntil).toBe(START + 25_000);
+  expect(states(known)).toBe(Array(12).fill('waiting').join(' '));
+  expect(
+    new Set(known.recipients.map(({ isGrouped, isCounted, dueAt }) => `${isGrouped} ${isCounted} ${dueAt}`)),
+  ).toEqual(new Set([`true true ${START}`]));
 });
 
 it('waves do not begin after the deadline', () => {
   const inWaves = created([numbers(1), numbers(2, 1), numbers(1, 3)], 120_000);
-  expect(states(lookedAt(inWaves, newId, START + 1_799_999))).toBe('calling waiting waiting later');
-  expect(states(lookedAt(inWaves, newId, START + 1_800_000))).toBe('calling not_reached not_reached not_reached');
+  expect(states(lookedAt(inWaves, START + 1_799_999))).toBe('waiting waiting waiting later');
+  expect(states(lookedAt(inWaves, START + 1_800_000))).toBe('waiting not_reached not_reached not_reached');
 });
 
 describe('waves go on until enough have confirmed', () => {
@@ -54,8 +55,8 @@ describe('waves go on until enough have confirmed', () => {
     if (recipient === undefined) throw new Error('nobody');
     if (news === 'not reached') return withRecipient(known, index, final(recipient, 'not_reached'), now);
     const key = news === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now };
-    const attempts = recipient.attempts.map((attempt): Attempt => ({ ...attempt, state: 'speaking', ...key }));
-    return withRecipient(known, index, { ...recipient, attempts }, now);
+    const attempt: Attempt = { id: UUID, state: 'speaking', claimedAt: now, speakingAt: now, ...key };
+    return withRecipient(known, index, { ...recipient, state: 'calling', attempts: [attempt] }, now);
   };
   // Two people in the first wave, two in the second.
   it.each<[needed: number | undefined, News[], nextNow: boolean, confirmed: boolean]>([

@@ -6,13 +6,14 @@ import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import {
   afterEvent,
-  dialled,
+  claimed,
   looked,
   type ReachTerms,
   type Recipient,
-  SET_UP_RETRY_MS,
+  type RefusedCall,
   stopped,
 } from '../../../src/calls/state/recipient.ts';
+import { SET_UP_RETRY_MS } from '../../../src/calls/rules/whose-fault.ts';
 import { viewOf } from '../../../src/calls/state/view.ts';
 
 const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
@@ -35,14 +36,14 @@ const at = (seconds: number): number => START + seconds * 1_000;
 type Events = readonly AttemptEvent[];
 
 /** The recipient after calls that came to these events, each when it is due, and its events a second after another. */
-const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, beside?: number): Recipient => {
+const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, refused?: RefusedCall): Recipient => {
   const rules = { ...TERMS, ...terms };
   return calls.reduce((recipient, events) => {
     const id = `attempt ${recipient.attempts.length}`;
     const from = recipient.dueAt ?? START;
     return events.reduce(
-      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, beside).next,
-      dialled(recipient, id, rules, from).next,
+      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, refused).next,
+      claimed(recipient, { attemptId: id }, rules, from).next,
     );
   }, WAITING);
 };
@@ -92,14 +93,40 @@ describe('what follows attempts', () => {
     expect(called(calls, terms)).toMatchObject(expected);
   });
 
-  it('nobody is dialled before it is due', () => {
-    const waiting = called([failed('busy')]);
-    expect([at(61), at(62)].map((now) => dialled(waiting, 'attempt 1', TERMS, now).asks.length)).toEqual([0, 1]);
+  it.each([
+    ['where a line seemed free', false, 1],
+    ['where lines were known to be full', true, 0],
+  ])(
+    'a call that may have been declined %s is dialled again 2 s later, and counts among the calls of the day',
+    (_, isProbe, noLine) => {
+      const again = called([failed('no_line')], {}, { isSure: false, isProbe });
+      const expected = {
+        noLine,
+        refusals: 1,
+        isCounted: undefined,
+        attempts: [],
+        hadNoLine: true,
+        dueAt: at(4),
+        queuedAt: START,
+      };
+      expect(again).toMatchObject(expected);
+    },
+  );
+
+  it("who made way for an urgent call keeps place and attempt, and its late events are no stranger's", () => {
+    const again = called([[placed, { kind: 'make way' }, hungUp]]);
+    expect(again).toMatchObject({
+      state: 'waiting',
+      attempts: [],
+      queuedAt: START,
+      dueAt: START,
+      madeWay: 'attempt 0',
+    });
+    expect(again.isCounted).toBeUndefined();
   });
 
-  it('a call that may have been declined is told beside how many others, and counts among the calls of the day', () => {
-    const again = called([failed('no_line')], {}, 2);
-    expect(again).toMatchObject({ noLine: 1, refusedBeside: 2, isCounted: undefined, attempts: [] });
+  it('who is spoken to makes no way', () => {
+    expect(called([[...speaking, { kind: 'make way' }]]).attempts[0]?.state).toBe('speaking');
   });
 
   describe('somebody who answers after a final word', () => {
@@ -109,7 +136,7 @@ describe('what follows attempts', () => {
     it.each<[what: string, from: Recipient, Events, asks: string, told: readonly string[]]>([
       ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
       ['has gone, and waits for another call', given, [gone], 'speak', ['waiting']],
-      ['after a stop is hung up, and not called again', stopped(given), [hungUp], 'hang up', ['not_reached']],
+      ['after a stop is hung up, and not called again', stopped(given, at(199)), [hungUp], 'hang up', ['not_reached']],
     ])('%s', (_, from, events, asks, told) => {
       const asked: string[] = [];
       const seen = [{ kind: 'connected', callId } as const, ...events].reduce<readonly Recipient[]>(
@@ -131,16 +158,18 @@ describe('what follows attempts', () => {
     it('is told to be what was said last, if somebody stops while another call is waited for', () => {
       const answered = afterEvent(given, 'attempt 1', { kind: 'connected', callId }, TERMS, at(200)).next;
       const waiting = afterEvent(answered, 'attempt 1', gone, TERMS, at(201)).next;
-      expect([waiting, dialled(waiting, 'attempt 2', TERMS, at(400)).next, stopped(waiting)].map(toldOf)).toEqual(
-        ['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`),
-      );
+      expect(
+        [waiting, claimed(waiting, { attemptId: 'attempt 2' }, TERMS, at(400)).next, stopped(waiting, at(400))].map(
+          toldOf,
+        ),
+      ).toEqual(['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`));
     });
   });
 
   describe('a key that is reported late', () => {
     const confirm = { ...TERMS, confirm: true };
     const waiting = called([unconfirmed], { confirm: true });
-    const dialling = dialled(waiting, 'attempt 1', confirm, at(400)).next;
+    const dialling = claimed(waiting, { attemptId: 'attempt 1' }, confirm, at(400)).next;
     const ringing = afterEvent(dialling, 'attempt 1', { kind: 'placed', callId }, confirm, at(401)).next;
 
     it.each([
@@ -149,16 +178,16 @@ describe('what follows attempts', () => {
     ] as const)('%s: nobody is called again, and a phone that rings already is hung up', (name, state) => {
       const late = (recipient: Recipient) => afterEvent(recipient, 'attempt 0', key(name), confirm, at(402));
       expect(late(waiting)).toMatchObject({ next: { state, dueAt: undefined }, asks: [] });
-      expect(late(ringing).asks).toEqual([{ ask: 'hang up', attemptId: 'attempt 1' }]);
+      expect(late(ringing).next.attempts[1]?.state).toBe('hanging_up');
       const over = afterEvent(late(ringing).next, 'attempt 1', hungUp, confirm, at(403)).next;
       expect(over.state).toBe(state);
       // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
-      const claimed = late(dialling);
-      expect(claimed.asks).toEqual([]);
-      expect(afterEvent(claimed.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).asks).toEqual([
+      const requested = late(dialling);
+      expect(requested.asks).toEqual([]);
+      expect(afterEvent(requested.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).asks).toEqual([
         { ask: 'hang up', attemptId: 'attempt 1' },
       ]);
-      expect(looked(claimed.next, confirm, at(500)).asks).toEqual([]);
+      expect(looked(requested.next, confirm, at(500)).asks).toEqual([]);
     });
 
     it('1 wins over a 3 that was final already', () => {

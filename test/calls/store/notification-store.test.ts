@@ -20,8 +20,8 @@ it.each([1, 2, 20])('the newest %i are found where each has as many recipients a
   for (let at = START; at < START + most; at += 1) {
     const id = newNotificationId(at, randomUUID());
     const notification = { id, alertType: 'Custom', createdAt: at } as const;
-    const about = { notification, waves: [numbers], deadlineMs: 60_000, allowedPrefixes: undefined, newId: randomUUID };
-    await store.create(id, (callsLeft) => newNotification({ ...about, callsLeft }, at), false, undefined, at);
+    const about = { notification, waves: [numbers], deadlineMs: 60_000, allowedPrefixes: undefined, callsLeft: 5_000 };
+    await store.create(newNotification(about, at), undefined, { snapshot: await store.look(at) }, at);
   }
   const found = await store.newest(most);
   expect(found.map(({ notification }) => notification.createdAt - START)).toEqual(

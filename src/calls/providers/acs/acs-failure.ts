@@ -30,9 +30,9 @@ export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
   if (status === 404 || status === 410) return { kind: 'gone', reason: reason ?? 'not found', ...codes };
   if (status === 408 || status >= 500) return { kind: 'unanswered', reason: `answered ${status}`, code: status };
   if (status < 400) return { kind: 'unanswered', reason: 'unexpected answer', code: status };
-  if (status === 403 && meaningOfResult(codes).meaning === 'no_line')
-    return { kind: 'throttled', reason: 'no line is free', ...codes };
-  if (status === 401 || status === 403) return { kind: 'set-up', reason: reason ?? NOT_ACCEPTED, ...codes };
+  if (status === 401) return { kind: 'set-up', reason: reason ?? NOT_ACCEPTED, ...codes };
+  if (status === 403)
+    return { kind: 'forbidden', reason: reason ?? meaningOfResult(codes).reason ?? 'forbidden', ...codes };
   // The status of a refused request is HTTP's: only the sub-code has a meaning for the call.
   return { kind: 'refused', reason: reason ?? `refused (${status})`, ...codes };
 };
@@ -51,3 +51,20 @@ const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
 /** A failed request to ACS as the error of the PhoneLine port. */
 export const phoneLineError = (failure: AcsFailure): PhoneLineError =>
   new PhoneLineError(failure.kind, failure.reason, failure);
+
+// Speech is not configured: nobody could be spoken to.
+const NO_SPEECH = 8_567;
+
+/**
+ * How a request to place a call failed. Its address is the resource's, and most of what may be wrong with it is ours: only what is known to be
+ * about the callee is final for them.
+ */
+export const callFailure = (error: PhoneLineError): PhoneLineError => {
+  const { failure, code, subCode, reason } = error;
+  // There is no such resource, or not any more.
+  if (failure === 'gone') return new PhoneLineError('set-up', 'there is no such phone service', error);
+  if (failure !== 'refused' || meaningOfResult({ subCode }).meaning === 'refused') return error;
+  if (subCode === NO_SPEECH) return new PhoneLineError('set-up', reason, error);
+  // There may be a call of this very request.
+  return new PhoneLineError(code === 409 ? 'unanswered' : 'rejected', reason, error);
+};

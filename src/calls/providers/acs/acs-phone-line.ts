@@ -11,7 +11,7 @@ import {
 import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../../settings.ts';
-import { type AcsFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
+import { type AcsFailure, callFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
 import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/call-id.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
@@ -111,7 +111,7 @@ export class AcsPhoneLine implements PhoneLine {
         },
       );
     // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwSetUp);
+    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwOfCall);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
@@ -175,10 +175,8 @@ const throwGone = (error: unknown): never => {
   throw new PhoneLineError('gone', 'call not found', { subCode });
 };
 
-// The address of a call request is the resource's: there is no such resource, or not any more.
-const throwSetUp = (error: unknown): never => {
-  if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
-  throw new PhoneLineError('set-up', 'there is no such phone service', error);
+const throwOfCall = (error: unknown): never => {
+  throw error instanceof PhoneLineError ? callFailure(error) : error;
 };
 
 const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({

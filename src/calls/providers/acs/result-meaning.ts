@@ -8,6 +8,8 @@ const DECLINED: Meaning = { reason: 'declined', meaning: 'declined' };
 const INVALID: Meaning = { reason: 'invalid number', meaning: 'refused' };
 const NO_LINE: Meaning = { reason: 'no line is free', meaning: 'no_line' };
 const NO_PERMISSION: Meaning = { reason: 'the phone service does not accept this app', meaning: 'set_up' };
+// One callee who blocks us, or a caller who may not call anybody: the codes are the same.
+const FORBIDDEN: Meaning = { reason: 'forbidden by the callee, or our number may not call', meaning: 'forbidden' };
 
 /** Sub-codes that operators meet. */
 const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
@@ -21,7 +23,8 @@ const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
   [7_504, NO_PERMISSION],
   [7_507, NO_PERMISSION],
   [10_105, { reason: 'the Teams bot may not call', meaning: 'set_up' }],
-  [510_403, { reason: 'the caller is not a number of this resource, or is blocked', meaning: 'set_up' }],
+  [510_403, FORBIDDEN],
+  [560_403, FORBIDDEN],
   [511_532, { reason: 'the trunk is not set up', meaning: 'set_up' }],
   [511_404, { reason: 'the Communication Services resource is not set up', meaning: 'set_up' }],
   [8_516, { reason: 'throttled', meaning: 'no_line' }],
@@ -37,7 +40,7 @@ const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
 
 /** Used if the sub-code is unknown. */
 const OF_CODE: ReadonlyMap<number, Meaning> = new Map([
-  [403, NO_PERMISSION],
+  [403, FORBIDDEN],
   [404, { reason: 'number not found', meaning: 'refused' }],
   [408, NO_ANSWER],
   [429, { reason: 'throttled', meaning: 'no_line' }],
@@ -48,10 +51,6 @@ const OF_CODE: ReadonlyMap<number, Meaning> = new Map([
   [603, DECLINED],
 ]);
 
-// The service's own: limits, states and speech, not permissions.
-const isOfService = (subCode: number | undefined): boolean =>
-  subCode !== undefined && subCode >= 8_500 && subCode < 8_600;
-
 /**
  * Codes → what they mean; empty if that is not known or nothing went wrong.
  *
@@ -59,6 +58,5 @@ const isOfService = (subCode: number | undefined): boolean =>
  */
 export const meaningOfResult = ({ code, subCode }: ResultCodes): Meaning =>
   (subCode === undefined ? undefined : OF_SUB_CODE.get(subCode)) ??
-  (code === 403 && isOfService(subCode) ? NO_LINE : undefined) ??
   (code === undefined ? undefined : OF_CODE.get(code)) ??
   {};

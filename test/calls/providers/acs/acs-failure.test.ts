@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { judgeAcsError, phoneLineError } from '../../../../src/calls/providers/acs/acs-failure.ts';
+import { callFailure, judgeAcsError, phoneLineError } from '../../../../src/calls/providers/acs/acs-failure.ts';
 import { meaningOfResult } from '../../../../src/calls/providers/acs/result-meaning.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
@@ -35,7 +35,11 @@ it.each([
   ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400, reason: 'refused (400)' }],
   ['401', answered(401), { kind: 'set-up', reason: 'the phone service does not accept this app' }],
   ['404/511404', answered(404, '511404'), { kind: 'set-up', subCode: 511_404 }],
-  ['403 with another 85xx', answered(403, '8599'), { kind: 'throttled', subCode: 8_599 }],
+  ['403 with another 85xx', answered(403, '8599'), { kind: 'forbidden', subCode: 8_599 }],
+  ['403 alone', answered(403), { kind: 'forbidden' }],
+  ['403/560403', answered(403, '560403'), { kind: 'forbidden' }],
+  ['403/7504', answered(403, '7504'), { kind: 'set-up' }],
+  ['403/8516', answered(403, '8516'), { kind: 'throttled' }],
   ['410', answered(410), { kind: 'gone', code: 410 }],
   ['nobody listens', failed('RestError', 'ECONNREFUSED'), { kind: 'not sent', reason: 'unreachable' }],
   ['no such host', failed('RestError', 'ENOTFOUND'), { kind: 'not sent', reason: 'unreachable' }],
@@ -55,6 +59,26 @@ it.each([
   expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
 });
 
+const FORBIDDEN = 'forbidden by the callee, or our number may not call';
+
+it.each([
+  [400, undefined, 'rejected'],
+  [400, '8567', 'set-up'],
+  [400, '560484', 'refused'],
+  [404, undefined, 'set-up'],
+  [405, undefined, 'rejected'],
+  [409, undefined, 'unanswered'],
+  [412, undefined, 'rejected'],
+  [415, undefined, 'rejected'],
+  [422, undefined, 'rejected'],
+  [403, undefined, 'forbidden'],
+  [401, undefined, 'set-up'],
+  [429, undefined, 'throttled'],
+  [503, undefined, 'unanswered'],
+])('a call request that is answered %s/%s is %s', (status, code, failure) => {
+  expect(callFailure(phoneLineError(judgeAcsError(answered(status, code), NOW))).failure).toBe(failure);
+});
+
 it.each([
   [480, 560_480, 'no answer', 'no_answer'],
   [480, 1, 'no answer', 'no_answer'],
@@ -65,13 +89,14 @@ it.each([
   [486, 0, 'busy', 'busy'],
   [487, 10_004, 'no answer', 'no_answer'],
   [603, 560_603, 'declined', 'declined'],
-  [403, 510_403, 'the caller is not a number of this resource, or is blocked', 'set_up'],
+  [403, 510_403, FORBIDDEN, 'forbidden'],
+  [403, 560_403, FORBIDDEN, 'forbidden'],
   [403, 7_504, 'the phone service does not accept this app', 'set_up'],
   [403, 7_507, 'the phone service does not accept this app', 'set_up'],
   [403, 10_105, 'the Teams bot may not call', 'set_up'],
   [403, 511_532, 'the trunk is not set up', 'set_up'],
-  [403, undefined, 'the phone service does not accept this app', 'set_up'],
-  [403, 8_599, 'no line is free', 'no_line'],
+  [403, undefined, FORBIDDEN, 'forbidden'],
+  [403, 8_599, FORBIDDEN, 'forbidden'],
   [404, 511_404, 'the Communication Services resource is not set up', 'set_up'],
   [404, undefined, 'number not found', 'refused'],
   [484, 560_484, 'invalid number', 'refused'],
