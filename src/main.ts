@@ -68,7 +68,10 @@ const startAcs = (own: CallingSettings & AcsSettings) => {
   const client = lazily(() => connectToAcs(own.connection, credential));
   const verifyToken = createTokenVerifier(own);
   if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  return { line: new AcsPhoneLine(client, own), callbacks: { parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() } };
+  return {
+    line: new AcsPhoneLine(client, own),
+    callbacks: { parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() },
+  };
 };
 const startTwilio = (own: CallingSettings & { readonly twilio: TwilioSettings }) => {
   const { line, instructions } = connectToTwilio(own.twilio, own);

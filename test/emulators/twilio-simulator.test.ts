@@ -91,10 +91,19 @@ it('is driven by the client of Twilio: a call, its instructions carried out, its
   const { sid, status } = await call('+12065550100');
   expect([sid, status]).toEqual([expect.stringMatching(/^CA[0-9a-f]{32}$/), 'queued']);
   const told = await ends(simulator, sid);
-  expect(told).toMatchObject({ endedBy: 'app', spoken: ['Smoke & <fire>. '.repeat(3)], speeches: [{ isComplete: true }] });
+  expect(told).toMatchObject({
+    endedBy: 'app',
+    spoken: ['Smoke & <fire>. '.repeat(3)],
+    speeches: [{ isComplete: true }],
+  });
   const statuses = posts.filter(({ form }) => form['CallbackSource'] !== undefined);
   expect(statuses.map(({ form }) => form['CallStatus'])).toEqual(['initiated', 'in-progress', 'completed']);
-  expect(statuses.at(-1)?.form).toMatchObject({ CallSid: sid, CallDuration: '0', SipResponseCode: '200', SequenceNumber: '2' });
+  expect(statuses.at(-1)?.form).toMatchObject({
+    CallSid: sid,
+    CallDuration: '0',
+    SipResponseCode: '200',
+    SequenceNumber: '2',
+  });
   expect(posts.filter(({ isSigned }) => !isSigned)).toEqual([]);
   expect(posts.find(({ url }) => url === `${base}/voice?attempt=a/1/b`)?.form).toMatchObject({ To: '+12065550100' });
   expect((await client.calls(sid).fetch()).status).toBe('completed');
@@ -142,7 +151,9 @@ it('queues calls beyond the pace of the account, cancels a queued one, and refus
   expect(queued?.status).toBe('queued');
   expect((await client.calls(queued?.sid ?? '').update({ status: 'canceled' })).status).toBe('canceled');
   const code = (error: unknown) => (error as { code?: number }).code;
-  await expect(client.calls(queued?.sid ?? '').update({ status: 'completed' })).rejects.toSatisfy((error) => code(error) === 21_220);
+  await expect(client.calls(queued?.sid ?? '').update({ status: 'completed' })).rejects.toSatisfy(
+    (error) => code(error) === 21_220,
+  );
   await Promise.all([call('+12065550400'), call('+12065550500')]);
   await expect(call('+12065550600')).rejects.toSatisfy((error) => code(error) === 10_004);
   expect(simulator.log().refused).toEqual([]);

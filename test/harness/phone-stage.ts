@@ -256,7 +256,8 @@ export const setStage = async (
     await Promise.all(apps.map((app) => app.stop()));
     // Not even without its +, which the check of all logs looks for.
     const output = apps.map((app) => app.output()).join('\n');
-    for (const call of (twilio ?? acs).log().calls) assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
+    for (const call of (twilio ?? acs).log().calls)
+      assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
   const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
   return new Stage({ acs, twilio, apps, frontDoor, fetch: fetchChecked });

@@ -63,7 +63,9 @@ const seconds = (min: number, max: number) =>
     .regex(/^\d{1,6}$/)
     .transform(Number)
     .refine((value) => value >= min && value <= max);
-const webhookUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
+const webhookUrl = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
 
 /** The parameters of a request for a call that this simulator carries out. Others of Twilio's are refused: nobody sends them unnoticed. */
 const createForm = z.strictObject({
@@ -154,7 +156,8 @@ export class Account {
     if (error !== undefined) throw new ApiError(400, 20_001, z.prettifyError(error));
     const { To: to, From: from, Url: url, Twiml: twiml } = data;
     if (!E164.test(to)) throw new ApiError(400, 21_211, `The 'To' number ${to} is not a valid phone number.`);
-    if (!this.#options.ownNumbers.includes(from)) throw new ApiError(400, 21_210, `${from} is not a number of this account.`);
+    if (!this.#options.ownNumbers.includes(from))
+      throw new ApiError(400, 21_210, `${from} is not a number of this account.`);
     if ((url === undefined) === (twiml === undefined)) throw new ApiError(400, 21_205, 'Url or Twiml is required.');
     const fault = this.#fault(to, 'createCall');
     if (fault !== undefined && !isCarriedOut(fault)) return replyTo(fault);
@@ -212,7 +215,8 @@ export class Account {
     const fault = this.#fault(call.to, 'hangUp');
     call.note('request', 'hangUp', fault === undefined ? '200' : nameOf(fault));
     if (fault === undefined || isCarriedOut(fault)) call.hangUp(status);
-    if (typeof fault === 'object' && fault.isCarriedOut === true) throw new ApiError(400, 21_220, 'It has ended.', false);
+    if (typeof fault === 'object' && fault.isCarriedOut === true)
+      throw new ApiError(400, 21_220, 'It has ended.', false);
     return fault === undefined ? { status: 200, body: call.resource() } : replyTo(fault);
   }
 

@@ -13,15 +13,7 @@ export interface Pace extends AcsPace {
 
 /** The states of a call, as Twilio names them. */
 export type Status =
-  | 'queued'
-  | 'initiated'
-  | 'ringing'
-  | 'in-progress'
-  | 'completed'
-  | 'busy'
-  | 'failed'
-  | 'no-answer'
-  | 'canceled';
+  'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled';
 
 /** What a request for a call asks for. */
 export interface CallRequest {
@@ -152,14 +144,12 @@ export class SimulatedCall {
       ...(this.#endedAt === undefined ? {} : { endedAt: new Date(this.#endedAt).toISOString() }),
       ...(this.#endedBy === undefined ? {} : { endedBy: this.#endedBy }),
       spoken: this.#speeches.map(({ text }) => text),
-      speeches: this.#speeches.map(
-        ({ text, startedAt, endedAt = Date.now(), isComplete }): Speech => ({
-          text,
-          startedAt: new Date(startedAt).toISOString(),
-          spokenMs: endedAt - startedAt,
-          isComplete,
-        }),
-      ),
+      speeches: this.#speeches.map(({ text, startedAt, endedAt = Date.now(), isComplete }): Speech => ({
+        text,
+        startedAt: new Date(startedAt).toISOString(),
+        spokenMs: endedAt - startedAt,
+        isComplete,
+      })),
       requests: {
         createCall: asked('createCall'),
         play: asked('play'),

@@ -26,11 +26,7 @@ export interface Gather {
 
 /** An instruction that this simulator carries out. */
 export type Verb =
-  | Say
-  | Pause
-  | Gather
-  | { readonly verb: 'Redirect'; readonly url: string }
-  | { readonly verb: 'Hangup' };
+  Say | Pause | Gather | { readonly verb: 'Redirect'; readonly url: string } | { readonly verb: 'Hangup' };
 
 /** What Twilio would not carry out. */
 export class TwimlError extends Error {

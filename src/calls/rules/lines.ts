@@ -94,9 +94,7 @@ export const startsAt = ({ nextAt = 0 }: LineState): number => nextAt - AT_ONCE_
  * @param callsPerSecond of the account; undefined: as many as there are lines
  */
 export const withStart = (line: LineState, callsPerSecond: number | undefined, now: number): LineState =>
-  callsPerSecond === undefined
-    ? line
-    : { ...line, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
+  callsPerSecond === undefined ? line : { ...line, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
 
 /** How a call was refused because no line was free. */
 export interface Refusal {

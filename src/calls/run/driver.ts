@@ -447,7 +447,9 @@ const isKept = ({ kind, key }: AttemptReport): boolean => {
 };
 
 const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | undefined> =>
-  new Set(known.flatMap(({ recipients }) => recipients.flatMap(({ attempts }) => attempts.map(({ callId }) => callId))));
+  new Set(
+    known.flatMap(({ recipients }) => recipients.flatMap(({ attempts }) => attempts.map(({ callId }) => callId))),
+  );
 
 /** In logs. */
 const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;

@@ -694,7 +694,11 @@ const outcomeOf = (
   }
   if (startedAt !== undefined && hasSpeechFailed !== true) {
     const spokenMs = (hangingUpSince ?? endedAt) - startedAt;
-    return { outcome: 'cut_short', hasHeardUnit: !isMachine && spokenMs >= unitMs, reason: reason ?? 'the callee hung up' };
+    return {
+      outcome: 'cut_short',
+      hasHeardUnit: !isMachine && spokenMs >= unitMs,
+      reason: reason ?? 'the callee hung up',
+    };
   }
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
   if (attempt.makesWay === true) return { outcome: 'made_way', reason };

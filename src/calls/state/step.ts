@@ -154,7 +154,15 @@ const stepOf = (
       const attempt = attemptOf(recipient, attemptId);
       if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
       if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
-      const judged = judgedBy(event, attempt, recipient, isUrgentNotification(known.notification), lines, policy.line?.refusesSurely === true, now);
+      const judged = judgedBy(
+        event,
+        attempt,
+        recipient,
+        isUrgentNotification(known.notification),
+        lines,
+        policy.line?.refusesSurely === true,
+        now,
+      );
       const { event: told, refused, ...rest } = judged;
       return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
     }

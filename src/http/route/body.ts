@@ -113,7 +113,8 @@ const readText = async (request: HttpRequest, maxBytes: number): Promise<string>
 const parseForm = (text: string): Readonly<Record<string, string>> => {
   const form = new URLSearchParams(text);
   const names = [...form.keys()];
-  if (new Set(names).size < names.length) throw new Problem('invalid_request', { detail: 'A parameter is given twice.' });
+  if (new Set(names).size < names.length)
+    throw new Problem('invalid_request', { detail: 'A parameter is given twice.' });
   return Object.fromEntries(form);
 };
 

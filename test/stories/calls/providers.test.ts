@@ -45,21 +45,30 @@ for (const provider of PROVIDERS) {
       }),
     );
 
-  it.concurrent(`${provider}: what becomes of people is the same whoever calls them`, async ({ expect, onTestFinished }) => {
-    const environment = { CALL_ATTEMPTS: '2', CALL_RETRY_SECONDS: '5' };
-    const stage = await setStage({ provider, instances: 2, environment, pace: PACE, acs: { lines: 50 } }, onTestFinished);
-    const numbers = Object.keys(STORIES);
-    const { notification_id } = await stage.alert('ConfirmedFire', numbers);
-    const state = await stage.completed(notification_id);
-    await stage.network.settled();
-    const heard = (number: string) => stage.callsTo(number).flatMap(({ spoken }) => spoken);
-    expect(told(state, heard, numbers)).toEqual(STORIES);
-    stage.endsWell();
-  });
+  it.concurrent(
+    `${provider}: what becomes of people is the same whoever calls them`,
+    async ({ expect, onTestFinished }) => {
+      const environment = { CALL_ATTEMPTS: '2', CALL_RETRY_SECONDS: '5' };
+      const stage = await setStage(
+        { provider, instances: 2, environment, pace: PACE, acs: { lines: 50 } },
+        onTestFinished,
+      );
+      const numbers = Object.keys(STORIES);
+      const { notification_id } = await stage.alert('ConfirmedFire', numbers);
+      const state = await stage.completed(notification_id);
+      await stage.network.settled();
+      const heard = (number: string) => stage.callsTo(number).flatMap(({ spoken }) => spoken);
+      expect(told(state, heard, numbers)).toEqual(STORIES);
+      stage.endsWell();
+    },
+  );
 
   it.concurrent(`${provider}: keys mean the same whoever calls`, async ({ expect, onTestFinished }) => {
     const environment = { CALL_ATTEMPTS: '1' };
-    const stage = await setStage({ provider, instances: 2, environment, pace: PACE, acs: { lines: 50 } }, onTestFinished);
+    const stage = await setStage(
+      { provider, instances: 2, environment, pace: PACE, acs: { lines: 50 } },
+      onTestFinished,
+    );
     const numbers = Object.keys(KEYS);
     const { notification_id } = await stage.alert('ConfirmedFire', numbers, { confirm: true });
     const state = await stage.completed(notification_id);

@@ -20,14 +20,21 @@ it.concurrent(
       });
     const form = { CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress', To: '+12065550100' };
     const sign = (path: string, signed = form) => stage.twilio?.sign(`${stage.url}/api/${path}`, signed) ?? '';
-    for (const signature of [undefined, '', 'x', sign('BurnJobCallback'), sign('AnomalyCallback?on=start'), sign('AnomalyCallback', { ...form, To: '+1' })]) {
+    for (const signature of [
+      undefined,
+      '',
+      'x',
+      sign('BurnJobCallback'),
+      sign('AnomalyCallback?on=start'),
+      sign('AnomalyCallback', { ...form, To: '+1' }),
+    ]) {
       expect((await post('AnomalyCallback', form, signature)).status, signature).toBe(401);
     }
     // A call of the account that no attempt knows is spoken to, and hung up at the end.
     const answer = await post('AnomalyCallback', form, sign('AnomalyCallback'));
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/xml']);
     const twiml = await answer.text();
-    expect(twiml).toContain(messageOf('Anomaly').replace("'", '&apos;').trim().slice(0, 10));
+    expect(twiml).toContain(messageOf('Anomaly').trim());
     expect(twiml).toContain('<Say voice="Polly.Joanna" language="en-US">');
     const [, next = ''] = /AnomalyCallback(\?[^#<]*)/.exec(twiml.replaceAll('&amp;', '&')) ?? [];
     const end = await post(`AnomalyCallback${next}`, form, sign(`AnomalyCallback${next}`));
@@ -65,31 +72,39 @@ it.concurrent(
   },
 );
 
-it.concurrent('another instance answers when one dies while it is asked what to say', async ({ expect, onTestFinished }) => {
-  const stage = await setStage({ provider: 'twilio', instances: 2, pace: { speakMs: 300 } }, onTestFinished);
-  const { rule } = stage.frontDoor;
-  let isKilled = false;
-  stage.frontDoor.rule = async (request, carryOut) => {
-    if (isKilled || !request.path.includes('on=start')) return rule(request, carryOut);
-    isKilled = true;
-    // Carried out, but nobody learns of the answer.
-    await rule(request, carryOut);
-    stage.apps[0]?.kill();
-    return { status: 502 };
-  };
-  const { notification_id } = await stage.alert('ConfirmedFire', ['+12065550100']);
-  await until(async () => {
-    const [recipient] = (await stage.notification(notification_id)).recipients;
-    return recipient?.status === 'heard';
-  }, 'somebody has heard');
-  expect((await stage.callEnds('+12065550100')).speeches).toMatchObject([{ isComplete: true }]);
-  stage.endsWell();
-});
+it.concurrent(
+  'another instance answers when one dies while it is asked what to say',
+  async ({ expect, onTestFinished }) => {
+    const stage = await setStage({ provider: 'twilio', instances: 2, pace: { speakMs: 300 } }, onTestFinished);
+    const { rule } = stage.frontDoor;
+    let isKilled = false;
+    stage.frontDoor.rule = async (request, carryOut) => {
+      if (isKilled || !request.path.includes('on=start')) return rule(request, carryOut);
+      isKilled = true;
+      // Carried out, but nobody learns of the answer.
+      await rule(request, carryOut);
+      stage.apps[0]?.kill();
+      return { status: 502 };
+    };
+    const { notification_id } = await stage.alert('ConfirmedFire', ['+12065550100']);
+    await until(async () => {
+      const [recipient] = (await stage.notification(notification_id)).recipients;
+      return recipient?.status === 'heard';
+    }, 'somebody has heard');
+    expect((await stage.callEnds('+12065550100')).speeches).toMatchObject([{ isComplete: true }]);
+    stage.endsWell();
+  },
+);
 
 it.concurrent('a service with an ampersand in its name is named', async ({ expect, onTestFinished }) => {
-  const stage = await setStage({ provider: 'twilio', environment: { SERVICE_NAME: 'Fire & <Smoke> "Watch"' } }, onTestFinished);
+  const stage = await setStage(
+    { provider: 'twilio', environment: { SERVICE_NAME: 'Fire & <Smoke> "Watch"' } },
+    onTestFinished,
+  );
   await stage.alert('Custom', ['+12065550100']);
   const [text = ''] = (await stage.callEnds('+12065550100')).spoken;
-  expect(text).toBe(`You've received a new Alert from Fire & <Smoke> "Watch". Custom Alert has been reported. `.repeat(3));
+  expect(text).toBe(
+    `You've received a new Alert from Fire & <Smoke> "Watch". Custom Alert has been reported. `.repeat(3),
+  );
   stage.endsWell();
 });

@@ -1,4 +1,10 @@
-import { type AttemptRef, formatCallContext, formatSpeechContext, parseCallContext, type SpeechRef } from '../../model/call-context.ts';
+import {
+  type AttemptRef,
+  formatCallContext,
+  formatSpeechContext,
+  parseCallContext,
+  type SpeechRef,
+} from '../../model/call-context.ts';
 import { MESSAGE, type SpeechNumber } from '../../model/speech.ts';
 
 /** Why Twilio posts to an address of ours: what becomes of the call, or what it is to do after it was answered, a key was pressed or a speech has ended. */
@@ -33,7 +39,11 @@ export const addressOf = (
   path: string,
   { occasion, attempt, speech = MESSAGE, step = 0, again = 0 }: Partial<Address> & { readonly occasion: Occasion },
 ): string => {
-  const context = attempt && (occasion === 'status' || occasion === 'start' ? formatCallContext(attempt) : formatSpeechContext({ ...attempt, speech }));
+  const context =
+    attempt &&
+    (occasion === 'status' || occasion === 'start'
+      ? formatCallContext(attempt)
+      : formatSpeechContext({ ...attempt, speech }));
   const parts = [
     ...(context === undefined ? [] : [`attempt=${context}`]),
     `on=${occasion}`,

@@ -43,7 +43,11 @@ export const readCallEvent = (form: Form, address: Address): CallEvent | 'other'
   return { ...awaiting, kind: 'connected', isMachine: /^(machine|fax)/.test(form['AnsweredBy'] ?? '') };
 };
 
-const endOf = (status: string, codes: ResultCodes): CallResult => ({ ...codes, reason: status, ...meaningOfEnd(status, codes) });
+const endOf = (status: string, codes: ResultCodes): CallResult => ({
+  ...codes,
+  reason: status,
+  ...meaningOfEnd(status, codes),
+});
 
 /** 200 is the network's word for a call that was established. */
 const withoutOk = ({ code, subCode }: ResultCodes): CallResult => ({ code: code === 200 ? undefined : code, subCode });

@@ -10,6 +10,7 @@ const NO_LINE: Meaning = { reason: 'no line is free', meaning: 'no_line' };
 const THROTTLED: Meaning = { reason: 'throttled', meaning: 'no_line' };
 const NO_PERMISSION: Meaning = { reason: 'the phone service does not accept this app', meaning: 'set_up' };
 const NOT_OUR_NUMBER: Meaning = { reason: 'the caller is not a number of this account', meaning: 'set_up' };
+const FORBIDDEN: Meaning = { reason: 'forbidden', meaning: 'forbidden' };
 const COUNTRY: Meaning = { reason: 'calls to this country are not enabled', meaning: 'refused' };
 
 /** Twilio's own codes that operators meet. */
@@ -44,6 +45,7 @@ const OF_ERROR: ReadonlyMap<number, Meaning> = new Map([
 
 /** The code of the telephone network, which says more than the call's status. */
 const OF_SIP: ReadonlyMap<number, Meaning> = new Map([
+  [403, FORBIDDEN],
   [404, { reason: 'number not found', meaning: 'refused' }],
   [408, NO_ANSWER],
   [480, NO_ANSWER],
@@ -52,6 +54,8 @@ const OF_SIP: ReadonlyMap<number, Meaning> = new Map([
   [487, { reason: 'cancelled' }],
   [600, BUSY],
   [603, DECLINED],
+  [607, FORBIDDEN],
+  [608, FORBIDDEN],
 ]);
 
 const OF_STATUS: ReadonlyMap<string, Meaning> = new Map([

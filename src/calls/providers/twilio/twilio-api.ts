@@ -91,7 +91,7 @@ export class TwilioApi {
     withinMs: number,
   ): Promise<z.output<Schema>> {
     const { accountSid, apiKeySid, apiKeySecret, apiBaseUrl } = this.#account;
-    const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${method === 'GET' ? `?${values}` : ''}`;
+    const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${method === 'GET' ? `?${values.toString()}` : ''}`;
     const authorization = `Basic ${Buffer.from(`${apiKeySid}:${apiKeySecret}`).toString('base64')}`;
     let status: number;
     let headers: Headers;
@@ -124,14 +124,9 @@ export class TwilioApi {
 /** What `fetch` threw holds the address alone, but that has the account's id: nothing of it is kept. */
 const withoutAnswer = (error: unknown): PhoneLineError => {
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
-  switch (readSdkError(cause).unanswered) {
-    case 'not connected':
-      return new PhoneLineError('not sent', 'unreachable');
-    case 'deadline':
-      return new PhoneLineError('unanswered', 'no answer in time');
-    default:
-      return new PhoneLineError('unanswered', 'connection lost');
-  }
+  const { unanswered } = readSdkError(cause);
+  if (unanswered === 'not connected') return new PhoneLineError('not sent', 'unreachable');
+  return new PhoneLineError('unanswered', unanswered === 'deadline' ? 'no answer in time' : 'connection lost');
 };
 
 const retryAfterMs = (headers: Headers): number | undefined => {
@@ -148,10 +143,13 @@ const refused = (status: number, subCode: number | undefined, headers: Headers):
   if (subCode === CALL_IS_OVER) return fail('gone', 'the call is over');
   if (meaning === 'no_line' || status === 429) return fail('throttled', 'throttled');
   if (meaning === 'refused') return fail('refused', 'refused');
-  if (meaning === 'set_up' || status === 401 || status === 403) return fail('set-up', 'the phone service does not accept this app');
+  if (meaning === 'set_up' || status === 401) {
+    return fail('set-up', 'the phone service does not accept this app');
+  }
+  if (status === 403) return fail('forbidden', 'forbidden');
   if (status === 404 || status === 410) return fail('gone', 'not found');
   if (status >= 500 || status === 408) return fail('unanswered', `answered ${status}`);
-  return fail('refused', `refused (${status})`);
+  return fail('rejected', `rejected (${status})`);
 };
 
 const CALL_IS_OVER = 21_220;

@@ -27,7 +27,10 @@ const LISTENS_SECONDS = 10;
 /** A call asks again so often what to do if nobody knows. */
 const MOST_STEPS = 60;
 
-const loaded = async () => import('./package.ts');
+let twilioPackage: Promise<typeof import('./package.ts')> | undefined;
+
+/** Loaded with the first callback, once. */
+const loaded = async () => (twilioPackage ??= import('./package.ts'));
 
 /** What something comes to; undefined if that takes longer, and it goes on. */
 const within = async <Result>(ms: number, doing: Promise<Result>): Promise<Result | undefined> => {
@@ -81,7 +84,10 @@ export class TwilioCallbacks implements InstructionCallbacks {
   }
 
   /** What the service asks the call to do, while it handles the event; undefined if it does not say so in time. */
-  async #commandFor(event: CallEvent, handle: (events: readonly CallEvent[]) => Promise<void>): Promise<Command | undefined> {
+  async #commandFor(
+    event: CallEvent,
+    handle: (events: readonly CallEvent[]) => Promise<void>,
+  ): Promise<Command | undefined> {
     const commanded = this.#open.wait(event.callId);
     const handled = handle([event]).then(() => undefined);
     try {
@@ -94,12 +100,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
     }
   }
 
-  #instructionOf(
-    command: Command | undefined,
-    { kind }: CallEvent,
-    address: Address,
-    path: string,
-  ): Instruction {
+  #instructionOf(command: Command | undefined, { kind }: CallEvent, address: Address, path: string): Instruction {
     const { attempt, speech, again } = address;
     const step = address.step + 1;
     const at = (occasion: 'key' | 'end', more: Partial<Omit<Address, 'occasion'>> = {}) =>

@@ -118,7 +118,9 @@ export class TwilioPhoneLine implements PhoneLine {
   }
 
   async #end(callId: CallId, status: 'canceled' | 'completed') {
-    return this.#repeated(async (withinMs) => this.#api.change(callId, new URLSearchParams({ Status: status }), withinMs));
+    return this.#repeated(async (withinMs) =>
+      this.#api.change(callId, new URLSearchParams({ Status: status }), withinMs),
+    );
   }
 
   #path(callbackPath: string, base = this.#options.callbackBaseUrl): string {
@@ -132,7 +134,8 @@ export class TwilioPhoneLine implements PhoneLine {
       try {
         return await send(Math.min(TRY_MS, end - performance.now()));
       } catch (error) {
-        const { failure = 'refused', waitMs = 0 } = error instanceof PhoneLineError ? error : {};
+        const { failure, waitMs = 0 } =
+          error instanceof PhoneLineError ? error : new PhoneLineError('refused', 'unexpected error');
         const pauseMs = Math.max(waitMs, PAUSE_MS * tried);
         if (!AGAIN.has(failure) || tried === TRIES || performance.now() + pauseMs + TRY_MS / 2 >= end) throw error;
         await sleep(pauseMs);

@@ -59,11 +59,12 @@ export const twimlOf = (Response: typeof VoiceResponse, instruction: Instruction
   return response.toString();
 };
 
-type SayVoice = NonNullable<Parameters<InstanceType<typeof VoiceResponse>['say']>[0]> extends infer Given
-  ? Given extends { voice?: infer Name }
-    ? NonNullable<Name>
-    : never
-  : never;
+type SayVoice =
+  NonNullable<Parameters<InstanceType<typeof VoiceResponse>['say']>[0]> extends infer Given
+    ? Given extends { voice?: infer Name }
+      ? NonNullable<Name>
+      : never
+    : never;
 
 // The package's list of voices ends with the day it was published; the setting may name a newer one.
 const isVoice = (name: string): name is SayVoice => /^[\w.-]+$/.test(name);
