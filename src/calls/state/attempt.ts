@@ -298,6 +298,8 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'not placed':
       return notPlaced(attempt, event, terms, now);
     case 'connected':
+      // A line that waits reports its ends for sure: what it asked before arrives late.
+      if (event.isAwaiting === true && attempt.disconnectedAt !== undefined) return endedBefore(attempt, terms);
       return connected(event.isMachine === true ? { ...attempt, isMachine: true } : attempt, terms, now);
     case 'speech accepted': {
       const next = accepted(attempt, event.speech ?? MESSAGE, now);
@@ -374,6 +376,10 @@ const NO_END = {
   reason: undefined,
   isReasonReported: undefined,
 };
+
+/** Somebody had answered, and hung up before anything could be said. */
+const endedBefore = (attempt: Attempt, terms: CallTerms): AttemptStep =>
+  isLive(attempt) ? { next: ended(attempt, {}, terms, attempt.disconnectedAt ?? 0) } : { next: attempt };
 
 /** An answered call can be spoken to, whatever was reported before: nobody has spoken, and nobody has hung up. */
 const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {

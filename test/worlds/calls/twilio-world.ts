@@ -33,8 +33,8 @@ const API = 'https://twilio.example';
 const NUMBER = '+12065550199';
 const SWEEP_MS = 30_000;
 const CLOCK_AHEAD_MS = 1_000;
-// A conversation at human speed; a message of the world takes so long.
-const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
+/** A conversation at human speed: a message of the world takes so long. */
+export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
 interface Instance {
   readonly life: Life;

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 
 import type { Sent } from '../../../src/calls/phone.ts';
 import { QUIET } from './modes.ts';
-import { inTwilioWorld, type TwilioWorld } from './twilio-world.ts';
+import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
 
 const MODES = [
   { ...QUIET, name: 'quiet', lines: 5, instances: 2, callsPerDay: 500 },
-  { ...QUIET, name: 'lost answers', lines: 5, instances: 2, lineFaults: 0.3, callsPerDay: 500 },
+  { ...QUIET, name: 'lost answers', lines: 5, instances: 2, lineFaults: 0.4, eventLoss: 0.5, callsPerDay: 500 },
   { ...QUIET, name: 'deaths', lines: 5, instances: 3, deathsAtRequests: 0.03, callsPerDay: 500 },
   {
     ...QUIET,
@@ -31,6 +31,17 @@ const brokenPromises = async (world: TwilioWorld, sent: readonly Sent[]): Promis
   for (const one of sent) {
     const view = await world.view(one);
     if (view?.status !== 'completed') broken.push(`not over: ${JSON.stringify(view)}`);
+    for (const { status, recipient, attempts } of view?.recipients ?? []) {
+      const own = world.calls
+        .filter(({ sid }) => attempts.some(({ callId }) => callId === sid))
+        .map((call) => call.told());
+      // A third of the message is one unit.
+      const hasHeard = own.some(({ speeches }) => speeches.some(({ spokenMs }) => spokenMs >= PACE.speakMs / 3));
+      if (status === 'heard' && !hasHeard) broken.push(`heard without hearing: ${recipient}`);
+      const isAnswered = own.some(({ spoken }) => spoken.some((text) => /^(Confirmed|Understood)/.test(text)));
+      const isKey = status === 'confirmed' || status === 'cannot_go';
+      if (isAnswered && !isKey) broken.push(`${status} after a key: ${recipient}`);
+    }
   }
   const calls = world.calls.map((call) => call.told());
   for (const call of calls) if (call.state !== 'ended') broken.push(`open: ${call.id} to ${call.to}`);
@@ -42,7 +53,8 @@ const brokenPromises = async (world: TwilioWorld, sent: readonly Sent[]): Promis
     own.forEach((call, index) => {
       const earlier = own.slice(0, index);
       const at = Date.parse(call.rangAt);
-      if (earlier.some(({ endedAt = '' }) => !(Date.parse(endedAt) <= at))) broken.push(`two calls at once to ${number}`);
+      if (earlier.some(({ endedAt = '' }) => !(Date.parse(endedAt) <= at)))
+        broken.push(`two calls at once to ${number}`);
       const wasHeard = earlier.some(({ speeches, scenario }) => {
         const isMenu = /press|mailbox/.test(scenario);
         return speeches.some(({ isComplete, text }) => isComplete && (!isMenu || /^(Confirmed|Understood)/.test(text)));
@@ -55,7 +67,7 @@ const brokenPromises = async (world: TwilioWorld, sent: readonly Sent[]): Promis
 };
 
 it.each(MODES)('everybody is called as promised through Twilio: $name', { timeout: 600_000 }, async (mode) => {
-  for (let seed = 1; seed <= 8; seed += 1) {
+  for (let seed = 1; seed <= 3; seed += 1) {
     const play = (isTold: boolean) =>
       inTwilioWorld(`${mode.name} ${seed}`, mode, { callsPerSecond: 2, isTold }, async (world) => {
         const numbers = (endings: readonly string[], from: number) =>
