@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { MICROSECONDS } from '../src/analytics/model/day.ts';
 import { instantFrom, instantFromMilliseconds } from '../src/analytics/model/instant.ts';
+import type { PassingRequest } from '../test/harness/between.ts';
 import { ask, rangeQuery, record } from './client.ts';
 import { report, type ResultRow, rounded, sized } from './measure.ts';
 import type { Stage } from './stage.ts';
@@ -21,12 +22,24 @@ const cpuMs = async (pid: number): Promise<number> => {
   return 10 * (Number(user) + Number(system));
 };
 
+/** How many rows a request writes: a transaction has a request of HTTP for each. */
+const rowsOf = ({ method, path, body }: PassingRequest): number => {
+  if (path.includes('$batch')) return body.match(/^(?:POST|PUT|PATCH|MERGE|DELETE) http/gm)?.length ?? 0;
+  return method === 'GET' ? 0 : 1;
+};
+
 /**
- * The CPU of the service, in the host that `npm start` uses: per event, by how many a request has, and per question. Linux only. One client, so
- * that nothing waits and each request is a commit of its own.
+ * The CPU of the service, in the host that `npm start` uses, and what storage is asked for: per event, by how many a request has, and per question.
+ * Linux only. One client, so that nothing waits and each request is a commit of its own.
  */
 export const costBench = async (stage: Stage): Promise<void> => {
-  const { url, pid } = await stage.serve(await stage.azurite());
+  const storage = { requests: 0, rows: 0 };
+  const proxy = await stage.proxy(await stage.azurite(), async (request, carryOut) => {
+    storage.requests += 1;
+    storage.rows += rowsOf(request);
+    return carryOut();
+  });
+  const { url, pid } = await stage.serve(proxy.connectionString);
   const end = instantFromMilliseconds(Date.now() - 60_000);
   const start = instantFrom(end - LENGTH);
   const cost = async (count: number, run: () => Promise<void>): Promise<number> => {
@@ -48,10 +61,17 @@ export const costBench = async (stage: Stage): Promise<void> => {
     [10, sized(10_000, 20)],
     [500, sized(50_000, 500)],
   ] as const) {
+    const before = { ...storage };
     const ms = await cost(count, async () => recordAll(`size${size}`, count, size));
-    events.push({ 'events a request': size, 'CPU an event, ms': ms, 'CPU a request, ms': rounded(ms * size, 2) });
+    events.push({
+      'events a request': size,
+      'CPU an event, ms': ms,
+      'CPU a request, ms': rounded(ms * size, 2),
+      'rows written an event': rounded((storage.rows - before.rows) / count),
+      'table transactions an event': rounded((storage.requests - before.requests) / count, 3),
+    });
   }
-  report(`CPU of the service for events, ${CAMERAS} cameras, one client`, events);
+  report(`Cost of events, ${CAMERAS} cameras, one client`, events);
   const range = `?${rangeQuery(start + 12_345_678n, end - 12_345_678n)}`;
   const questions: ResultRow[] = [];
   for (const [what, question] of [

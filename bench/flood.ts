@@ -29,7 +29,7 @@ interface Kind {
   readonly what: string;
   readonly bytes: string;
   /** How the client goes on: it waits for the answer, ends its side in the middle, or is gone at once. */
-  readonly then: 'waits' | 'ends' | 'leaves';
+  readonly client: 'waits' | 'ends' | 'leaves';
   /**
    * Bytes that the real host (4.1037) sent to Application Insights for one, with host.json as it is. What was not measured (a header beyond Latin-1)
    * stands with the dearest that was.
@@ -40,7 +40,7 @@ interface Kind {
 const whole = (request: string, hostBytes = 170): Kind => ({
   what: request.split(' ', 2).join(' '),
   bytes: `${request} ${HEAD}Connection: close\r\n\r\n`,
-  then: 'waits',
+  client: 'waits',
   hostBytes,
 });
 
@@ -53,41 +53,41 @@ const KINDS: readonly Kind[] = [
   {
     what: 'a callback without a token',
     bytes: `${CALLBACK}Connection: close\r\nContent-Length: 2\r\n\r\n[]`,
-    then: 'waits',
+    client: 'waits',
     hostBytes: 170,
   },
-  { what: 'a body that breaks off', bytes: `${CALLBACK}Content-Length: 80\r\n\r\n[`, then: 'ends', hostBytes: 1_570 },
+  { what: 'a body that breaks off', bytes: `${CALLBACK}Content-Length: 80\r\n\r\n[`, client: 'ends', hostBytes: 1_570 },
   {
     what: 'a body in chunks that breaks off',
     bytes: `${CALLBACK}Transfer-Encoding: chunked\r\n\r\n5\r\n[`,
-    then: 'ends',
+    client: 'ends',
     hostBytes: 100,
   },
-  { what: 'gone before its body', bytes: `${CALLBACK}Content-Length: 80\r\n\r\n`, then: 'leaves', hostBytes: 2_000 },
-  { what: 'gone before the answer', bytes: `GET /api/health ${HEAD}\r\n`, then: 'leaves', hostBytes: 2_700 },
+  { what: 'gone before its body', bytes: `${CALLBACK}Content-Length: 80\r\n\r\n`, client: 'leaves', hostBytes: 2_000 },
+  { what: 'gone before the answer', bytes: `GET /api/health ${HEAD}\r\n`, client: 'leaves', hostBytes: 2_700 },
   {
     what: 'a body over the limit is announced',
     bytes: `${CALLBACK}Connection: close\r\nContent-Length: ${LIMIT_BYTES + 1}\r\n\r\n`,
-    then: 'waits',
+    client: 'waits',
     hostBytes: 297,
   },
   {
     what: 'a header beyond Latin-1',
     bytes: `GET /api/health ${HEAD}User-Agent: \u{1F525}\r\nConnection: close\r\n\r\n`,
-    then: 'waits',
+    client: 'waits',
     hostBytes: 2_700,
   },
 ];
 
 /** Sends one request; the status of its answer, or that there is none. */
-const send = async (port: number, { bytes, then }: Kind): Promise<string> => {
+const send = async (port: number, { bytes, client }: Kind): Promise<string> => {
   const socket = connect(port, '127.0.0.1');
   const answer = text(socket).catch(() => '');
   await new Promise<void>((written) => void socket.write(bytes, () => written()));
-  if (then === 'ends') socket.end();
-  if (then === 'leaves') socket.destroy();
+  if (client === 'ends') socket.end();
+  if (client === 'leaves') socket.destroy();
   // What was announced and never comes is not waited for.
-  if (then === 'waits') socket.once('data', () => socket.end());
+  if (client === 'waits') socket.once('data', () => socket.end());
   return /^HTTP\/1\.1 (\d+)/.exec(await answer)?.[1] ?? 'none';
 };
 

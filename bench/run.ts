@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, (stage: Stage, options: InstancesOptions)
   http: async (stage) => (await import('./http.ts')).httpBench(stage),
   flood: async (stage, { seconds }) => (await import('./flood.ts')).floodBench(stage, seconds),
   cost: async (stage) => (await import('./cost.ts')).costBench(stage),
+  memory: async (stage) => void (await (await import('./memory.ts')).memoryBench(stage)),
   instances: async (_, options) => (await import('./instances.ts')).instancesBench(options),
   'commit-bytes': async (stage) => (await import('./commit-bytes.ts')).commitBytesBench(stage),
   callbacks: async (stage) => (await import('./calls.ts')).callbacksBench(stage),

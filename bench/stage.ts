@@ -13,8 +13,8 @@ import { startAzurite } from '../infra/emulators/azurite.ts';
 import { onFreePort } from '../infra/emulators/free-port.ts';
 import { ServiceProcess } from '../infra/emulators/service-process.ts';
 import { Between, type Rule } from '../test/harness/between.ts';
+import { buildCommands } from '../test/harness/built-command.ts';
 
-const HOST = fileURLToPath(new URL('../infra/cli/functions-host.ts', import.meta.url));
 const HOST_JSON = fileURLToPath(new URL('../host.json', import.meta.url));
 
 /** An instance of the service in a process of its own. */
@@ -32,10 +32,16 @@ export interface ServeOptions {
   readonly onLine?: (line: string) => void;
 }
 
+/** The paths of the release bundle, and of the host as one file: tsx would take as much memory and time as the service. */
+interface Built {
+  readonly bundle: string;
+  readonly host: string;
+}
+
 /** What a benchmark starts, in processes of their own. All of it is ended, the last one first, when the benchmark is over. */
 export class Stage {
   readonly #ends: (() => Promise<unknown>)[] = [];
-  static #bundle: Promise<string> | undefined;
+  static #built: Promise<Built> | undefined;
 
   /** Runs a measurement, however it ends. */
   static async run<Result>(measure: (stage: Stage) => Promise<Result>): Promise<Result> {
@@ -47,15 +53,17 @@ export class Stage {
     }
   }
 
-  /** The path of the release bundle, which is built once for all benchmarks. */
-  static async bundle(): Promise<string> {
-    Stage.#bundle ??= (async () => {
+  /** Builds the release bundle and the host that serves it, once for all benchmarks. */
+  static async built(): Promise<Built> {
+    Stage.#built ??= (async () => {
       const directory = mkdtempSync(join(tmpdir(), 'bench-'));
       process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-      await buildApp({ outfile: join(directory, 'main.cjs'), debug: false });
-      return join(directory, 'main.cjs');
+      const bundle = join(directory, 'main.cjs');
+      await buildApp({ outfile: bundle, debug: false });
+      const host = (await buildCommands(directory, { host: 'cli/functions-host.ts' }))('host');
+      return { bundle, host };
     })();
-    return Stage.#bundle;
+    return Stage.#built;
   }
 
   /** The connection string of an empty Azurite. */
@@ -85,14 +93,14 @@ export class Stage {
     environment: Readonly<Record<string, string>> = {},
     options: ServeOptions = {},
   ): Promise<Served> {
-    const bundle = await Stage.bundle();
+    const built = await Stage.built();
     const given = { TABLES_CONNECTION_STRING: connectionString, ...environment };
-    return onFreePort(async (port) => this.#serveOn(port, bundle, given, options));
+    return onFreePort(async (port) => this.#serveOn(port, built, given, options));
   }
 
   async #serveOn(
     port: number,
-    bundle: string,
+    { bundle, host }: Built,
     environment: Readonly<Record<string, string>>,
     { runsSchedules = false, onLine }: ServeOptions,
   ): Promise<Served> {
@@ -100,8 +108,7 @@ export class Stage {
     const service = await ServiceProcess.start({
       name: 'The app',
       args: [
-        `--import=${import.meta.resolve('tsx')}`,
-        HOST,
+        host,
         `--bundle=${bundle}`,
         `--host-json=${HOST_JSON}`,
         `--port=${port}`,

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { constants, gzipSync } from 'node:zlib';
 
 import { build } from 'esbuild';
 
-import { DASHBOARD_FILE, policyComment } from '../../src/dashboard/page-file.ts';
+import { DASHBOARD_FILE, DASHBOARD_GZIP_FILE, policyComment } from '../../src/dashboard/page-file.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BROWSER = fileURLToPath(new URL('../../src/dashboard/browser/', import.meta.url));
@@ -15,7 +16,7 @@ const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 /**
  * Makes the dashboard: one HTML file with its script and its style inside, and in a comment the Content-Security-Policy that allows
- * exactly these. Debug and release bundles have the same page.
+ * exactly these; and the same compressed. Debug and release bundles have the same page.
  *
  * @param directory where the bundle is
  * @throws where a source does not compile, or the result could not be put into one file
@@ -35,6 +36,7 @@ export const buildDashboard = async (directory: string): Promise<void> => {
   const html = page.replace('\n', () => `\n${comments}\n`);
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, DASHBOARD_FILE), html);
+  await writeFile(join(directory, DASHBOARD_GZIP_FILE), gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));
 };
 
 interface Bundled {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
-import type { RowKeys } from '../storage/errors.ts';
+import { LaterFormat, type RowKeys } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
 import { Alarm } from './run/alarm.ts';
 import type { AlertType } from './model/alert-types.ts';
@@ -95,11 +95,13 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
   const { callsPerDay, retentionMs, deadlineMs } = rules;
   const isPublishing = topic !== undefined;
-  const tell = (row: RowKeys, error: Error): void =>
-    ownLog.error('row unreadable', {
-      row_key: parseOpenKey(row.rowKey) === undefined ? row.rowKey : 'open call',
-      kind: errorKind(error),
-    });
+  const tell = ({ partitionKey: partition, rowKey }: RowKeys, error: Error): void => {
+    // That of an open call holds the hash of a number.
+    const row = parseOpenKey(rowKey) === undefined ? rowKey : 'open call';
+    const isLater = error instanceof LaterFormat;
+    if (isLater) ownLog.error('stored row of a later format', { partition, row });
+    else ownLog.error('stored row damaged', { partition, row });
+  };
   const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId, tell });
   const alarm = new Alarm(clock);
   const { callsPerSecond } = line;

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
 
 /** The file of the dashboard beside the bundle; the build makes it. */
 export const DASHBOARD_FILE = 'dashboard.html';
+
+/** The same, compressed by the build. */
+export const DASHBOARD_GZIP_FILE = `${DASHBOARD_FILE}.gz`;
 
 /**
  * The comment in the file that holds the page's Content-Security-Policy: it is sent as a header, because `frame-ancestors` has no
@@ -43,12 +44,13 @@ export const dashboardPage = (directory: string): (() => Promise<DashboardPage>)
 
 const readPage = async (directory: string): Promise<DashboardPage> => {
   const html = await readFile(join(directory, DASHBOARD_FILE));
+  const gzipped = await readFile(join(directory, DASHBOARD_GZIP_FILE));
   const [, contentSecurityPolicy] = /^<!-- Content-Security-Policy: (.+) -->$/m.exec(html.toString('utf8')) ?? [];
   if (contentSecurityPolicy === undefined) throw new Error(`${DASHBOARD_FILE} holds no policy.`);
   return {
     contentSecurityPolicy,
     etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
     html,
-    gzipped: await promisify(gzip)(html, { level: constants.Z_BEST_COMPRESSION }),
+    gzipped,
   };
 };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
+import { MAX_CAMERA_CATEGORIES, NO_COUNTS } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
@@ -84,7 +84,10 @@ export const cameraEventSchema = z
 
 const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, time: asOf });
 
-const countsOf = (value: Readonly<Record<string, number>>): Counts => new Map(Object.entries(value));
+const countsOf = (value: Readonly<Record<string, number>>): Counts => {
+  const entries = Object.entries(value);
+  return entries.length === 0 ? NO_COUNTS : new Map(entries);
+};
 
 /** What one element of a request is: a message, or everything that is wrong with it and, if it can be told, which event it is about. */
 export type ParsedEvent =

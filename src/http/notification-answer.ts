@@ -30,6 +30,8 @@ const recipientSchema = z.strictObject({
   wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
   attempts: z.array(attemptSchema),
   next_attempt_at: time.optional(),
+  reason: z.string().min(1).optional().describe('Of one who waits: for what, in words.'),
+  since: time.optional().describe('Since when they wait.'),
 });
 
 /** A notification as it stands. */
@@ -98,12 +100,14 @@ export const answerOf = (view: NotificationView): z.input<typeof notificationAns
   recipients: view.recipients.map(recipientOf),
 });
 
-const recipientOf = ({ recipient, status, wave, attempts, nextAttemptAt }: RecipientView) => ({
+const recipientOf = ({ recipient, status, wave, attempts, nextAttemptAt, reason, since }: RecipientView) => ({
   recipient,
   status,
   wave,
   attempts: attempts.map(attemptOf),
   next_attempt_at: nextAttemptAt === undefined ? undefined : isoTime(nextAttemptAt),
+  reason,
+  since: since === undefined ? undefined : isoTime(since),
 });
 
 const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: AttemptView) => ({

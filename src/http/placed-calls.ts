@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
-import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
+import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
@@ -10,15 +10,23 @@ import { type Answers, type ProblemAnswers, problemMembers } from './route/answe
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
 
+const since = z.iso.datetime().describe('Since when they wait, UTC.');
+
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), reason, since: since.optional() }),
   z.strictObject({ recipient, status: z.literal('failed'), reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
 const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
+
+/** In a problem, which is logged and passed on, the numbers are masked. */
+const failuresSchema = z
+  .array(z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), reason }))
+  .min(1)
+  .max(50);
 
 const notificationId = z.string().describe('For `GET /api/notifications/{id}`.');
 
@@ -28,8 +36,13 @@ const PLACED = {
   status: 'placed',
   call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
 };
-const WAITING = { recipient: '+12065550101', status: 'waiting', reason: 'throttled' };
-const FAILED = { recipient: '+12065550102', status: 'failed', reason: 'refused (400)' };
+const WAITING = {
+  recipient: '+12065550101',
+  status: 'waiting',
+  reason: 'no line is free',
+  since: '2026-11-21T08:00:02.500Z',
+};
+const FAILED = { recipient: '+12065550102', status: 'failed', reason: 'invalid number' };
 
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
@@ -45,13 +58,13 @@ export const CALLS_ANSWERS = {
 } as const satisfies Answers;
 
 const NOT_CALLED = {
-  recipient: '+442071838750',
+  recipient: '+4420•••••••50',
   status: 'failed',
   reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
 const problemOfCalls = z
-  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: outcomesSchema.optional() })
+  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: failuresSchema.optional() })
   .meta({ id: 'CallsProblem' });
 
 /** The problems of every request that places calls. */
@@ -74,7 +87,7 @@ export const CALLS_PROBLEMS = {
     description: 'Nobody can be called; `calls` says why.',
     schema: problemOfCalls,
     detail: 'The call could not be placed.',
-    extensions: { notification_id: ID, calls: [FAILED] },
+    extensions: { notification_id: ID, calls: [{ ...FAILED, recipient: '+1206•••••02' }] },
   },
   ...PHONE_PROBLEMS,
 } as const satisfies ProblemAnswers;
@@ -91,19 +104,28 @@ export const callsAnswer = (sent: Sent) => {
     case 'waves too late':
       throw new Problem('waves_too_late');
     case 'refused':
-      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(answerOf) } });
+      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(maskedFailure) } });
     case 'sent': {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
       if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
       const detail =
         calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
-      throw new Problem('nobody_callable', { detail, extensions: body });
+      throw new Problem('nobody_callable', { detail, extensions: { ...body, calls: sent.calls.map(maskedFailure) } });
     }
   }
 };
 
-const answerOf = (call: SentCall): z.output<typeof outcomeSchema> =>
-  call.status === 'placed'
-    ? { recipient: call.recipient, status: call.status, call_connection_id: call.callId }
-    : { recipient: call.recipient, status: call.status, reason: call.reason };
+const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
+  const { recipient: number, status } = call;
+  if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
+  if (status === 'failed') return { recipient: number, status, reason: call.reason };
+  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
+  return { recipient: number, status, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
+};
+
+const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({
+  recipient: maskPhoneNumber(call.recipient),
+  status: 'failed',
+  reason: call.status === 'placed' ? 'placed' : call.reason,
+});

@@ -181,9 +181,17 @@ const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
 
 const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string => {
   if (kind === 'delete') return '';
-  // A success without an ETag is an answer that cannot be read.
-  if (etag === undefined) throw new StorageTrouble(0, { reason: 'no etag' });
-  return etag;
+  return ownEtag(etag);
+};
+
+/**
+ * A copy of an ETag: the SDK cuts it out of the text of an answer, and V8 keeps that whole text for as long as a part of it is kept.
+ *
+ * @throws {StorageTrouble} if there is none: every success has one, so the answer cannot be read
+ */
+const ownEtag = (etag: unknown): string => {
+  if (typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
+  return Buffer.from(etag, 'latin1').toString('latin1');
 };
 
 /** A text in a filter. The SDK's `odata` takes no name of a property. */
@@ -198,15 +206,16 @@ const isForeign = (name: string): boolean =>
 
 /** @param exact for a copy, which gets a timestamp of its own */
 const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>, exact: boolean): StoredRow => {
-  const { rowKey, etag } = entity;
-  // Every answer has both: one without is an answer that cannot be read.
-  if (typeof rowKey !== 'string' || typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
+  const { rowKey } = entity;
+  if (typeof rowKey !== 'string') throw new StorageTrouble(0, { reason: 'no key' });
   const properties: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(entity)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
-    if (value !== null && !isForeign(name) && !(exact && name === 'timestamp')) properties[name] = value;
+    if (value === null || isForeign(name) || (exact && name === 'timestamp')) continue;
+    // The SDK decodes bytes into a block that it shares with others: as long as one of them is kept, so is the block.
+    properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
-  return { partitionKey, rowKey, etag, properties };
+  return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
 };
 
 const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {

@@ -16,9 +16,15 @@ it('the package asks for nothing and runs from its folder alone, with keys, hard
   const deployed = join(directory, 'deployed');
   await cp(join(directory, 'made'), deployed, { recursive: true });
   expect((await readdir(deployed, { recursive: true })).sort()).toEqual(
-    ['dist', 'dist/dashboard.html', 'dist/main.cjs', 'dist/main.cjs.map', 'host.json', 'package.json'].map((path) =>
-      join(path),
-    ),
+    [
+      'dist',
+      'dist/dashboard.html',
+      'dist/dashboard.html.gz',
+      'dist/main.cjs',
+      'dist/main.cjs.map',
+      'host.json',
+      'package.json',
+    ].map((path) => join(path)),
   );
   const manifest: unknown = JSON.parse(await readFile(join(deployed, 'package.json'), 'utf8'));
   expect(manifest).toMatchObject({ main: 'dist/main.cjs' });

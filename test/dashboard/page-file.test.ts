@@ -6,7 +6,12 @@ import { gunzipSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 
-import { DASHBOARD_FILE, type DashboardPage, dashboardPage } from '../../src/dashboard/page-file.ts';
+import {
+  DASHBOARD_FILE,
+  DASHBOARD_GZIP_FILE,
+  type DashboardPage,
+  dashboardPage,
+} from '../../src/dashboard/page-file.ts';
 
 let html: string;
 let page: DashboardPage;
@@ -55,6 +60,7 @@ it('the page is read once, when it is first asked for, and again where it was mi
   onTestFinished(() => rm(directory, { recursive: true }));
   const [file, read] = [join(directory, DASHBOARD_FILE), dashboardPage(directory)];
   await expect(read()).rejects.toThrow(/ENOENT/);
+  await writeFile(join(directory, DASHBOARD_GZIP_FILE), page.gzipped);
   await writeFile(file, '<!doctype html>\n<title>A page</title>\n');
   await expect(read()).rejects.toThrow(/holds no policy/);
   await writeFile(file, html);

@@ -121,6 +121,9 @@ const hostJson = z
   })
   .parse(JSON.parse(readFileSync(new URL('../../host.json', BICEP_FOLDER), 'utf8')));
 
+const isHttp = ({ bindings }: { readonly bindings: Readonly<Record<string, { readonly type: string }>> }): boolean =>
+  Object.values(bindings).some(({ type }) => type === 'httpTrigger');
+
 describe('what is deployed', () => {
   it.each([
     ['modules/storage.bicep', 'account', 'properties.allowSharedKeyAccess', 'false'],
@@ -175,11 +178,6 @@ describe('what is deployed', () => {
   });
 
   it('logs of each HTTP function what the service itself has to say, and nothing of the host, which outsiders could fill the log with', () => {
-    const isHttp = ({
-      bindings,
-    }: {
-      readonly bindings: Readonly<Record<string, { readonly type: string }>>;
-    }): boolean => Object.values(bindings).some(({ type }) => type === 'httpTrigger');
     const pairs = loadBundle('release')
       .functions.filter(isHttp)
       .flatMap(({ name }) => [

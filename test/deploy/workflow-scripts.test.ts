@@ -93,9 +93,10 @@ describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
   );
 });
 
-const fetchRelease = async (release: string, verifies: string) =>
+const fetchRelease = async (release: string, verifies: string, attested = 'true') =>
   runScript('fetch-release.sh', ['gh', `if [ "$1" = attestation ]; then ${verifies}; fi`], {
     RELEASE: release,
+    ATTESTED: attested,
     GH_REPO: 'owner/repository',
   });
 
@@ -113,7 +114,26 @@ describe.skipIf(process.platform === 'win32')('the script that fetches a release
     });
   });
 
+  it('says so where the repository has no attestations, and deploys all the same', async () => {
+    const { code, asked, printed } = await fetchRelease('v1.2.3', 'exit 1', 'false');
+    expect([code, asked]).toEqual([0, ['release download v1.2.3 --pattern package.zip*']]);
+    expect(printed).toContain('This repository has no attestations');
+  });
+
   it.each(['main', 'v', 'v1 --repo=x'])('takes %s for no release', async (name) => {
     expect(await fetchRelease(name, 'exit 0')).toMatchObject({ code: 1, asked: [] });
   });
 });
+
+it.skipIf(process.platform === 'win32')(
+  'every address and number that gets alerts is masked on its own, and no country code',
+  async () => {
+    const { code, printed } = await runScript('mask-receivers.sh', ['az', ''], {
+      ALERT_EMAIL: 'a@example.org, b@example.org',
+      ALERT_SMS: '1 2065550100,64 211234567',
+      ALERT_WEBHOOK: 'https://hooks.example.org/x?y=1',
+    });
+    const masked = ['a@example.org', 'b@example.org', '2065550100', '211234567', 'https://hooks.example.org/x?y=1'];
+    expect([code, printed.trim().split('\n')]).toEqual([0, masked.map((part) => `::add-mask::${part}`)]);
+  },
+);

@@ -147,6 +147,18 @@ describe('the workflows', () => {
     expect(textOf('deploy.yml')).toContain(`(cd ${dist} && zip `);
   });
 
+  it('attest only where GitHub does, and verify exactly then', () => {
+    const { release } = workflowSchema.parse(parse(textOf('deploy.yml'))).jobs;
+    const attest = release?.steps.find((step) => String(step['uses']).startsWith('actions/attest-'));
+    expect(attest?.['if']).toBe("env.ATTESTED == 'true'");
+    expect(textOf('deploy.yml')).toMatch(/^ {2}ATTESTED: \$\{\{ !github\.event\.repository\.private \|\| /m);
+  });
+
+  it('mask who gets alerts before anything could print it', () => {
+    const { 'what-if': look } = workflowSchema.parse(parse(textOf('ci.yml'))).jobs;
+    expect(look?.steps.at(-1)?.run).toMatch(/^bash \.github\/scripts\/mask-receivers\.sh\n/);
+  });
+
   it('run one Node, by its whole version', () => {
     const versions = [...workflows.values()].flatMap((text) => text.match(/node-version: .*/g) ?? []);
     expect([...new Set(versions)]).toEqual([expect.stringMatching(/: 24\.\d+\.\d+$/)]);

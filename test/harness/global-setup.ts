@@ -1,22 +1,15 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { build as bundle } from 'esbuild';
 import type { TestProject } from 'vitest/node';
 
 import { buildApp } from '../../infra/build/bundle.ts';
 import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
+import { buildCommands } from './built-command.ts';
 
-const INFRA = fileURLToPath(new URL('../../infra/', import.meta.url));
-
-/** Packages that are CommonJS ask for Node's modules by `require`. */
-const WITH_REQUIRE =
-  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
-
-/** The scripts that many tests start, in infra. */
+/** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start` and `npm run screenshot`. */
 const COMMANDS = {
   send: 'cli/send.ts',
   export: 'cli/export.ts',
@@ -26,26 +19,6 @@ const COMMANDS = {
 
 /** The path of each as one file. */
 type BuiltCommands = Readonly<Record<keyof typeof COMMANDS, string>>;
-
-/**
- * Builds each script into one file: a start of it takes a third of the processor time that it takes with tsx, which compiles each time. That they
- * run with tsx as well is tested by `npm start` and `npm run screenshot`.
- */
-const buildCommands = async (directory: string): Promise<BuiltCommands> => {
-  await bundle({
-    entryPoints: Object.entries(COMMANDS).map(([out, path]) => ({ in: join(INFRA, path), out })),
-    outdir: directory,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node22',
-    banner: { js: WITH_REQUIRE },
-    logLevel: 'warning',
-  });
-  const built = (name: keyof typeof COMMANDS): string => join(directory, `${name}.mjs`);
-  return { send: built('send'), export: built('export'), audit: built('audit'), host: built('host') };
-};
 
 declare module 'vitest' {
   /** What all tests of a run share: `inject('bundles').debug` and so on. */
@@ -69,12 +42,12 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };
   const build = async (): Promise<BuiltCommands> => {
-    const [commands] = await Promise.all([
-      buildCommands(directory),
+    const [built] = await Promise.all([
+      buildCommands(directory, COMMANDS),
       buildApp({ outfile: bundles.debug, debug: true }),
       buildApp({ outfile: bundles.release, debug: false }),
     ]);
-    return commands;
+    return { send: built('send'), export: built('export'), audit: built('audit'), host: built('host') };
   };
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);

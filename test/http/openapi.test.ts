@@ -163,6 +163,18 @@ describe('the service is as it is described', () => {
     expect(await response.json()).toEqual(description);
   });
 
+  it('in a fifth of the bytes to whoever takes gzip, and in none to whoever has it', async () => {
+    const zipped = await fetch(`${app.url}/api/openapi.json`);
+    const [length, tag] = ['content-length', 'etag'].map((name) => zipped.headers.get(name) ?? '');
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(Number(length)).toBeLessThan((await zipped.text()).length / 5);
+    const plain = await fetch(`${app.url}/api/openapi.json`, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(plain.headers.get('etag')).not.toBe(tag);
+    const known = await fetchChecked(`${app.url}/api/openapi.json`, { headers: { 'if-none-match': tag ?? '' } });
+    expect([known.status, await known.text(), known.headers.get('cache-control')]).toEqual([304, '', 'no-cache']);
+  });
+
   it('in each operation, which asks for a key exactly where that is said', async () => {
     for (const { path, method, security } of operationsOf(description)) {
       const answer = await fetchChecked(`${app.url}${path}`, { method, headers: { 'x-functions-key': KEY } });

@@ -1,5 +1,5 @@
 import { TableClient } from '@azure/data-tables';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, test, vi } from 'vitest';
 
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
@@ -182,6 +182,25 @@ describe.each([
     const copy = await table.get('p', 'copy', { exact: true });
     expect(copy?.properties).toEqual(row.properties);
     expect(copy?.etag).toBeTypeOf('string');
+  });
+
+  test('names the first partition with a row, of a range of partitions', async () => {
+    const table = make();
+    for (const partition of ['2026-11-20_63', '2026-11-21', '2026-11-21_07', '2026-11-21_40', '2026-11-22_00']) {
+      await table.insert(partition, 'r', {});
+    }
+    const first = async (from: string, before: string) => table.firstPartition({ from, before });
+    expect(await first('2026-11-21_00', '2026-11-21_64')).toBe('2026-11-21_07');
+    expect(await first('2026-11-21_08', '2026-11-21_64')).toBe('2026-11-21_40');
+    expect(await first('2026-11-21_41', '2026-11-21_64')).toBeUndefined();
+  });
+
+  test('tells the time of storage, whatever the clock of this process says', async () => {
+    const table = make();
+    const right = Date.now();
+    vi.spyOn(Date, 'now').mockReturnValue(right - 180_000);
+    await table.get('p', 'r');
+    expect(Math.abs(table.now() - right)).toBeLessThan(60_000);
   });
 
   test('a row of a later format is an error', async () => {

@@ -73,6 +73,8 @@ const LATE_MS = 7_000;
 /** The shared table as one process reaches it: requests and answers take time and get lost, storage refuses and has outages. */
 export class UnreliableTable implements TableConnection {
   readonly #parts: UnreliableTableParts;
+  /** The `Date` of the latest answer to a read, and when it came. */
+  #answered: { readonly date: number; readonly at: number } | undefined;
 
   constructor(parts: UnreliableTableParts) {
     this.#parts = parts;
@@ -80,7 +82,7 @@ export class UnreliableTable implements TableConnection {
 
   get(partition: string, row: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined> {
     const { table } = this.#parts;
-    return this.#ask(
+    return this.#read(
       () => `get ${partition} ${row}`,
       () => table.get(partition, row, selection, signal),
     );
@@ -90,7 +92,7 @@ export class UnreliableTable implements TableConnection {
     const { chance, conditions, table } = this.#parts;
     const isShort = chance.happens(conditions().weather.shortPage);
     const most = isShort ? chance.oneOf([0, 1, 1, 1, 1, 2]) : Infinity;
-    return this.#ask(
+    return this.#read(
       () => `${isShort ? 'short ' : ''}page ${partition} ${query.continuation ?? range.from}`,
       async () => {
         if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
@@ -110,7 +112,22 @@ export class UnreliableTable implements TableConnection {
   }
 
   now(): number {
-    return this.#parts.table.now();
+    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+  }
+
+  /** Reads something, and notes the time that storage tells. */
+  async #read<Answer>(
+    request: () => string,
+    carryOut: () => Promise<Answer>,
+    latencyMs = this.#parts.latencyMs,
+  ): Promise<Answer> {
+    const { date, answer } = await this.#ask(
+      request,
+      async () => ({ date: this.#parts.table.now(), answer: await carryOut() }),
+      latencyMs,
+    );
+    this.#answered = { date, at: performance.now() };
+    return answer;
   }
 
   transact(partition: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {

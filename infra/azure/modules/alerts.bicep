@@ -238,6 +238,26 @@ traces
     enabled: true
     scope: insights.id
   }
+  {
+    name: 'clock-off'
+    description: 'The clock of an instance differs from that of storage by more than a minute: it judges wrongly which times of events are in the future. Restart the app.'
+    severity: 2
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "clock is off"
+| project timestamp, instance = cloud_RoleInstance, ahead_seconds = toint(line.ahead_seconds)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'instance'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
   // What the service or its configuration did wrong. Nobody answering, or a number that cannot be called, is no fault of the service: who
   // is dialled again needs nobody, and who is not is in not-reached.
   {
@@ -248,7 +268,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "hang-up failed", "call overdue", "callback events left")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
@@ -265,12 +285,12 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts, or too few of all waves have confirmed. Nobody tries any more: phone them.'
+    description: 'Somebody who should have been phoned was not reached in all attempts, too few of all waves have confirmed, or no phone has rung for a fire within two minutes: phone them.'
     severity: 0
     query: '''
 traces
 | extend line = parse_json(message)
-| where tostring(line.event) in ("recipient not reached", "notification not confirmed")
+| where tostring(line.event) in ("recipient not reached", "notification not confirmed", "urgent notification silent")
 | project timestamp, person = strcat(tostring(line.notification_id), " ", tostring(line.recipient_index)), recipient = tostring(line.recipient), outcome = tostring(line.outcome), reason = tostring(line.reason)
 '''
     operator: 'GreaterThan'
@@ -366,7 +386,7 @@ traces
   }
   {
     name: 'log-cap-reached'
-    description: 'LOG_DAILY_CAP_GB is reached: until tomorrow nothing more is logged, and no alert on logs fires.'
+    description: 'LOG_DAILY_CAP_GB is reached: until the hour at which the workspace counts anew nothing more is logged, and no alert on logs fires.'
     severity: 1
     query: '_LogOperation | where Category =~ "Ingestion" and Detail has "OverQuota"'
     operator: 'GreaterThan'

@@ -1,9 +1,10 @@
 import { appendFile, open, readFile, rm, stat, truncate } from 'node:fs/promises';
+import { format, parse } from 'node:path';
 
 import { z } from 'zod';
 
 import { CommandError } from '../command-line.ts';
-import { isMissing, replaceFile } from '../replace-file.ts';
+import { isMissing, moveOnto, replaceFile } from '../replace-file.ts';
 import type { Outcome } from './deliver.ts';
 import { type Item, jsonIn } from './items.ts';
 import { STDIN } from './options.ts';
@@ -33,7 +34,8 @@ const LINE_BEGINS = '{"reason":';
 
 /**
  * The account of one input: the progress file beside it, and the file of its rejected events. Whatever ends a run, the progress file never says
- * too much, and an event is in the file of rejected events once: its line is written first, then the progress that includes it.
+ * too much, and an event is in the file of rejected events once: its line is written first, then the progress that includes it. What an earlier
+ * sending rejected stays, under another name.
  */
 export class Account {
   /** The path of the input, or `-` for standard input. */
@@ -42,12 +44,15 @@ export class Account {
   readonly rejectedPath: string;
   /** Undefined for standard input, which cannot be read again. */
   readonly #path: string | undefined;
+  /** Whether a run before has begun this sending. */
+  readonly #goesOn: boolean;
   #done: Done;
 
-  private constructor(name: string, rejectedPath: string, done: Done) {
+  private constructor(name: string, rejectedPath: string, done: Done, goesOn: boolean) {
     this.name = name;
     this.rejectedPath = rejectedPath;
     this.#path = progressPath(name);
+    this.#goesOn = goesOn;
     this.#done = done;
   }
 
@@ -64,7 +69,7 @@ export class Account {
     const done = path === undefined ? undefined : await readDone(path);
     const goesOn = done?.url === url && done.size === size && done.modifiedMs === modifiedMs;
     const nothing = { items: 0, recorded: 0, unchanged: 0, rejected: 0, rejectedBytes: 0 };
-    return new Account(name, rejectedPath, goesOn ? done : { url, size, modifiedMs, ...nothing });
+    return new Account(name, rejectedPath, goesOn ? done : { url, size, modifiedMs, ...nothing }, goesOn);
   }
 
   get done(): Done {
@@ -72,13 +77,22 @@ export class Account {
   }
 
   /**
-   * Of the file of rejected events keeps what is about events that are done. Lines behind that were written just before a crash, for events that
-   * are sent again.
+   * Makes the file of rejected events one of this sending. A sending that goes on keeps what is about events that are done: lines behind that were
+   * written just before a crash, for events that are sent again. For a new one the file of an earlier sending gets another name.
+   *
+   * @returns that name, if there was such a file
    */
-  async begin(): Promise<void> {
+  async begin(): Promise<string | undefined> {
     const { rejectedBytes } = this.#done;
-    if (rejectedBytes === 0) await rm(this.rejectedPath, { force: true });
-    else if ((await sizeOf(this.rejectedPath)) > rejectedBytes) await truncate(this.rejectedPath, rejectedBytes);
+    const size = (await sizeOf(this.rejectedPath)) ?? 0;
+    if (this.#goesOn) {
+      if (size > rejectedBytes) await truncate(this.rejectedPath, rejectedBytes);
+      return undefined;
+    }
+    const kept = size > 0 ? await freeName(this.rejectedPath) : undefined;
+    if (kept !== undefined) await moveOnto(this.rejectedPath, kept);
+    await this.#save();
+    return kept;
   }
 
   /** Takes the next items as done, once that survives a power cut. */
@@ -94,14 +108,18 @@ export class Account {
       recorded: this.#done.recorded + recorded,
       unchanged: this.#done.unchanged + unchanged,
       rejected: this.#done.rejected + rejected.length,
-      ...(rejected.length > 0 && { rejectedBytes: await sizeOf(this.rejectedPath) }),
+      ...(rejected.length > 0 && { rejectedBytes: (await sizeOf(this.rejectedPath)) ?? 0 }),
     };
-    if (this.#path !== undefined) await replaceFile(this.#path, `${JSON.stringify(this.#done)}\n`);
+    await this.#save();
   }
 
   /** Removes the progress file: the next run sends everything again. */
   async close(): Promise<void> {
     if (this.#path !== undefined) await rm(this.#path, { force: true });
+  }
+
+  async #save(): Promise<void> {
+    if (this.#path !== undefined) await replaceFile(this.#path, `${JSON.stringify(this.#done)}\n`);
   }
 }
 
@@ -134,11 +152,21 @@ const mustTakeRejected = async (path: string): Promise<void> => {
   }
 };
 
-const sizeOf = async (path: string): Promise<number> =>
+/** `a.rejected.1.ndjson` for `a.rejected.ndjson`, or the next number that is free. */
+const freeName = async (path: string): Promise<string> => {
+  const { dir, name, ext } = parse(path);
+  for (let number = 1; ; number += 1) {
+    const free = format({ dir, name: `${name}.${number}`, ext });
+    if ((await sizeOf(free)) === undefined) return free;
+  }
+};
+
+/** How long a file is, in bytes; undefined: there is none. */
+const sizeOf = async (path: string): Promise<number | undefined> =>
   stat(path).then(
     ({ size }) => size,
     (error: unknown) => {
-      if (isMissing(error)) return 0;
+      if (isMissing(error)) return undefined;
       throw error;
     },
   );

@@ -21,8 +21,9 @@ export interface FileJob extends Sending {
  * @throws {CommandError} if it cannot be sent to its end; what its account says is done
  */
 export const sendFile = async (job: FileJob): Promise<void> => {
-  const { account, stop, requests, onProgress } = job;
-  await account.begin();
+  const { account, stop, requests, onProgress, note } = job;
+  const kept = await account.begin();
+  if (kept !== undefined) note(`What an earlier sending rejected is kept in ${kept}.`);
   const { items, part } = await openInput(account.name, stop);
   const delivery = new Delivery(job);
   const sendRound = async (round: readonly (readonly Item[])[]): Promise<void> => {

@@ -151,7 +151,11 @@ const TABLE: readonly (readonly [digits: string, name: string, course: Course])[
   ['33', 'call request never answered', { faults: { createCall: ['hangs'], always: true } }],
   ['34', "call request's answer lost", { faults: { createCall: ['answer lost'] } }],
   ['35', 'call request answered 500 twice', { faults: { createCall: [refused(500), refused(500)] } }],
-  ['36', 'call request refused', { faults: { createCall: [refused(400, '8519')], always: true } }],
+  [
+    '36',
+    'call request refused: invalid number, 400/560484',
+    { faults: { createCall: [refused(400, '560484')], always: true } },
+  ],
   ['37', 'call request refused once: no line, 403/8530', { faults: { createCall: [refused(403, '8530')] } }],
   ['38', "call request's answers all lost, and it rings", { faults: { createCall: ['answer lost'], always: true } }],
   ['39', 'call request answered, then CreateCallFailed 8530 once', { firstCalls: [NO_LINE] }],

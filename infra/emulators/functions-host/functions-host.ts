@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 
 import { z } from 'zod';
@@ -160,7 +159,7 @@ const serve = async (exchange: Exchange, app: App): Promise<void> => {
   const [, timerName] = /^\/admin\/functions\/([^/]+)\/?$/i.exec(url.pathname) ?? [];
   if (timerName !== undefined) {
     const refusal = { anonymous: 401, function: 403, admin: undefined }[level];
-    sendEmpty(response, refusal ?? (await startTimer(request, timerName, app.listeners)));
+    sendEmpty(response, refusal ?? startTimer(request, timerName, app.listeners));
     return;
   }
   const match = matchRoute(app.routes, request.method ?? 'GET', url.pathname);
@@ -182,21 +181,15 @@ const requestKey = ({ headersDistinct }: IncomingMessage, url: URL): string | un
   headersDistinct['x-functions-key']?.[0] ?? [...url.searchParams].find(([name]) => name.toLowerCase() === 'code')?.[1];
 
 /**
- * Starts a timer function, as the real host does for `POST /admin/functions/{name}`: 202 at once, whatever becomes of the run; 404 for an unknown
- * name.
+ * Starts a timer function, as the real host does for `POST /admin/functions/{name}`: 202 at once, whatever becomes of the run and whatever the body says; 404
+ * for an unknown name.
  *
  * @param name in any case
  * @returns the answer's status
  */
-const startTimer = async (
-  request: IncomingMessage,
-  name: string,
-  listeners: readonly TimerListener[],
-): Promise<number> => {
+const startTimer = ({ method }: IncomingMessage, name: string, listeners: readonly TimerListener[]): number => {
   const listener = listeners.find(({ trigger }) => trigger.registered.name.toLowerCase() === name.toLowerCase());
-  if (request.method !== 'POST' || listener === undefined) return 404;
-  // What it says is not looked at. A client that leaves gets no answer.
-  await text(request).catch(() => '');
+  if (method !== 'POST' || listener === undefined) return 404;
   void listener.runNow();
   return 202;
 };
@@ -205,16 +198,16 @@ const startTimer = async (
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker: Worker): Promise<void> => {
-  const { response } = exchange;
+  const { request, response } = exchange;
   try {
-    const http = await readMessage(exchange, params).catch(() => undefined);
-    // The client has left: nobody is answered.
-    if (http === undefined) return void response.destroy();
+    const http = await readMessage(exchange, params);
     const traceParent = TRACE_PARENT.exec(exchange.request.headers['traceparent']?.toString() ?? '')?.[0];
     const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } }, traceParent);
     if (given === undefined) sendEmpty(response, 204);
     else sendAnswer(response, given);
   } catch (error) {
+    // The client has left in the middle of its body: nobody is answered, and nobody has to be told.
+    if (request.errored !== null) return void response.destroy();
     logFailure(route.registered, error);
     sendEmpty(response, 500);
   }

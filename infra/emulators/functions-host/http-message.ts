@@ -51,10 +51,13 @@ export const refusalOf = ({ method = '', url = '', rawHeaders }: IncomingMessage
   return rawHeaders.some((text) => text.includes('\0') || utf8Of(text) === undefined) ? 400 : undefined;
 };
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** A header's text as the real host reads it; undefined where it is not UTF-8. */
 const utf8Of = (latin1: string): string | undefined => {
+  if (!/[\x80-\xff]/.test(latin1)) return latin1;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(latin1, 'latin1'));
+    return UTF8.decode(Buffer.from(latin1, 'latin1'));
   } catch {
     return undefined;
   }
@@ -68,7 +71,7 @@ export const announcedBytes = ({ headers }: IncomingMessage): number =>
  * What the worker is told of a request: repeated headers and query parameters joined by commas, names of headers in lower case. A body without an
  * announced size is not read: the app sees none.
  *
- * @throws where the client leaves before the body is in
+ * @throws where the client leaves before the body is in: the request is `errored` then
  */
 export const readMessage = async (
   { request, url }: Exchange,

@@ -85,6 +85,10 @@ const readDayState = async (table: Table, day: Day): Promise<DayState> => {
   };
 };
 
+/** A difference that is in no shard. */
+const ofDay = (counter: string, expected: string, stored: string, step: string) =>
+  ({ shard: undefined, counter, expected, stored, step }) as const;
+
 /** Whether no sample counts more events than there are event rows: so none of those was deleted because the day closed. */
 const accountsForSamples = ({ byShard }: AuditReport): boolean =>
   byShard.every(({ differences }) =>
@@ -115,13 +119,6 @@ const auditIn = async (table: Table, day: Day, state: DayState, closed: boolean)
       return own === shard ? [] : [{ shard, cameraId, own }];
     }),
   );
-  const ofDay = (counter: string, expected: string, stored: string, step: string) => ({
-    shard: undefined,
-    counter,
-    expected,
-    stored,
-    step,
-  });
   return {
     day,
     shards: shards ?? 0,

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import type { Log } from '../../log.ts';
 import { DamagedRow, StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
 import { ANY_VERSION, writeOf } from '../../storage/row.ts';
@@ -36,6 +38,8 @@ const ROUNDS = 30;
 /** Rows that a transaction adds to: half as many if what is added is too large for it. */
 const ROWS_A_TRANSACTION = 40;
 const EVENTS_AT_ONCE = 1_000;
+/** Longer than an instance goes on by a manifest that it remembers, and than a transaction takes: the number that fits may be another one. */
+const FORGOTTEN_MS = 75_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Another writer came first, storage did not answer, or a row was damaged since the audit. */
@@ -63,6 +67,14 @@ const asideText = (rowKey: string): string => {
   return `set aside row ${rowKey}${isTotal ? ' and all others of its stripe' : ''}, and count anew what ${isTotal ? 'they' : 'it'} held`;
 };
 
+/** How a repair works. */
+export interface RepairOptions {
+  /** Called with a sentence after each step. */
+  readonly say: (line: string) => void;
+  /** Waits so many milliseconds. */
+  readonly pause?: (milliseconds: number) => Promise<void>;
+}
+
 /**
  * Puts right what an audit found, while the day may be written to: what is left of the subtraction is committed by the recorder's own
  * writer, in a stripe of its own. Rows that cannot be decoded are set aside first, and what they held is then part of the difference.
@@ -71,17 +83,21 @@ const asideText = (rowKey: string): string => {
  * Of a day that is closed, or whose closing is announced, only a manifest that is lost or wrong is put right.
  *
  * @param audited what {@link auditDay} found
- * @param options.say called with a sentence after each step
  * @returns the last audit: without differences
  * @throws {RepairUnfinished | NotRepairable | AuditUnsettled | StorageTrouble | LaterFormat}
  */
 export const repairDay = async (
   table: Table,
   audited: AuditReport,
-  { say }: { readonly say: (line: string) => void },
+  { say, pause = async (ms) => setTimeout(ms) }: RepairOptions,
 ): Promise<AuditReport> => {
   const lease = new RepairLease(table, audited);
   let report = audited;
+  if (audited.shards === 0 && audited.fittingShards !== undefined && !audited.closed) {
+    say('waiting until no instance remembers how many shards the day had');
+    await pause(FORGOTTEN_MS);
+    report = await auditDay(table, audited.day);
+  }
   for (let round = 1; report.differences.length > 0; round += 1) {
     if (round > ROUNDS) throw new RepairUnfinished('differences are left: run the repair again');
     if (report.fittingShards === undefined) demandRepairable(report);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-import { WriteConflict } from '../../storage/errors.ts';
+import { unlessDamaged, WriteConflict } from '../../storage/errors.ts';
 import { copiedProperties, writeOf, type RowWrite, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERA_LISTS, FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { COMMIT_NUMBER, stripesOf, announcement } from '../rows/stripes.ts';
+import { announcement, COMMIT_NUMBER, commitNumberOf, fenceFrom, MAX_COMMIT, stripesOf } from '../rows/stripes.ts';
 import { emptyTotalProperties } from '../rows/total-row.ts';
 import type { RepairLease } from './repair-lease.ts';
 import { settled, type RowsAside } from './shard-audit.ts';
@@ -119,15 +119,14 @@ const emptiedTotal = async (
   lists: readonly StoredRow[],
 ): Promise<RowWrite> => {
   const total = totals.find(({ rowKey }) => rowKey === totalKey);
-  const commits = [...lists, ...(total ? [total] : [])].map(({ properties }) => properties[COMMIT_NUMBER]);
+  const commits = [...lists, ...(total ? [total] : [])].map((row) => unlessDamaged(() => commitNumberOf(row)) ?? 0);
   const fence = await table.get(partition, FENCE_KEY);
-  const stripes = [fence?.properties['stripes'], ...totals.map(({ rowKey }) => (stripeOf(rowKey)?.stripe ?? 0) + 1)];
+  const fenced = unlessDamaged(() => fence && fenceFrom(fence).stripes) ?? 1;
   const properties = {
     ...emptyTotalProperties(),
-    [COMMIT_NUMBER]: Math.max(0, ...commits.filter(isNumber)) + FAR_ABOVE,
-    ...(totalKey === TOTAL_KEY && announcement(Math.max(1, ...stripes.filter(isNumber)))),
+    [COMMIT_NUMBER]: (Math.max(0, ...commits) + FAR_ABOVE) % MAX_COMMIT,
+    ...(totalKey === TOTAL_KEY &&
+      announcement(Math.max(fenced, ...totals.map((row) => (stripeOf(row.rowKey)?.stripe ?? 0) + 1)))),
   };
   return writeOf(totalKey, total?.etag, properties, 'replace');
 };
-
-const isNumber = (value: unknown): value is number => typeof value === 'number';

@@ -4,6 +4,9 @@ import type { CategoryTally, Tally } from './tally.ts';
 /** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 
+/** The counts of most frames, which nothing is flagged in: they are remembered once, and not for each frame. */
+export const NO_COUNTS: Counts = new Map();
+
 /** Most categories of one camera in one day. */
 export const MAX_CAMERA_CATEGORIES = 64;
 

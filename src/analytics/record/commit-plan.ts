@@ -104,13 +104,11 @@ class Draft {
     const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId);
     const categories = [...categoriesOf(facets)];
     const newOfCamera = categories.filter((category) => !ofCamera.has(category));
-    if (this.#hasUnknown(newOfCamera) && ofCamera.size + newOfCamera.length > MAX_CAMERA_CATEGORIES) {
-      return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day`;
+    if (this.#lackRoom(newOfCamera, ofCamera, MAX_CAMERA_CATEGORIES)) {
+      return `the camera would have more than ${MAX_CAMERA_CATEGORIES} categories in one day, with those of DETECTION_CATEGORIES`;
     }
     const newOfShard = categories.filter((category) => !this.#categories.has(category));
-    // The room of all known ones in the row is reserved.
-    const ofShard = (): number => new Set([...this.#categories, ...newOfShard, ...this.#knownCategories]).size;
-    if (this.#hasUnknown(newOfShard) && ofShard() > MAX_TALLY_CATEGORIES) {
+    if (this.#lackRoom(newOfShard, this.#categories, MAX_TALLY_CATEGORIES)) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
     const { ids, indexes } = this.#total.cameras;
@@ -130,9 +128,10 @@ class Draft {
     return new Set([...own, ...(this.#snapshot.elsewhere.get(cameraId) ?? [])]);
   }
 
-  /** Whether one of some categories is none of the known ones, which are never refused. */
-  #hasUnknown(categories: readonly string[]): boolean {
-    return categories.some((category) => !this.#knownCategories.has(category));
+  /** Whether there is no room for categories beside those that are there. The room of all known ones is reserved: they are never refused. */
+  #lackRoom(added: readonly string[], there: ReadonlySet<string>, most: number): boolean {
+    const known = this.#knownCategories;
+    return added.some((category) => !known.has(category)) && new Set([...there, ...added, ...known]).size > most;
   }
 }
 

@@ -7,7 +7,7 @@ import { backoffMs } from '../../storage/table.ts';
 import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
-import { DayClosed, type Manifest } from '../rows/day-shards.ts';
+import { DayClosed } from '../rows/day-shards.ts';
 import {
   areTooLarge,
   fittingInFront,
@@ -17,7 +17,6 @@ import {
   type Outcome,
   type Pending,
   type Refused,
-  unchangedOutcome,
 } from './batch.ts';
 import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
 
@@ -100,21 +99,14 @@ export class ShardCommitter {
   /**
    * Commits a message together with others.
    *
-   * @param manifest of the day, as it is now
    * @throws {StorageTrouble} if storage did not take it after bounded tries, or too much waits for it
    * @throws {WriteConflict | StaleSnapshot} if other processes always committed first
    * @throws {DamagedRow} if a row that it changes is damaged
    */
-  async submit(message: EventMessage, { version }: Manifest): Promise<Outcome> {
-    const keys = keyed(message);
-    const known = this.#writer.committedEvent(keys.eventKey, version);
-    // Times of facets only grow, so a message that is older than a committed state stays older.
-    if (known?.ts === message.ts && applyFacets(known.facets, message.facets) === known.facets) {
-      return unchangedOutcome(known.facets, message.facets);
-    }
+  async submit(message: EventMessage): Promise<Outcome> {
     if (this.#queue.length >= MAX_WAITING) throw new StorageTrouble(0, { reason: 'too many messages wait' });
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...keys, resolve, reject, readFirst: !isFrame(message), uncertain: false });
+      this.#queue.push({ ...keyed(message), resolve, reject, readFirst: !isFrame(message), uncertain: false });
       if (!this.#isRunning) void this.#run();
     });
   }

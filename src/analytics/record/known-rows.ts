@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
+import { type Counts, type Facet, NO_COUNTS } from '../model/camera-event.ts';
+import type { Tally } from '../model/tally.ts';
 import type { CameraRow } from '../rows/camera-row.ts';
 import type { EventRow } from '../rows/event-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
@@ -54,36 +56,56 @@ export const counterRow = <Kind extends ShardRow['kind']>(
   kind: Kind,
 ): OfKind<Kind> | undefined => ofKind(rows.get(inStripe(key, stripe)), kind);
 
-const MAX_BYTES = 176 * 1_048_576;
+const MAX_BYTES = 64 * 1_048_576;
 const ABSENT: KnownRow = { kind: 'absent', etag: '' };
 
-/** About how many bytes a row takes in memory. */
-const sizeOf = (row: KnownRow): number => {
-  let size = 300;
+// About how many bytes things take in memory, as measured: a row with its version and its place among the others, without its name and its
+// value; a map; what stands for bytes, without them; a tally and one of its categories.
+const ROW = 280;
+const MAP = 200;
+const BYTES = 200;
+const TALLY = MAP + 60;
+const CATEGORY = 60;
+
+const sum = <Item>(items: Iterable<Item>, sizeOf: (item: Item) => number): number => {
+  let size = 0;
+  for (const item of items) size += sizeOf(item);
+  return size;
+};
+
+const tallySize = ({ categories }: Tally): number => TALLY + CATEGORY * categories.size;
+
+const facetSize = (counts: Facet<Counts> | undefined): number =>
+  counts === undefined ? 0 : 50 + (counts.value === NO_COUNTS ? 0 : MAP + 20 * counts.value.size);
+
+const valueSize = (row: KnownRow): number => {
   switch (row.kind) {
-    case 'total':
-      return size + 250 * row.value.cameras.ids.length + 150 * row.value.tally.categories.size;
+    case 'total': {
+      const { tally, cameras } = row.value;
+      // Each id is there twice: by itself, and in its text.
+      return 2 * MAP + tallySize(tally) + 80 * cameras.ids.length + 2.5 * sum(cameras.texts, ({ length }) => length);
+    }
     case 'buckets':
-      for (const { tally, active } of row.value.values()) size += 200 + tally.length + active.length;
-      return size;
+      return MAP + sum(row.value.values(), ({ tally, active }) => 100 + 2 * BYTES + tally.length + active.length);
     case 'samples':
-      for (const bytes of row.value.values()) size += 150 + bytes.length;
-      return size;
-    case 'camera':
-      size += 700 + 150 * row.value.tally.categories.size;
-      for (const { tally, minutes } of row.value.hours.values()) {
-        size += 300 + minutes.length + 150 * tally.categories.size;
-      }
-      return size;
+      return MAP + sum(row.value.values(), ({ length }) => 50 + BYTES + length);
+    case 'camera': {
+      const { tally: ofDay, hours } = row.value;
+      const ofHours = sum(hours.values(), ({ tally, minutes }) => 150 + tallySize(tally) + BYTES + minutes.length);
+      return 2 * MAP + tallySize(ofDay) + ofHours;
+    }
     case 'event': {
-      const { detections, annotations } = row.value.facets;
-      return size + 400 + 100 * ((detections?.value.size ?? 0) + (annotations?.value.size ?? 0));
+      const { detections, reviewed, annotations } = row.value.facets;
+      return 150 + facetSize(detections) + facetSize(annotations) + (reviewed === undefined ? 0 : 60);
     }
     case 'list':
     case 'absent':
-      return size;
+      return 0;
   }
 };
+
+/** About how many bytes a row and its name take in memory: a character of a name takes one byte, or two if any of them is not Latin. */
+const sizeOf = (row: KnownRow, { length }: string): number => ROW + Math.ceil(1.5 * length + valueSize(row));
 
 /**
  * The rows that the process last committed or read, of all shards, in bounded memory: a steady stream needs no reads. They may be
@@ -92,7 +114,11 @@ const sizeOf = (row: KnownRow): number => {
 export class KnownRows {
   readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 
-  /** What is known of a shard from now on: nothing yet. */
+  /** About how many bytes the rows take in memory. */
+  get bytes(): number {
+    return this.#rows.calculatedSize;
+  }
+
   ofShard(): KnownRowsOfShard {
     return new KnownRowsOfShard(this.#rows);
   }
@@ -102,9 +128,9 @@ export class KnownRows {
 export class KnownRowsOfShard {
   static #epochs = 0;
   readonly #rows: LRUCache<string, KnownRow>;
-  /** Counter rows are known in an epoch: a new one forgets them all at once. Event rows are known in the first one for ever. */
-  readonly #firstEpoch = (KnownRowsOfShard.#epochs += 1);
-  #epoch = this.#firstEpoch;
+  /** Rows are known in an epoch: a new one forgets them all at once. That of counter rows changes more often. */
+  #ofEvents = (KnownRowsOfShard.#epochs += 1);
+  #ofCounters = this.#ofEvents;
 
   constructor(rows: LRUCache<string, KnownRow>) {
     this.#rows = rows;
@@ -122,8 +148,12 @@ export class KnownRowsOfShard {
 
   /** Forgets every counter row, and the rows of some events. */
   forget(eventKeys: Iterable<string>): void {
-    this.#epoch = KnownRowsOfShard.#epochs += 1;
+    this.#ofCounters = KnownRowsOfShard.#epochs += 1;
     this.forgetEvents(eventKeys);
+  }
+
+  forgetAll(): void {
+    this.#ofEvents = this.#ofCounters = KnownRowsOfShard.#epochs += 1;
   }
 
   forgetEvents(eventKeys: Iterable<string>): void {
@@ -131,6 +161,6 @@ export class KnownRowsOfShard {
   }
 
   #nameOf(rowKey: string): string {
-    return `${rowKey.startsWith('event|') ? this.#firstEpoch : this.#epoch}/${rowKey}`;
+    return `${rowKey.startsWith('event|') ? this.#ofEvents : this.#ofCounters}/${rowKey}`;
   }
 }

@@ -1,6 +1,9 @@
 import type { Table } from '../../storage/table.ts';
+import type { Day } from '../model/day.ts';
+import type { DayShards } from '../rows/day-shards.ts';
 import { TOTAL_KEY } from '../rows/keys.ts';
 import { readFence, type Fence, inStripe, MAX_STRIPES } from '../rows/stripes.ts';
+import type { KnownRowsOfShard } from './known-rows.ts';
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
@@ -30,14 +33,26 @@ export interface LastStripe {
   stripe: number;
 }
 
+/** A shard of a day, and what its writer knows of it. */
+export interface WriterShard {
+  readonly table: Table;
+  readonly day: Day;
+  /** How many shards the day has. */
+  readonly count: number;
+  readonly manifests: DayShards;
+  readonly partition: string;
+  readonly known: KnownRowsOfShard;
+  readonly last: LastStripe;
+  /** The categories that always find room. */
+  readonly knownCategories: ReadonlySet<string>;
+}
+
 /** For so long after none was idle the stripes are not looked at again: where many writers meet, each moves several times in a row. */
 const NONE_IDLE_MS = 1_000;
 
 /** The stripe of one shard that a writer writes to. */
 export class OwnStripe {
-  readonly #table: Table;
-  readonly #partition: string;
-  readonly #last: LastStripe;
+  readonly #shard: WriterShard;
   #number: number;
   /** Whether the stripe may be one that does not exist yet. */
   #mayCreate = false;
@@ -45,11 +60,9 @@ export class OwnStripe {
   #fence: Fence | undefined;
   #noneIdleUntil = 0;
 
-  constructor(table: Table, partition: string, last: LastStripe) {
-    this.#table = table;
-    this.#partition = partition;
-    this.#last = last;
-    this.#number = last.stripe;
+  constructor(shard: WriterShard) {
+    this.#shard = shard;
+    this.#number = shard.last.stripe;
   }
 
   get number(): number {
@@ -73,7 +86,7 @@ export class OwnStripe {
 
   /** Whether the first commit of the stripe may be written. Else another stripe was chosen. @throws {StorageTrouble | DamagedRow} */
   async mayStart(): Promise<boolean> {
-    const fence = await readFence(this.#table, this.#partition);
+    const fence = await readFence(this.#shard.table, this.#shard.partition);
     this.#fence = fence;
     if (this.#number === 0) return true;
     if (fence !== undefined && this.#mayCreate && this.#number <= fence.stripes) return true;
@@ -85,7 +98,7 @@ export class OwnStripe {
   async move(): Promise<void> {
     const from = this.#number;
     this.#isNew = false;
-    const fence = await readFence(this.#table, this.#partition);
+    const fence = await readFence(this.#shard.table, this.#shard.partition);
     if (fence === undefined) {
       this.#number = 0;
       return;
@@ -100,10 +113,11 @@ export class OwnStripe {
   async #choose(fence: Fence): Promise<number> {
     const now = performance.now();
     if (now < this.#noneIdleUntil && fence.stripes < MAX_STRIPES) return fence.stripes;
+    const { table, partition } = this.#shard;
     // By keys: a query may cost more, and tells no more.
     const written = await Promise.all(
       Array.from({ length: fence.stripes }, async (_, stripe) => {
-        const row = await this.#table.get(this.#partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] });
+        const row = await table.get(partition, inStripe(TOTAL_KEY, stripe), { select: ['Timestamp'] });
         const time = Date.parse(String(row?.properties['timestamp']));
         return Number.isNaN(time) ? undefined : time;
       }),
@@ -115,7 +129,7 @@ export class OwnStripe {
 
   /** Notes that the stripe has a commit. */
   used(): void {
-    this.#last.stripe = this.#number;
+    this.#shard.last.stripe = this.#number;
     this.#fence = undefined;
   }
 }

@@ -93,9 +93,8 @@ export class Recorder {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
         if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
-        const manifest = await claim;
-        const shard = shardOf(message.cameraId, manifest.shards);
-        return this.#committer(day, manifest.shards, shard).submit(message, manifest);
+        const { shards } = await claim;
+        return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
       }),
     );
     const outcomes: Outcome[] = [];
@@ -118,7 +117,7 @@ export class Recorder {
       count,
       manifests: this.#shards,
       partition,
-      known: this.#known,
+      known: this.#known.ofShard(),
       last: this.#lastStripe,
       knownCategories: this.#knownCategories,
     });

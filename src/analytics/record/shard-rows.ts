@@ -2,11 +2,9 @@ import pLimit from 'p-limit';
 
 import { DamagedRow } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import { categoriesOf } from '../model/camera-event.ts';
-import { hourOfMinute, type Day } from '../model/day.ts';
+import { hourOfMinute } from '../model/day.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
-import type { DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
 import { bucketsFrom } from '../rows/hour-rows.ts';
 import { cameraKey, camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
@@ -16,15 +14,8 @@ import { isUnchanged, listsTooShort, readTotal, type TotalRow } from '../rows/to
 import type { Batch } from './batch.ts';
 import type { RowsPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
-import {
-  type KnownRows,
-  type KnownRowsOfShard,
-  ofKind,
-  type KnownRow,
-  type ShardRow,
-  type ShardSnapshot,
-} from './known-rows.ts';
-import { type LastStripe, OwnStripe } from './own-stripe.ts';
+import { ofKind, type KnownRow, type ShardRow, type ShardSnapshot } from './known-rows.ts';
+import { OwnStripe, type WriterShard } from './own-stripe.ts';
 
 /** In place of the ETag of a row that a transaction in flight is about to write. */
 export const PENDING = 'pending';
@@ -95,27 +86,12 @@ const eventRow = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRow
 const hasBucket = (row: KnownRow | undefined, number: number): boolean =>
   ofKind(row, 'buckets')?.value.has(number) === true;
 
-/** A shard of a day, and what its writer works with. */
-export interface WriterShard {
-  readonly table: Table;
-  readonly day: Day;
-  /** How many shards the day has. */
-  readonly count: number;
-  readonly manifests: DayShards;
-  readonly partition: string;
-  readonly known: KnownRows;
-  readonly last: LastStripe;
-  /** The categories that always find room. */
-  readonly knownCategories: ReadonlySet<string>;
-}
-
 /**
  * The rows of one shard of a day for one writer: what a commit needs of them, read by their keys when needed, kept from the last commit,
  * forgotten after a conflict.
  */
 export class ShardRows {
   readonly #shard: WriterShard;
-  readonly #known: KnownRowsOfShard;
   readonly #own: OwnStripe;
   readonly #limit = pLimit(PARALLEL_READS);
   /** Whether a row may be stored although the rows above it do not say so: after a conflict, all are looked for. */
@@ -123,18 +99,12 @@ export class ShardRows {
 
   constructor(shard: WriterShard) {
     this.#shard = shard;
-    this.#known = shard.known.ofShard();
-    this.#own = new OwnStripe(shard.table, shard.partition, shard.last);
+    this.#own = new OwnStripe(shard);
   }
 
   /** What is damaged if the rows do not fit together, however often they are read. */
   neverFit(): DamagedRow {
     return listsTooShort(this.#shard.partition, this.#own.number);
-  }
-
-  /** The event as it was last seen in storage, from memory. */
-  committedEvent(key: string): EventRow | undefined {
-    return ofKind(this.#known.get(key), 'event')?.value;
   }
 
   /** The event as it is in storage now. @throws {StorageTrouble | DamagedRow} */
@@ -152,7 +122,7 @@ export class ShardRows {
   async snapshot(wanted: WantedRows, before?: RowsPlan): Promise<ShardSnapshot> {
     const known: Knowledge = (key) => {
       const row = before?.rows.get(key);
-      return row === undefined ? this.#known.get(key) : { ...row, etag: PENDING };
+      return row === undefined ? this.#shard.known.get(key) : { ...row, etag: PENDING };
     };
     const { total, hours } = await this.#top(known);
     const stripe = this.#own.number;
@@ -181,7 +151,7 @@ export class ShardRows {
       const mayBeStored = hasBucket(rows.get(at(hourKey(hourOfMinute(minute)))), minute % 60);
       // The half of a new minute that comes later need not be looked for either.
       if (!mayBeStored && !this.#doubtsAbsence) {
-        for (const second of [0, SECONDS_A_ROW]) this.#known.keep(at(minuteKey(minute, second)));
+        for (const second of [0, SECONDS_A_ROW]) this.#shard.known.keep(at(minuteKey(minute, second)));
       }
       halves.push(need(key, samplesRow, mayBeStored));
     }
@@ -200,7 +170,7 @@ export class ShardRows {
     }
     await this.#limit.map(missing, async ({ key, decode }) => {
       const row = await this.#get(key);
-      rows.set(key, this.#known.keep(key, row && { ...decode(row), etag: row.etag }));
+      rows.set(key, this.#shard.known.keep(key, row && { ...decode(row), etag: row.etag }));
     });
   }
 
@@ -235,8 +205,7 @@ export class ShardRows {
    */
   async #top(known: Knowledge): Promise<{ readonly total: KnownRow; readonly hours: KnownRow }> {
     const own = this.#own;
-    const { table, partition } = this.#shard;
-    const kept = this.#known;
+    const { table, partition, known: kept } = this.#shard;
     for (;;) {
       const [totalKey, hoursKey] = [inStripe(TOTAL_KEY, own.number), inStripe(HOURS_KEY, own.number)];
       const [total, hours] = [known(totalKey), known(hoursKey)];
@@ -269,7 +238,7 @@ export class ShardRows {
 
   /** Takes over the rows of a plan that is applied. @param etags the versions of what was written, by row key */
   apply({ rows }: RowsPlan, etags: ReadonlyMap<string, string>): void {
-    for (const [key, row] of rows) this.#known.keep(key, { ...row, etag: etags.get(key) ?? '' });
+    for (const [key, row] of rows) this.#shard.known.keep(key, { ...row, etag: etags.get(key) ?? '' });
     this.#own.used();
     this.#doubtsAbsence = false;
   }
@@ -280,13 +249,8 @@ export class ShardRows {
    * @param doubtsAbsence whether it met a row that should not be there
    */
   forget(eventKeys: Iterable<string>, doubtsAbsence = false): void {
-    this.#known.forget(eventKeys);
+    this.#shard.known.forget(eventKeys);
     this.#doubtsAbsence ||= doubtsAbsence;
-  }
-
-  /** Forgets the rows of some events alone. */
-  forgetEvents(eventKeys: Iterable<string>): void {
-    this.#known.forgetEvents(eventKeys);
   }
 
   /**
@@ -304,13 +268,13 @@ export class ShardRows {
     const row = await this.#get(key);
     if (row === undefined || !isUnchanged(row, before)) return false;
     const { stripes } = stateFrom(row);
-    this.#known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
+    this.#shard.known.keep(key, { kind: 'total', etag: row.etag, value: { ...before, stripes } });
     return true;
   }
 
   /** Moves to an idle stripe, or to a new one. @throws {StorageTrouble | DamagedRow} */
   async move(): Promise<void> {
-    this.#known.forget([]);
+    this.#shard.known.forget([]);
     await this.#own.move();
   }
 

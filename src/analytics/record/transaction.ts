@@ -1,14 +1,14 @@
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { StoringWrite } from '../../storage/row.ts';
 import { StaleSnapshot } from '../errors.ts';
-import type { EventRow } from '../rows/event-row.ts';
 import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
 import { inStripe } from '../rows/stripes.ts';
 import { isFrame, type Batch } from './batch.ts';
 import { planCommit, planCounters, type CommitPlan } from './commit-plan.ts';
 import type { CounterDifferences } from './counter-differences.ts';
 import { ofKind, type ShardSnapshot } from './known-rows.ts';
-import { PENDING, ShardRows, wantedByDifferences, wantedByMessages, type WriterShard } from './shard-rows.ts';
+import type { WriterShard } from './own-stripe.ts';
+import { PENDING, ShardRows, wantedByDifferences, wantedByMessages } from './shard-rows.ts';
 
 /** A batch with its plan. */
 export interface Prepared {
@@ -44,11 +44,6 @@ export class TransactionWriter {
 
   get rows(): ShardRows {
     return this.#rows;
-  }
-
-  /** An event as it was last seen in storage, from memory, if that belongs to the day's manifest as it is now. */
-  committedEvent(key: string, version: string): EventRow | undefined {
-    return version === this.#version ? this.#rows.committedEvent(key) : undefined;
   }
 
   /**
@@ -116,7 +111,7 @@ export class TransactionWriter {
     }
     const etags = new Map(writes.map((write, index) => [write.rowKey, result.value[index] ?? '']));
     this.#answered = etags;
-    rows.apply(plan, etags);
+    if (rows === this.#rows) rows.apply(plan, etags);
     return etags;
   }
 
@@ -152,7 +147,7 @@ export class TransactionWriter {
   #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
     const events = batch.map(({ eventKey }) => eventKey);
     for (const pending of batch) pending.readFirst = true;
-    if (events.includes(failed)) this.#rows.forgetEvents(events);
+    if (events.includes(failed)) this.#shard.known.forgetEvents(events);
     else this.#rows.forget(events, error instanceof WriteConflict);
     return error;
   }
@@ -167,7 +162,10 @@ export class TransactionWriter {
     const { manifests, day, count } = this.#shard;
     const { shards, version } = await manifests.claim(day, inStorage);
     if (shards !== count) throw new StorageTrouble(0, { reason: 'another manifest' });
-    if (this.#version !== undefined && this.#version !== version) this.#rows = new ShardRows(this.#shard);
+    if (this.#version !== undefined && this.#version !== version) {
+      this.#shard.known.forgetAll();
+      this.#rows = new ShardRows(this.#shard);
+    }
     this.#version = version;
   }
 }

@@ -72,6 +72,7 @@ export const packBitset = (set: Uint8Array): Uint8Array => {
 
 /** A stored form → the bitset. @throws {DecodeError} */
 export const unpackBitset = (bytes: Uint8Array): Uint8Array => {
+  if (bytes.length > 1 + MAX_CAMERAS_PER_SHARD / 8) throw new DecodeError('a set of cameras is too large');
   if (bytes[0] === PLAIN) return bytes.subarray(1);
   const reader = new ByteReader(bytes);
   if (reader.count() !== RUNS) throw new DecodeError('a set of cameras has an unknown form');

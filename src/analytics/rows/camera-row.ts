@@ -3,16 +3,16 @@ import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '
 import type { Table } from '../../storage/table.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
-import { indexesOf } from './bitset.ts';
+import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey } from './keys.ts';
 import {
   DAY,
   numberedBytes,
   numberedName,
   readDay,
-  readNumber,
   readNumberedBytes,
   readTallyText,
+  readWhole,
   tallyProperties,
 } from './properties.ts';
 import { parseStripe, readStripes } from './stripes.ts';
@@ -79,7 +79,7 @@ export const minutesOf = (row: CameraRow, hour: number): ReadonlyMap<number, Tal
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
     const tally = readDay(row.properties);
-    const index = readNumber(INDEX, row.properties);
+    const index = readWhole(INDEX, row.properties, 0, MAX_CAMERAS_PER_SHARD - 1);
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
     const hours = new Map<number, CameraHour>();
     for (const hour of HOURS) {
@@ -182,7 +182,8 @@ const addToMinutes = (
     writer.count(minute);
     writeTally(writer, ofMinute, indexes);
   }
-  return { minutes: Buffer.concat([bytes.subarray(0, kept), writer.bytes()]), last };
+  // Node cuts small buffers out of blocks, and one that is kept keeps its block: a copy stands alone.
+  return { minutes: new Uint8Array(Buffer.concat([bytes.subarray(0, kept), writer.bytes()])), last };
 };
 
 /** Writes the day's tally, the index and some hours of a camera's row; `etag` undefined: the row is not stored yet. */

@@ -76,6 +76,8 @@ export class DayShards {
   readonly #known = new LRUCache<Day, { readonly manifest: Manifest; readonly readAt: readonly number[] }>({
     max: 1_000,
   });
+  /** The days that had no row less than a minute ago. */
+  readonly #empty = new LRUCache<Day, true>({ max: 1_000, ttl: FRESH_MS });
   #toldClockAt = -Infinity;
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
@@ -87,7 +89,13 @@ export class DayShards {
 
   /** How many shards a day has, as storage said less than a minute ago; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    return (await this.#manifest(day))?.shards;
+    const manifest = await this.#manifest(day);
+    if (manifest !== undefined || this.#empty.has(day)) return manifest?.shards;
+    // A day that has lost its manifest is not one without events.
+    const { shards, version } = await this.#newManifest(day);
+    if (version !== '') return shards;
+    this.#empty.set(day, true);
+    return undefined;
   }
 
   /**

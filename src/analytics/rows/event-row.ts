@@ -1,6 +1,6 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import type { Counts, Facet, Facets } from '../model/camera-event.ts';
+import { type Counts, type Facet, type Facets, NO_COUNTS } from '../model/camera-event.ts';
 import { CATEGORY_FORM, MAX_COUNT } from '../model/identifier.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import { readObject } from './properties.ts';
@@ -51,7 +51,7 @@ const readCounts = (value: unknown): Counts => {
     }
     counts.set(category, count);
   }
-  return counts;
+  return counts.size === 0 ? NO_COUNTS : counts;
 };
 
 const readFlag = (value: unknown): boolean => {

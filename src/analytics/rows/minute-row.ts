@@ -69,6 +69,7 @@ const readSecond = (second: number, bytes: Uint8Array): readonly StoredSample[] 
     microsecond += reader.count();
     const sample = { microsecond, cameraIndex: reader.count(), tally: reader.tally() };
     if (secondOf(microsecond) !== second) throw new DecodeError('a sample is outside its second');
+    if (sample.cameraIndex >= MAX_CAMERAS_PER_SHARD) throw new DecodeError('the index of a camera is too large');
     if (orderOf(sample) <= before) throw new DecodeError('samples are not in order');
     before = orderOf(sample);
     samples.push(sample);

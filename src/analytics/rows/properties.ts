@@ -2,6 +2,7 @@ import { DecodeError } from '../../storage/errors.ts';
 import type { Properties } from '../../storage/row.ts';
 import type { CategoryTally, Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
+import { counterFrom } from './tally-bytes.ts';
 
 // What rows keep in their properties, and how they keep more than one property can hold. Reading throws a DecodeError if a property is
 // anything else.
@@ -40,10 +41,12 @@ export const readNumberedBytes = (
   return found;
 };
 
-/** Reads a number. */
-export const readNumber = (name: string, properties: Properties): number => {
+/** Reads a whole number within bounds: what is used as a count, a length or an index must not be more than there can be. */
+export const readWhole = (name: string, properties: Properties, least: number, most: number): number => {
   const number = properties[name];
-  if (typeof number !== 'number') throw new DecodeError(`${name} is not a number`);
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
+    throw new DecodeError(`${name} is not a whole number from ${least} to ${most}`);
+  }
   return number;
 };
 
@@ -107,8 +110,8 @@ export const tallyProperties = (name: string, tally: Tally): Record<string, stri
 };
 
 const readCount = (value: unknown): number => {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new DecodeError('a tally lacks a count');
-  return value;
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw new DecodeError('a tally lacks a count');
+  return counterFrom(value);
 };
 
 /** The tally under a name in a row; undefined if there is none. */

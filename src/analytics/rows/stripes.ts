@@ -2,7 +2,7 @@ import { DecodeError, decodingRow, StorageTrouble } from '../../storage/errors.t
 import { type KeyRange, type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { FENCE_KEY, TOTAL_KEY, twoDigits } from './keys.ts';
-import { readNumber } from './properties.ts';
+import { readWhole } from './properties.ts';
 
 // The counter rows of a shard exist once per stripe, and a counter is the sum over the stripes: how they are named, counted and read as of
 // one moment.
@@ -43,9 +43,12 @@ export const parseStripe = (rowKey: string): { readonly key: string; readonly st
  */
 export const COMMIT_NUMBER = 'n';
 
+/** Greatest commit number: the SDK sends numbers without a type, and storage takes them for numbers of 32 bits. */
+export const MAX_COMMIT = 2 ** 31 - 1;
+
 /** The commit in which a counter row was last written; 0: the row is not stored. @throws {DamagedRow} */
 export const commitNumberOf = (row: StoredRow | undefined): number =>
-  row === undefined ? 0 : decodingRow(row, () => readNumber(COMMIT_NUMBER, row.properties));
+  row === undefined ? 0 : decodingRow(row, () => readWhole(COMMIT_NUMBER, row.properties, 0, MAX_COMMIT));
 
 const STRIPES = 'stripes';
 
@@ -66,7 +69,7 @@ export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: st
 /** The state of a shard, from a `total` row. @throws {DamagedRow} */
 export const stateFrom = (row: StoredRow): ShardState => ({
   commit: commitNumberOf(row),
-  stripes: decodingRow(row, () => readNumber(STRIPES, { ...announcement(1), ...row.properties })),
+  stripes: decodingRow(row, () => readWhole(STRIPES, { ...announcement(1), ...row.properties }, 1, MAX_STRIPES)),
 });
 
 /**
@@ -87,11 +90,7 @@ export const readFence = async (table: Table, partition: string): Promise<Fence 
 
 /** What a fence says. @throws {DamagedRow} */
 export const fenceFrom = (row: StoredRow): Fence =>
-  decodingRow(row, () => {
-    const stripes = readNumber(STRIPES, row.properties);
-    if (stripes < 0 || stripes > MAX_STRIPES) throw new DecodeError(`${STRIPES} is not from 0 to ${MAX_STRIPES}`);
-    return { etag: row.etag, stripes };
-  });
+  decodingRow(row, () => ({ etag: row.etag, stripes: readWhole(STRIPES, row.properties, 1, MAX_STRIPES) }));
 
 /** Writes that the shard has so many stripes. */
 export const fenceWrite = (fence: Fence | undefined, stripes: number): StoringWrite =>

@@ -12,6 +12,15 @@ import type { CategoryTally, Tally } from '../model/tally.ts';
 /** Greatest size of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
 
+/** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and whatever is added can be encoded. */
+const MAX_COUNTER = 10 ** 13;
+
+/** A counter as it was read. @throws {DecodeError} if it is greater than any can be */
+export const counterFrom = (value: number): number => {
+  if (Math.abs(value) > MAX_COUNTER) throw new DecodeError('a count is too large');
+  return value;
+};
+
 /** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
 const MAX_INDEX = 10_000;
 
@@ -94,7 +103,7 @@ export class ByteReader {
   /** Reads a count that may be negative. */
   signed(): number {
     const zigzag = this.count();
-    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
   }
 
   /** Skips a tally and returns its bytes. */

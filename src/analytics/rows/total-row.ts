@@ -2,9 +2,9 @@ import { DamagedRow, decodingRow } from '../../storage/errors.ts';
 import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
-import { indexesOf } from './bitset.ts';
+import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { camerasKey, escapeId, TOTAL_KEY, unescapeId } from './keys.ts';
-import { DAY, readDay, readNumber, readTexts, tallyProperties, tallyPropertyNames, textName } from './properties.ts';
+import { DAY, readDay, readTexts, readWhole, tallyProperties, tallyPropertyNames, textName } from './properties.ts';
 import { inStripe, type ShardState, stateFrom, STATE_PROPERTIES } from './stripes.ts';
 
 /**
@@ -130,7 +130,7 @@ export const totalFrom = async (
   stripe: number,
   first: StoredRow | undefined,
 ): Promise<StoredTotal> => {
-  const active = decodingRow(row, () => readNumber(ACTIVE_CAMERAS, row.properties));
+  const active = decodingRow(row, () => readWhole(ACTIVE_CAMERAS, row.properties, 0, MAX_CAMERAS_PER_SHARD));
   const stored = { etag: row.etag, ...stateFrom(row), tally: tallyFrom(row) };
   let lists: readonly ListRow[] = first === undefined ? [] : [listRowFrom(first)];
   let cameras = listOf(lists);

@@ -16,9 +16,11 @@ export interface ResultCodes {
  * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
  * - `no_line`: no line was free;
  * - `forbidden`: by the callee's network, or our caller may not call at all: one call alone does not tell;
- * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended.
+ * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended;
+ * - `no_speech`: speech is not available: whoever answers hears nothing.
  */
-export type ResultMeaning = 'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up';
+export type ResultMeaning =
+  'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up' | 'no_speech';
 
 /** Codes with their meaning. */
 export interface CallResult extends ResultCodes {
@@ -26,6 +28,8 @@ export interface CallResult extends ResultCodes {
   readonly reason?: string | undefined;
   /** Undefined where it is none of these. */
   readonly meaning?: ResultMeaning | undefined;
+  /** What an operator is to look at, in words; undefined where there is nothing. */
+  readonly lookAt?: string | undefined;
   /** Of a request: how long the line asked to wait, in milliseconds, and whether it could not even be reached. */
   readonly waitMs?: number | undefined;
   readonly isUnreachable?: boolean | undefined;

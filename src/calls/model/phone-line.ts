@@ -82,13 +82,14 @@ export const LONGEST_REQUEST_MS = 15_000;
  * - `not sent`: surely not done: the line could not be reached;
  * - `set-up`: surely not done: our credential, permission, resource or month's limit. Passes when somebody has mended it;
  * - `forbidden`: surely not done: the callee's network refuses us, or our caller may not call at all;
+ * - `no speech`: surely not done: speech is not available. Passes when somebody has mended it;
  * - `rejected`: surely not done, and it is not known why: asking again may help;
  * - `refused`: surely not done, and calling this number again is of no use;
  * - `unanswered`: no usable answer; it may have been done;
  * - `gone`: the call does not exist (any more).
  */
 export type PhoneLineFailure =
-  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'rejected' | 'refused' | 'unanswered' | 'gone';
+  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'no speech' | 'rejected' | 'refused' | 'unanswered' | 'gone';
 
 /** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {
@@ -102,11 +103,13 @@ export class PhoneLineError extends Error {
   readonly subCode: number | undefined;
   /** How long a throttled line asked to wait, in milliseconds. */
   readonly waitMs: number | undefined;
+  /** What an operator is to look at, in words. */
+  readonly lookAt: string | undefined;
 
   constructor(
     failure: PhoneLineFailure,
     reason: string,
-    codes: ResultCodes & { readonly waitMs?: number | undefined } = {},
+    codes: ResultCodes & { readonly waitMs?: number | undefined; readonly lookAt?: string | undefined } = {},
   ) {
     super(reason);
     this.failure = failure;
@@ -114,5 +117,6 @@ export class PhoneLineError extends Error {
     this.code = codes.code;
     this.subCode = codes.subCode;
     this.waitMs = codes.waitMs;
+    this.lookAt = codes.lookAt;
   }
 }

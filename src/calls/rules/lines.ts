@@ -31,6 +31,8 @@ export interface LineState {
   readonly nextAt?: number | undefined;
   /** The last fault that may be of our set-up; see `whose-fault.ts`. */
   readonly fault?: Fault | undefined;
+  /** The last callee who answered and could not be spoken to; see `speech-fault.ts`. */
+  readonly silence?: Fault | undefined;
 }
 
 /** Somebody could not be called, perhaps because of our set-up. */

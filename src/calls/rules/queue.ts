@@ -75,7 +75,8 @@ const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: Li
 
 const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
 
-const isFaulty = ({ fault }: LineState, now: number): boolean => now < (fault?.until ?? 0);
+/** Until when only urgent ones are tried, because our set-up or our speech does not work. */
+const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.until ?? 0, silence?.until ?? 0);
 
 /**
  * Whom to dial now, which ringing call to hang up, or until when to wait: the one rule for everybody who waits.
@@ -93,7 +94,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   now: number,
 ): Next<Person, Call> => {
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  const isHeldBack = othersAt > now || isFaulty(line, now);
+  const isHeldBack = othersAt > now || now < faultyUntil(line);
   const holderOf = (one: Person): Call | undefined => open.find(({ number }) => number === one.number);
   const inOrder = queue.filter((one) => isWaiting(one, now) && (one.isUrgent || !isHeldBack)).sort(byTurn);
   const requested = open.filter(
@@ -101,7 +102,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   );
   const answeredAt = Math.min(...requested.map(({ sentAt }) => sentAt)) + ANSWERED_WITHIN_MS;
   const isFull = open.length >= linesOf(line, open, now);
-  const wakeAt = isHeldBack ? [Math.max(othersAt, line.fault?.until ?? 0)] : [];
+  const wakeAt = isHeldBack ? [Math.max(othersAt, faultyUntil(line))] : [];
   const wait = (...until: readonly number[]): Next<Person, Call> => {
     const earliest = Math.min(...wakeAt, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };
@@ -162,6 +163,7 @@ export const whyWaiting = (
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
   if (isHeld(one)) return 'another call to this number is under way';
   if (!one.isUrgent && othersAt > now) return 'urgent calls wait for a line';
-  if (!one.isUrgent && isFaulty(line, now)) return line.fault?.reason ?? 'our set-up';
+  if (!one.isUrgent && now < (line.fault?.until ?? 0)) return line.fault?.reason ?? 'our set-up';
+  if (!one.isUrgent && now < (line.silence?.until ?? 0)) return line.silence?.reason ?? 'speech is not available';
   return one.reason ?? (open.length >= linesOf(line, open, now) ? 'no line is free' : 'is about to be dialled');
 };

@@ -75,9 +75,13 @@ export class Cases {
   readonly #pending = new Map<NotificationId, Pending[]>();
   /** Whether somebody waited for a line when this instance looked last: then news of the lines are worth another look. */
   isSomebodyWaiting = false;
-  /** When this instance could not use the table last, and when it learnt that somebody was reached, in milliseconds since 1970. */
+  /**
+   * When this instance could not use the table last, and when it learnt that somebody was reached, and that somebody heard the beginning of a
+   * message, in milliseconds since 1970.
+   */
   troubleAt = -Infinity;
   reachedAt = -Infinity;
+  heardAt = -Infinity;
 
   constructor(parts: CasesParts) {
     this.#parts = parts;
@@ -189,7 +193,7 @@ export class Cases {
   #decide(before: StoredCase, events: readonly Pending[], read: StoredLines | undefined) {
     const { clock, policy } = this.#parts;
     let next: NotificationCase = before;
-    let lines = read && { ...read, reachedAt: this.reachedAt };
+    let lines = read && { ...read, reachedAt: this.reachedAt, heardAt: this.heardAt };
     let isUnsure = false;
     const steps = events.map(({ ref, event }) => {
       const decided = step(next, ref, event, { policy, lines, troubleAt: this.troubleAt }, clock.now());
@@ -221,6 +225,7 @@ export class Cases {
     if (log !== undefined) logEnds(before, stored, log);
     const [was, is] = [callsOf(before), callsOf(stored)];
     if (is.reached > was.reached) this.reachedAt = clock.now();
+    if (is.heard > was.heard) this.heardAt = clock.now();
     const hasEnded =
       is.live < was.live || (before.notification.completedAt ?? 0) < (stored.notification.completedAt ?? 0);
     const isNews = is.placed !== was.placed || is.reached !== was.reached;
@@ -259,5 +264,6 @@ const callsOf = ({ recipients }: NotificationCase) => {
     live: attempts.filter(isLive).length,
     placed: attempts.filter(({ placedAt }) => placedAt !== undefined).length,
     reached: attempts.filter(({ speakingAt }) => speakingAt !== undefined).length,
+    heard: attempts.filter(({ startedAt }) => startedAt !== undefined).length,
   };
 };

@@ -4,7 +4,7 @@ import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type AlertType, type AlertTypeName, findAlertType } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent, CallResult } from '../model/call-event.ts';
+import type { CallEvent, CallResult, ResultMeaning } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/notification-id.ts';
@@ -235,7 +235,7 @@ export class Driver {
       } catch (error) {
         // It may be speaking all the same: then its end hangs up.
         if (error instanceof PhoneLineError && error.failure === 'unanswered') return;
-        log.error('message not played', { ...fields, ...failureFields(error) });
+        logNotPlayed(resultOf(error), fields, log);
         await this.#endLine(callId, fields, log);
       }
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
@@ -314,7 +314,7 @@ export class Driver {
       const result = resultOf(error);
       event = { kind: 'not placed', why: NOT_PLACED[failure], result };
       if (event.why === 'no_line') log.warn('no line free', { ...fields, ...failureFields(error) });
-      else if (failure === 'forbidden') log.warn('call forbidden', { ...fields, ...failureFields(error) });
+      else if (failure === 'forbidden') log.warn('call refused', { ...fields, ...failureFields(error) });
       else log.error('call not placed', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -374,8 +374,8 @@ export class Driver {
         result: { ...resultOf(error), reason: `message not played: ${reason}` },
       };
       // What a key asked for may fail: the key counts, and the message was spoken.
-      if (why === 'failed' && speech === MESSAGE)
-        log.error('message not played', { ...fields, ...failureFields(error) });
+      if (why === 'failed' && (speech === MESSAGE || failure === 'no speech'))
+        logNotPlayed(resultOf(error), fields, log);
       else log.warn('message perhaps not played', { ...fields, ...failureFields(error) });
     }
     await this.#answer(ref, event, log);
@@ -454,11 +454,19 @@ const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | und
 /** In logs. */
 const SPEECH_NAMES = { 1: 'repeat', 2: 'second repeat', 8: 'cannot go', 9: 'confirmed' } as const;
 
+/** Somebody answered into silence. */
+const logNotPlayed = ({ code, subCode, reason, meaning, lookAt }: CallResult, fields: LogFields, log: Log): void => {
+  const told = { ...fields, code, sub_code: subCode, reason };
+  if (meaning === 'no_speech') log.error('speech not available', { ...told, look_at: lookAt });
+  else log.error('message not played', told);
+};
+
 /** What an event says about the line, in the log. */
 const logEvent = ({ kind, callId, result }: AttemptReport, done: Done, ref: AttemptRef, log: Log): void => {
   const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
   const fields = { ...attemptFields(done.stored, ref, callId), call_id: callId };
-  if (kind === 'play failed') log.error('message not played', { ...fields, ...codes });
+  // Reported again: told already.
+  if (kind === 'play failed' && done.isChanged) logNotPlayed(result, fields, log);
   if (kind !== 'disconnected' && kind !== 'create failed') return;
   log.info('call disconnected', { ...fields, ...codes });
   if (kind === 'create failed' && result.meaning === 'set_up') log.error('call not placed', { ...fields, ...codes });
@@ -503,15 +511,22 @@ const resultOf = (error: unknown): CallResult =>
         reason: error.reason,
         waitMs: error.waitMs,
         isUnreachable: error.failure === 'not sent',
-        meaning: error.failure === 'forbidden' ? 'forbidden' : undefined,
+        meaning: MEANING_OF_FAILURE.get(error.failure),
+        lookAt: error.lookAt,
       }
     : { reason: 'unexpected error' };
+
+const MEANING_OF_FAILURE: ReadonlyMap<PhoneLineFailure, ResultMeaning> = new Map([
+  ['forbidden', 'forbidden'],
+  ['no speech', 'no_speech'],
+]);
 
 const NOT_PLACED: Readonly<Record<PhoneLineFailure, NotPlaced>> = {
   throttled: 'no_line',
   'not sent': 'no_line',
   'set-up': 'set_up',
   forbidden: 'failed',
+  'no speech': 'set_up',
   rejected: 'failed',
   refused: 'refused',
   gone: 'refused',

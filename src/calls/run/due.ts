@@ -5,6 +5,7 @@ import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withProbe, withProven, withStart } from '../rules/lines.ts';
 import { next } from '../rules/queue.ts';
+import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
@@ -16,6 +17,7 @@ import {
   type OpenRow,
   type Snapshot,
   type Waiting,
+  waitingIn,
 } from '../store/notification-store.ts';
 import type { Alarm } from './alarm.ts';
 import { logNotDone } from './call-log.ts';
@@ -181,18 +183,9 @@ export class DueWork {
         continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
-        const { people = [], number } = (stored && entriesOf(stored).get(due.rowKey)) ?? {};
-        const members = due.index === undefined || number === undefined ? people : [[due.index, number] as const];
+        const members = waitingIn({ ...due, ...(stored && entriesOf(stored).get(due.rowKey)) });
         if (members.length === 0) await this.#dropIfLeftOver(due, stored ?? 'unknown');
-        const isUrgent = due.kind === 'dial_urgent';
-        const common = {
-          notificationId: due.notificationId,
-          rowKey: due.rowKey,
-          isUrgent,
-          dueAt: due.at,
-          queuedAt: due.at,
-        };
-        queue.push(...members.map(([index, one]) => ({ ...common, index, position: index, number: one })));
+        queue.push(...members);
       } catch (error) {
         if (!isUnreadable(error)) throw error;
         logNotDone(error, { due: due.kind }, log);
@@ -209,7 +202,8 @@ export class DueWork {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
-      const line = withProven(withoutOldFault(at.line, cases.reachedAt, now), open, now);
+      const believed = withoutOldSilence(withoutOldFault(at.line, cases.reachedAt, now), cases.heardAt, now);
+      const line = withProven(believed, open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
       cases.isSomebodyWaiting = at.queue.length > 0;
       if (decided?.kind === 'wait') {

@@ -710,7 +710,7 @@ const outcomeOf = (
   if (attempt.makesWay === true) return { outcome: 'made_way', reason };
   if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
   return {
-    outcome: meaning === undefined || meaning === 'forbidden' ? 'unknown' : meaning,
+    outcome: meaning === undefined || meaning === 'forbidden' || meaning === 'no_speech' ? 'unknown' : meaning,
     reason: reason ?? NOT_SPOKEN,
   };
 };

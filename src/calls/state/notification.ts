@@ -201,8 +201,8 @@ const SWITCHED_OFF = {
  */
 export const lookedAt = (known: NotificationCase, now: number): NotificationCase => {
   const { nextWaveAt = Infinity, hungUpBy = Infinity, ringsBy = Infinity } = known.notification;
-  const opened = nextWaveAt <= now ? nextWave(known, now) : known;
-  const hungUp = hungUpBy <= now ? hungUpByAnother(opened, now) : opened;
+  const inWave = nextWaveAt <= now ? nextWave(known, now) : known;
+  const hungUp = hungUpBy <= now ? hungUpByAnother(inWave, now) : inWave;
   return concluded(ringsBy <= now ? checkedForRinging(hungUp, now) : hungUp, now);
 };
 

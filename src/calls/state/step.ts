@@ -5,6 +5,7 @@ import { afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '..
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '../rules/message.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import type { PhoneRules } from '../rules/policy.ts';
+import { afterSilence } from '../rules/speech-fault.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
 import type { Ask, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
 import {
@@ -58,6 +59,8 @@ export interface Lines {
   readonly open: readonly (OpenCall & { readonly attemptId?: string | undefined })[];
   /** When somebody was reached last, as far as this instance knows, in milliseconds since 1970. */
   readonly reachedAt: number;
+  /** When somebody heard the beginning of a message last, as far as this instance knows. */
+  readonly heardAt: number;
 }
 
 /** What must be done now, and for which attempt. */
@@ -127,7 +130,7 @@ export const step = (
   return withHangUps(known, {
     case: next === recipient ? known : withRecipient(known, index, next, now),
     ...rest,
-    asks: asks.map((ask) => ({ ...ask, index })),
+    asks: asks.map(({ ask, attemptId }) => ({ ask, attemptId, index })),
   });
 };
 
@@ -140,33 +143,27 @@ const stepOf = (
   now: number,
 ): RecipientStep & Pick<Step, 'line' | 'isUnknown' | 'isFirstForbidden'> => {
   const terms = termsOf(known, policy);
-  switch (event.kind) {
-    case 'claim':
-      return claimed(recipient, { ...event, attemptId }, terms, now);
-    case 'postpone':
-      return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
-    case 'look': {
-      // Somebody may have answered while the table was away, and be listening.
-      const isLeftAlone = now < (troubleAt ?? -Infinity) + terms.messageMs && recipient.attempts.some(isUnsure);
-      return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
-    }
-    default: {
-      const attempt = attemptOf(recipient, attemptId);
-      if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
-      if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
-      const judged = judgedBy(
-        event,
-        attempt,
-        recipient,
-        isUrgentNotification(known.notification),
-        lines,
-        policy.line?.refusesSurely === true,
-        now,
-      );
-      const { event: told, refused, ...rest } = judged;
-      return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
-    }
+  if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
+  if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
+  if (event.kind === 'look') {
+    // Somebody may have answered while the table was away, and be listening.
+    const isLeftAlone = now < (troubleAt ?? -Infinity) + terms.messageMs && recipient.attempts.some(isUnsure);
+    return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
   }
+  const attempt = attemptOf(recipient, attemptId);
+  if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
+  if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
+  const isUrgent = isUrgentNotification(known.notification);
+  const { event: told, refused, ...rest } = judgedBy(
+    event,
+    attempt,
+    recipient,
+    isUrgent,
+    lines,
+    policy.line?.refusesSurely === true,
+    now,
+  );
+  return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
 };
 
 const isUnsure = ({ state, unclearAt }: Attempt): boolean =>
@@ -191,7 +188,13 @@ const withHangUps = (before: NotificationCase, next: Step): Step => {
 };
 
 /** Events that tell something of the lines or of our set-up. */
-export const isAboutLines = (event: CaseEvent): boolean =>
+export const isAboutLines = (event: CaseEvent): boolean => isSilence(event) || isAboutCall(event);
+
+/** Somebody has answered, and nothing can be said to them. */
+const isSilence = (event: CaseEvent): event is Extract<AttemptEvent, { kind: 'play failed' | 'not spoken' }> =>
+  (event.kind === 'play failed' || event.kind === 'not spoken') && event.result.meaning === 'no_speech';
+
+const isAboutCall = (event: CaseEvent): boolean =>
   event.kind === 'not placed'
     ? event.why === 'no_line' || event.why === 'set_up' || event.result.meaning === 'forbidden'
     : (event.kind === 'create failed' || event.kind === 'disconnected') && TELLING.has(event.result.meaning);
@@ -216,6 +219,10 @@ const judgedBy = (
   now: number,
 ): JudgedEvent => {
   const own = hashOfNumber(number);
+  if (isSilence(event)) {
+    if (lines === undefined || own === undefined || attempt.state !== 'speaking') return { event };
+    return { event, line: afterSilence(lines.line, own, lines.heardAt, event.result.reason, now) };
+  }
   const isLive = attempt.state === 'claimed' || attempt.state === 'placed';
   if (lines === undefined || own === undefined || !isLive || !isAboutLines(event) || !('result' in event))
     return { event };

@@ -191,15 +191,16 @@ export const openWrites = (
 
 const MOST_WRITES = 100;
 
+const isOmitted = (write: RowWrite): boolean =>
+  (write.kind === 'merge' && write.etag === ANY_VERSION && write.rowKey.startsWith('due|!open')) ||
+  (write.kind === 'delete' && !write.rowKey.startsWith('due|!'));
+
 /**
  * A stop of 50 people has more writes than a transaction takes. What is left out are news of open calls, and deletions of entries, which whoever
  * finds them drops.
  */
 export const withinLimit = (writes: readonly RowWrite[]): readonly RowWrite[] => {
   let excess = writes.length - MOST_WRITES;
-  const isOmitted = (write: RowWrite): boolean =>
-    (write.kind === 'merge' && write.etag === ANY_VERSION && write.rowKey.startsWith('due|!open')) ||
-    (write.kind === 'delete' && !write.rowKey.startsWith('due|!'));
   return excess <= 0 ? writes : writes.filter((write) => !isOmitted(write) || (excess -= 1) < 0);
 };
 

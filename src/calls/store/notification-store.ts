@@ -457,15 +457,19 @@ const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], que
 const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
 
 /** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
-const waitingIn = (due: Due): readonly Waiting[] => {
+export const waitingIn = (due: Due): readonly Waiting[] => {
   if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
   const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
-  const common = { notificationId, rowKey, isUrgent: due.kind === 'dial_urgent', dueAt: at, queuedAt };
+  const isUrgent = due.kind === 'dial_urgent';
+  const one = (position: number, dueAt: number, hash: string): Waiting => {
+    const who = { notificationId, index: position, rowKey, number: hash, position };
+    return { ...who, isUrgent, dueAt, queuedAt, refusals, hadNoLine };
+  };
   if (index === undefined) {
     // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([one, hash]) => ({ ...common, dueAt: 0, index: one, position: one, number: hash }));
+    return (people ?? []).map(([position, hash]) => one(position, 0, hash));
   }
-  return number === undefined ? [] : [{ ...common, index, position: index, number, refusals, hadNoLine }];
+  return number === undefined ? [] : [one(index, at, number)];
 };
 
 /** Who waits of a notification. */

@@ -143,6 +143,8 @@ const idempotencySchema = z.object({ notificationId: notificationIdSchema, finge
 
 const daySchema = z.object({ calls: z.int() });
 
+const fault = z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
+
 const lineSchema = z.object({
   lines: json(
     z.object({
@@ -153,7 +155,8 @@ const lineSchema = z.object({
       probeAt: count,
       nextAt: count,
       probeMs: count,
-      fault: z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() }).optional(),
+      fault: fault.optional(),
+      silence: fault.optional(),
     }),
   ),
 });
@@ -210,7 +213,7 @@ export const notificationRows = rowsOf(notificationSchema);
 /** A recipient's, with its attempts. */
 export const recipientRows = {
   ...rowsOf(recipientSchema),
-  propertiesOf: ({ attempts: list, isUnreadable: _, ...rest }: Recipient): NewProperties =>
+  propertiesOf: ({ attempts: list, ...rest }: Omit<Recipient, 'isUnreadable'>): NewProperties =>
     recipientSchema.encode({ ...rest, attempts: [...list] }),
 };
 

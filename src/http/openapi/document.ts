@@ -1,3 +1,5 @@
+import { constants, gzipSync } from 'node:zlib';
+
 import * as z from 'zod';
 import {
   createDocument,
@@ -15,8 +17,9 @@ import {
   problemSchema,
   requestIdHeader,
 } from '../route/answers.ts';
-import { CONDITIONAL } from '../route/conditional.ts';
+import { CONDITIONAL, entityTag } from '../route/conditional.ts';
 import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
+import { KEPT_ANSWER_HEADERS, KEPT_REQUEST_HEADERS, keptAnswer, type KeptBody } from '../route/kept.ts';
 import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 
@@ -28,7 +31,7 @@ const INT32_MAX = 2 ** 31 - 1;
  * @param routes all routes of this build
  */
 export const apiDescription = (routes: () => readonly Route[]): Route => {
-  let document: string | undefined;
+  let kept: KeptBody | undefined;
   return route({
     name: 'OpenApi',
     path: 'openapi.json',
@@ -38,21 +41,30 @@ export const apiDescription = (routes: () => readonly Route[]): Route => {
       tag: 'service',
       summary: 'This description',
       query: 'any',
+      headers: KEPT_REQUEST_HEADERS,
       answers: {
         200: {
           description: 'OpenAPI 3.1.',
           mediaType: 'application/json',
           schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
+          headers: KEPT_ANSWER_HEADERS,
         },
+        304: { description: 'The caller has this description already.', headers: KEPT_ANSWER_HEADERS },
       },
-      handle: () => {
-        // Made when first asked for: most instances never are, and none should start later for it.
-        document ??= JSON.stringify(describeApi(routes()));
-        return { status: 200, body: document };
+      handle: ({ headers }) => {
+        // Made, and compressed, when first asked for: most instances never are, and none should start later for it.
+        kept ??= keep(JSON.stringify(describeApi(routes())));
+        return keptAnswer(kept, headers);
       },
     }),
   });
 };
+
+const keep = (text: string): KeptBody => ({
+  etag: entityTag(text),
+  plain: Buffer.from(text),
+  gzipped: gzipSync(text, { level: constants.Z_BEST_COMPRESSION }),
+});
 
 /**
  * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some

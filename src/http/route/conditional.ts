@@ -10,7 +10,7 @@ import { answerHeader } from './answers.ts';
 import { parameter } from './fields.ts';
 
 /** The strong tag of a body. */
-const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
+export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
 
 /**
  * Whether the caller has the answer already, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).

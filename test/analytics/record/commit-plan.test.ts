@@ -6,7 +6,8 @@ import { keyed } from '../../../src/analytics/record/batch.ts';
 import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
 import type { KnownRow, ShardRow, ShardSnapshot } from '../../../src/analytics/record/known-rows.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
-import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { emptyCameraRow } from '../../../src/analytics/rows/camera-row.ts';
+import { cameraKey, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
 import { all, SHARD, START } from '../counting.ts';
@@ -84,7 +85,8 @@ it.each<readonly [string, Partial<PlainMessage>, string]>([
 const refused = (said: string) => ({ code: expect.any(String), refused: expect.stringContaining(said) });
 
 describe('a message that can never be recorded', () => {
-  const camera64 = { detections: named(MAX_CAMERA_CATEGORIES) };
+  /** With the known ones, which it has not sent yet. */
+  const camera64 = { detections: named(MAX_CAMERA_CATEGORIES - KNOWN.size) };
   const cameras = all(MAX_CAMERAS_PER_SHARD - 1).map((index) => `k${index}`);
 
   it.each<readonly [string, ShardSnapshot, readonly Partial<PlainMessage>[], readonly unknown[]]>([
@@ -95,7 +97,7 @@ describe('a message that can never be recorded', () => {
       [refused('data.ts_utc'), 'recorded'],
     ],
     [
-      'has category 65 of a camera in one day',
+      'has category 65 of a camera in one day, with the known ones',
       after(message(camera64)),
       [{ annotations: { more: 1 } }, { annotations: { c0: 1 } }, { cameraId: 'ridge-05', detections: { more: 1 } }],
       [refused('64 categories'), 'recorded', 'recorded'],
@@ -103,7 +105,7 @@ describe('a message that can never be recorded', () => {
     [
       'has category 65 of a camera in one transaction',
       NOTHING,
-      [{ detections: named(60) }, { annotations: named(5, 'd') }, { annotations: named(4, 'd') }],
+      [{ detections: named(60) }, { annotations: named(3, 'd') }, { annotations: named(2, 'd') }],
       ['recorded', refused('64 categories'), 'recorded'],
     ],
     [
@@ -129,8 +131,24 @@ describe('a message that can never be recorded', () => {
         camera64,
         { eventId: 'f-2', detections: { more: 1 } },
         { eventId: 'f-3', detections: { fire: 1 }, annotations: { smoke: 1 } },
+        { eventId: 'f-4', detections: { more: 1 } },
       ],
-      ['recorded', refused('64 categories'), 'recorded'],
+      ['recorded', refused('64 categories'), 'recorded', refused('64 categories')],
+    ],
+    [
+      'has no known category: these are never refused on a camera, also where others took the room before they were known',
+      withRows([
+        [
+          cameraKey('ridge-04'),
+          { kind: 'camera', value: { ...emptyCameraRow(0), tally: tallyOf(Object.keys(named(64))) } },
+        ],
+        [
+          TOTAL_KEY,
+          { kind: 'total', value: { ...EMPTY_TOTAL, cameras: withCameras(EMPTY_CAMERA_LIST, ['ridge-04']) } },
+        ],
+      ]),
+      [{ detections: { fire: 1, c0: 1 } }, { eventId: 'f-2', detections: { fire: 1, more: 1 } }],
+      ['recorded', refused('64 categories')],
     ],
     [
       'has no known category: these are never refused in a shard, also where others took the room before they were known',

@@ -3,7 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { shardOf } from '../../../src/analytics/model/shard.ts';
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { repairDay } from '../../../src/analytics/audit/repair.ts';
 import { DayClosed } from '../../../src/analytics/rows/day-shards.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -66,6 +69,68 @@ describe('the shards of a day', () => {
     await recorder.record(frames(START, 10));
     expect(await storage.process().differences(DATE)).toEqual([]);
     expect(await storage.process().answer({ start: START, end: START + DAY })).toMatchObject({ total_events: 10 });
+  });
+
+  it('are not made up where the manifest is lost, whatever COUNTER_SHARDS says by now: not by events, not by the timer', async () => {
+    const storage = new MemoryStorage();
+    await storage.process(4).record(frames(START, 40));
+    await storage.connection.transact(DATE, [{ kind: 'delete', rowKey: SHARDS_KEY }]);
+    const lowered = storage.process(1);
+    // Damage is told: the endpoint answers 500 and names the row, the timer logs it.
+    await expect(lowered.record(frames(START, 40))).rejects.toThrow('it is missing, and the day has rows');
+    await expect(lowered.shards.close(DATE)).rejects.toThrow(DamagedRow);
+    await expect(lowered.answer({ start: START, end: START + DAY })).rejects.toThrow(DamagedRow);
+    const report = await auditDay(lowered.table, DATE);
+    await repairDay(lowered.table, report, { say: () => undefined, pause: async () => undefined });
+    expect(new Set(await lowered.record(frames(START, 40)))).toEqual(new Set(['unchanged']));
+    expect(await storage.process().answer({ start: START, end: START + DAY })).toMatchObject({ total_events: 40 });
+  });
+
+  it.each([59_999, 60_001])('are those of a table that was made anew, %i ms after the last look', async (after) => {
+    const storage = new MemoryStorage();
+    const process = storage.process(2);
+    passed(0, 0);
+    await process.record(frames(START, 20));
+    storage.connection.drop();
+    passed(after, after);
+    const isForgotten = after > 60_000;
+    expect(new Set(await process.record(frames(START, 20)))).toEqual(new Set([isForgotten ? 'recorded' : 'unchanged']));
+    const { total_events } = await process.answer({ start: START, end: START + DAY });
+    expect(total_events).toBe(isForgotten ? 20 : 0);
+  });
+
+  it('are known within a minute to a process that only answers, once a repair has changed them', async () => {
+    const storage = new MemoryStorage();
+    await storage.process(4).record(frames(START, 40));
+    const [manifest] = storage.connection.rows(DATE);
+    const write = async (shards: number) =>
+      storage.connection.transact(DATE, [
+        { kind: 'merge', rowKey: manifest?.rowKey ?? '', etag: ANY_VERSION, properties: { shards } },
+      ]);
+    await write(1);
+    passed(0, 0);
+    const reader = storage.process();
+    const total = async () => (await reader.answer({ start: START, end: START + DAY })).total_events;
+    expect(await total()).toBeLessThan(40);
+    await write(4);
+    passed(60_001, 60_001);
+    expect(await total()).toBe(40);
+  });
+
+  it('take no changes from the moment of the closing on, by the clock of storage: that of the process may be wrong, and says so', async () => {
+    const storage = new MemoryStorage();
+    const start = Date.now();
+    storage.now = () => start;
+    const lines: unknown[] = [];
+    const log = { info: () => undefined, error: () => undefined, warn: (...line: unknown[]) => void lines.push(line) };
+    vi.spyOn(Date, 'now').mockReturnValue(start - 180_000);
+    const behind = new CountingProcess(storage.connection, 1, { log });
+    await behind.record(frames(START, 1));
+    await storage.process().shards.close(DATE);
+    storage.now = () => start + 120_000;
+    vi.spyOn(Date, 'now').mockReturnValue(start - 60_000);
+    expect(await behind.record(frames(START, 1))).toEqual([{ refused: expect.stringContaining('is closed') }]);
+    expect(lines).toEqual([['clock is off', { ahead_seconds: -180 }]]);
   });
 
   it.each([

@@ -91,6 +91,8 @@ describe('one call at a time to a number', () => {
   });
 });
 
+const under = (count: number) => Array.from({ length: count }, (_, index) => requested(`r${index}`, 1));
+
 describe('the head alone, then more', () => {
   it('waits for the answer to the first request, for 2 s', () => {
     expect(said([fire('a')], [requested('x', 1_999)])).toBe('wait 1');
@@ -107,7 +109,6 @@ describe('the head alone, then more', () => {
 
   it('has eight at most', () => {
     const calls = Array.from({ length: 20 }, (_, index) => open(String(index)));
-    const under = (count: number) => Array.from({ length: count }, (_, index) => requested(`r${index}`, 1));
     expect(said([fire('a')], [...calls, ...under(7)])).toBe('dial a');
     expect(said([fire('a')], [...calls, ...under(8)])).toBe('wait 1999');
   });
@@ -140,9 +141,8 @@ describe('a fire takes the line of a phone that only rings', () => {
   });
 
   it('one at a time, another one after 5 s', () => {
-    const calls = (ago: number) => [ringing('a'), ringing('b', { hangUpAt: NOW - ago })];
-    expect(said([fire('f')], calls(4_999), full(2))).toBe('wait 1');
-    expect(said([fire('f')], calls(5_000), full(2))).toBe('hang up a');
+    expect(said([fire('f')], [ringing('a'), ringing('b', { hangUpAt: NOW - 4_999 })], full(2))).toBe('wait 1');
+    expect(said([fire('f')], [ringing('a'), ringing('b', { hangUpAt: NOW - 5_000 })], full(2))).toBe('hang up a');
   });
 
   it('never of who is spoken to, and not for one urgent call of another', () => {

@@ -182,6 +182,44 @@ describe('a service in trouble', () => {
   });
 });
 
+describe('a sending that begins anew', () => {
+  const rejectedIn = async (file: string): Promise<readonly unknown[]> =>
+    (await readFile(file, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { event: unknown }).event);
+
+  it('keeps what was rejected of other content under the same name, and of a run of the same file before', async () => {
+    const service = await ScriptedService.start();
+    const file = await ndjson(3, { 1: '{"wrong":1}' });
+    expect((await send(file, service)).notes).toEqual([]);
+    for (const number of [2, 3]) {
+      await writeFile(file, `{"wrong":${number}}\n`);
+      const kept = `${file}.rejected.${number - 1}.ndjson`;
+      expect((await send(file, service)).notes).toEqual([`What an earlier sending rejected is kept in ${kept}.`]);
+    }
+    expect(await rejectedIn(`${file}.rejected.1.ndjson`)).toEqual([{ wrong: 1 }]);
+    expect(await rejectedIn(`${file}.rejected.2.ndjson`)).toEqual([{ wrong: 2 }]);
+    expect(await rejectedIn(`${file}.rejected.ndjson`)).toEqual([{ wrong: 3 }]);
+    // Nothing of it is rejected now: what was stays all the same.
+    await writeFile(file, `${event('f-9')}\n`);
+    expect((await send(file, service)).done.rejected).toBe(0);
+    expect(await rejectedIn(`${file}.rejected.3.ndjson`)).toEqual([{ wrong: 3 }]);
+  });
+
+  it('takes what it wrote before a crash for its own, though nothing was done yet', async () => {
+    const service = await ScriptedService.start(() => ({ status: 401 }));
+    const file = await ndjson(3, { 1: '{"wrong":1}' });
+    await send(file, service);
+    const line = '{"reason":"is wrong","file":"x","line":2,"event":{"wrong":1}}\n';
+    await writeFile(`${file}.rejected.ndjson`, line);
+
+    service.script = () => 'record';
+    expect((await send(file, service)).notes).toEqual([]);
+    expect(await rejectedIn(`${file}.rejected.ndjson`)).toEqual([{ wrong: 1 }]);
+  });
+});
+
 describe('a run that is stopped', () => {
   it('goes on where it was, and rejects nothing twice', async () => {
     const service = await ScriptedService.start(({ number }) => (number <= 2 ? 'record' : { status: 401 }));

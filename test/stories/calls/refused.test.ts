@@ -41,5 +41,12 @@ it.concurrent('hangs up a line on which nothing can be said', async ({ expect, o
   }
   const reasons = recipients.map(({ attempts }) => attempts[0]?.reason).join(', ');
   expect(reasons).toMatch(/speech refused.*, .*speech not configured.*, .*speech in a bad format/);
+  const told = stage.logged('speech not available').map(({ sub_code, look_at }) => [sub_code, look_at]);
+  expect(new Map(told.map(([code, lookAt]) => [code, lookAt]))).toEqual(
+    new Map([
+      [8_565, expect.stringContaining('Cognitive Services User')],
+      [8_567, expect.stringContaining('ACS_COGNITIVE_SERVICES_ENDPOINT')],
+    ]),
+  );
   stage.endsWell();
 });

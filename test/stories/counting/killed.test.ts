@@ -95,12 +95,12 @@ it.each(DEATHS)(
         [inject('commands').audit, '--settings', NO_SETTINGS, '--date', DATES[1], '--repair', '--yes'],
         { env: { TABLES_CONNECTION_STRING: between.connectionString, TABLES_PREFIX: prefix }, stdio: 'ignore' },
       );
-      if (isKilled) between.rule = killedAtWrite(2, death, () => void child.kill('SIGKILL'));
+      if (isKilled) between.rule = killedAtWrite(4, death, () => void child.kill('SIGKILL'));
       await once(child, 'exit');
       return child.signalCode ?? child.exitCode;
     };
     expect(await repair(true)).toBe('SIGKILL');
-    // The first write sets rows aside, the second one adds what they held.
+    // Each write of rows comes after one that renews the lease: the second one sets rows aside, the fourth one adds what they held.
     expect((await differences()).length > 0).toBe(death === 'before the request');
     between.rule = CARRIED_OUT;
     expect(await repair(false)).toBe(0);

@@ -266,3 +266,44 @@ it('a good call takes one request to storage more with keys, and four more with 
     expect([fate, await requests(fate, true)]).toEqual([fate, expect.toSatisfy((count: number) => count <= plain + 4)]);
   }
 });
+
+describe('speech that fails', () => {
+  const anomaly = findAlertType('Anomaly');
+  const to = (group: number, alertType = anomaly): NotificationRequest => {
+    if (alertType === undefined) throw new Error('no such alert type');
+    return { alertType, waves: [[someNumber(group, 0)]] };
+  };
+
+  it('is one error a call that says what to look at; after two callees who is not urgent waits 2 minutes, an urgent one does not', async () => {
+    const scene = { mode: { instances: 1, attempts: 1 }, request: to(0), passMs: 60_000 };
+    await play('silence', 'speech fails', scene, async ({ view, world }) => {
+      const { senders, instances, network } = world;
+      // An attempt was used, as for anybody who answers.
+      expect(statuses(view)).toEqual(['not_reached']);
+      senders.send(to(1), 'second');
+      await world.pass(60_000);
+      const errors = instances.logs.filter(
+        ({ level, event }) => level === 'error' && event !== 'recipient not reached',
+      );
+      expect(errors).toEqual([
+        expect.objectContaining({
+          event: 'speech not available',
+          fields: expect.objectContaining({ sub_code: 8_565 }),
+        }),
+        expect.objectContaining({
+          event: 'speech not available',
+          fields: expect.objectContaining({ sub_code: 8_565 }),
+        }),
+      ]);
+      const failedAt = network.calls[1]?.endedAt ?? Infinity;
+      senders.send(to(2), 'third');
+      senders.send(to(3, ALERT_TYPE), 'urgent');
+      await world.pass(10_000);
+      const numberOf = (call: NetworkCall | undefined) => call?.request?.number;
+      expect(network.calls.slice(2).map(numberOf)).toEqual([someNumber(3, 0)]);
+      await world.pass(400_000);
+      const third = network.calls.find((call) => numberOf(call) === someNumber(2, 0))?.placedAt ?? 0;
+      expect(third - failedAt).toBeGreaterThan(118_000);
+    });
+  });
+});

@@ -46,7 +46,34 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
     ['record/commit-plan.ts', 'before === undefined ? EMPTY_TALLY : contributionOf(before.facets)', 'EMPTY_TALLY'],
   ],
   'a closed day takes no repeat': [
-    ['rows/day-shards.ts', 'if (closes !== undefined && now() >= closes) throw new DayClosed();', ''],
+    [
+      'rows/day-shards.ts',
+      'if (manifest.closes !== undefined && storageNow(this.#table) >= manifest.closes) throw new DayClosed();',
+      '',
+    ],
+  ],
+  'the clock of storage decides whether a day takes changes': [
+    ['rows/open-days.ts', 'instantFromMilliseconds(table.now())', 'instantFromMilliseconds(Date.now())'],
+  ],
+  'a lost manifest is not made up': [
+    ['rows/day-shards.ts', 'if ((await shardInStorage(this.#table, day)) === undefined) {', 'if (Math.PI > 3) {'],
+  ],
+  'what is remembered of a day belongs to its manifest': [
+    ['record/transaction.ts', 'this.#version !== undefined && this.#version !== version', 'this.#version === null'],
+  ],
+  'a day is not closed while it is repaired': [
+    ['rows/day-shards.ts', 'if (isRepairing || repairUntil > now) throw new DayInRepair();', ''],
+  ],
+  'a repair respects that a closing is announced': [
+    ['audit/repair-lease.ts', 'one?.properties[CLOSES] !== undefined', 'one?.properties[CLOSES] === null'],
+    ['audit/repair.ts', 'if (closes !== undefined)', 'if (closes === null)'],
+  ],
+  'a day that has lost its row of open days gets it back': [
+    [
+      'audit/audit.ts',
+      'const isUnlisted = state.isUnlisted && !closed && byShard.length > 0;',
+      'const isUnlisted = false;',
+    ],
   ],
   // It writes whatever it has read into the stripe that others write to, and believes that all is right then.
   'a repair adds': [
@@ -105,7 +132,8 @@ it.each(Object.entries(BROKEN_RULES))(
   async (rule, changes) => {
     const copy = brokenCopy(changes);
     // Only repairs keep it.
-    const isRepair = rule === 'a repair adds';
+    const isRepair =
+      ['a repair adds', 'a lost manifest is not made up'].includes(rule) || / repair|row of open days/.test(rule);
     try {
       let finding = findIn(copy, 1, isRepair);
       // A seed that fails with the rule as well tells nothing.

@@ -45,6 +45,28 @@ export const damageSome = async (
   return lines;
 };
 
+/**
+ * Deletes the manifest of a day, its row in the index of open days, or both: of a day whose closing has begun only the manifest.
+ *
+ * @returns what was done, a line each
+ */
+export const loseSome = async (
+  table: WatchedTable,
+  day: string,
+  isClosing: boolean,
+  chance: Chance,
+): Promise<readonly string[]> => {
+  const rows = [
+    [day, 'shards'],
+    ['open-days', day],
+  ] as const;
+  const [manifest] = rows;
+  const lost = isClosing ? [manifest] : chance.oneOf([[manifest], [manifest], rows.slice(1), rows]);
+  const there = lost.filter(([partition, key]) => table.rows(partition).some(({ rowKey }) => rowKey === key));
+  for (const [partition, rowKey] of there) await table.tamper(partition, [{ kind: 'delete', rowKey }]);
+  return there.map(([partition, rowKey]) => `${partition} ${rowKey} is lost`);
+};
+
 const changedProperty = (row: StoredRow, chance: Chance): readonly [string, NewProperties[string]] | undefined => {
   const name = chance.anyOf(Object.keys(row.properties).filter((each) => !NO_COUNTERS.has(each)));
   const value = name === undefined ? undefined : row.properties[name];

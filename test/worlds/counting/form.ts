@@ -32,6 +32,12 @@ export interface Form extends Omit<ActivityForm, 'days'> {
   readonly closes: boolean;
   /** Whether rows are damaged, and put right again. */
   readonly damages: boolean;
+  /** How much the clocks of processes are off at most, in milliseconds. */
+  readonly clocksOffMs: number;
+  /** Whether each process is set to a number of shards of its own. */
+  readonly hasOwnShards: boolean;
+  /** Whether the table is deleted in the end, and everything is sent again. */
+  readonly isMadeAnew: boolean;
 }
 
 /** When a history begins, in milliseconds since 1970. */
@@ -95,6 +101,9 @@ const busyForm = (chance: Chance): Form => ({
   mortality: 0,
   closes: false,
   damages: false,
+  clocksOffMs: 1_000,
+  hasOwnShards: false,
+  isMadeAnew: chance.happens(0.1),
 });
 
 const mixedForm = (chance: Chance): Form => {
@@ -121,6 +130,9 @@ const mixedForm = (chance: Chance): Form => {
     outages: chance.happens(0.1) ? 1 : 0,
     mortality: chance.happens(0.4) ? 0.4 : 0,
     closes,
-    damages: !closes && chance.happens(0.25),
+    damages: chance.happens(0.25),
+    clocksOffMs: chance.oneOf([1_000, 300_000]),
+    hasOwnShards: chance.happens(0.3),
+    isMadeAnew: chance.happens(0.1),
   };
 };

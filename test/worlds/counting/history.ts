@@ -11,9 +11,9 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-import { damageSome } from './damage.ts';
+import { damageSome, loseSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
+import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Repaired } from './instance.ts';
 import { Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -35,6 +35,9 @@ const SEEN = [
   'stripes',
   'closedDays',
   'repairs',
+  // Repairs that came too late: the closing was announced. And tables that were made anew.
+  'refusals',
+  'anew',
 ] as const;
 
 /** What was played, so that nobody believes in a world in which nothing happens. */
@@ -42,7 +45,18 @@ export type Seen = Record<(typeof SEEN)[number], number>;
 
 /** What was played in several seeds. */
 export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
-  const sum = { requests: 0, answers: 0, contended: 0, undecided: 0, deaths: 0, stripes: 0, closedDays: 0, repairs: 0 };
+  const sum = {
+    requests: 0,
+    answers: 0,
+    contended: 0,
+    undecided: 0,
+    deaths: 0,
+    stripes: 0,
+    closedDays: 0,
+    repairs: 0,
+    refusals: 0,
+    anew: 0,
+  };
   for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
   return sum;
 };
@@ -166,7 +180,8 @@ class History {
     const chance = this.#chance;
     // The request to storage that it dies of.
     const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(60 * chance.next() ** 2) : Infinity;
-    const life = new Life(`#${this.#processes}`, chance.between(-1_000, 1_000));
+    const { clocksOffMs, hasOwnShards, shards } = this.#form;
+    const life = new Life(`#${this.#processes}`, chance.between(-clocksOffMs, clocksOffMs));
     let requests = 0;
     const connection = new UnreliableTable({
       table: this.#table,
@@ -182,7 +197,7 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const instance = new Instance(life, connection, this.#form.shards, (line) =>
+    const instance = new Instance(life, connection, hasOwnShards ? chance.wholeBetween(1, 3) : shards, (line) =>
       this.#story.tell(() => `${life.name} ${line()}`),
     );
     among.push(instance);
@@ -357,7 +372,7 @@ class History {
           this.#isClosed ||= this.#table.isForgotten(dayFrom(OLD_DAY));
         }),
       );
-      await sleep(this.#chance.oneOf([1_000, 100_000, 200_000]));
+      await sleep(this.#chance.oneOf([this.#form.damages ? 50 : 1_000, 100_000, 200_000]));
     }
     this.#seen.closedDays = Number(this.#isClosed);
   }
@@ -366,33 +381,53 @@ class History {
     await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
     // Amid recording, or afterwards.
     if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
-    const day = dayFrom(this.#chance.anyOf(this.#days) ?? TODAY);
+    const day = dayFrom(this.#chance.anyOf(this.#form.closes ? [OLD_DAY] : this.#days) ?? TODAY);
     this.#isDamaged = true;
     this.#damages += 1;
     const partitions = this.#table.partitions().filter((name) => name.startsWith(`${day}_`));
-    const lines = await damageSome(this.#table, partitions, this.#chance);
+    const lines = this.#chance.happens(0.4)
+      ? await loseSome(this.#table, day, this.#isClosing, this.#chance)
+      : await damageSome(this.#table, partitions, this.#chance);
     this.#story.tell(() => `damage: ${lines.join('; ')}`);
     await sleep(this.#chance.oneOf([0, 50, 400]));
     const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
     // Two at once harm nothing, but one may set rows aside after the other one has read them: all is right when both have ended.
-    await Promise.all(repairs);
+    const repaired = await Promise.all(repairs);
     this.#damages += 1;
+    if (repaired.includes('refused')) {
+      // Of a day that closed with its damage nothing is promised.
+      this.#seen.refusals += 1;
+      return;
+    }
     this.#isDamaged = false;
     await this.#witnessNow();
     if (lines.length > 0) this.#seen.repairs += 1;
   }
 
-  async #repair(day: Day): Promise<void> {
+  async #repair(day: Day): Promise<Repaired | undefined> {
     for (let round = 1; round <= ROUNDS; round += 1) {
       const operator = this.#spawn([], this.#form.writersLatencyMs);
       this.#story.tell(() => `${operator.life.name} repairs ${day}`);
-      if ((await this.#of(operator, (one) => one.repair(day), 'does not repair')) === true) {
-        this.#story.tell(() => `${operator.life.name} has repaired ${day}`);
-        return;
-      }
+      const repaired = await this.#of(operator, (one) => one.repair(day), 'does not repair');
+      this.#story.tell(() => `${operator.life.name} has repaired ${day}: ${repaired}`);
+      if (repaired === 'right') this.#table.noteRepaired(day);
+      if (repaired === 'right' || repaired === 'refused') return repaired;
       await sleep(this.#chance.between(10, 500));
     }
     this.#break(() => `${day} cannot be repaired`);
+    return undefined;
+  }
+
+  /** The table is deleted while everything runs. After the time that the README says to wait, all is sent again, to any instance. */
+  async #makeAnew(): Promise<void> {
+    this.#story.tell(() => 'the table is deleted');
+    this.#table.drop();
+    this.#truth.forgetCommits();
+    this.#damages += 1;
+    this.#isDamaged = this.#isClosed = this.#isClosing = false;
+    await sleep(60_000);
+    await this.#record(this.#any(this.#writers), this.#activity.sent);
+    this.#seen.anew = 1;
   }
 
   async #outage(): Promise<void> {
@@ -408,13 +443,14 @@ class History {
 
   /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
   async #settle(): Promise<void> {
+    if (this.#form.isMadeAnew) await this.#makeAnew();
     const fresh = this.#spawn([], 2);
     const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
-    if (!isRecorded) this.#break(() => 'what was sent again was not taken');
+    if (!isRecorded && !this.#isDamaged) this.#break(() => 'what was sent again was not taken');
     if (this.#truth.events.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
-      if (!this.#isClosed) this.#break(() => 'the old day is not closed');
+      if (!this.#isClosed && !this.#isDamaged) this.#break(() => 'the old day is not closed');
     }
     for (const start of this.#days) {
       if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));

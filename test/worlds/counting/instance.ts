@@ -1,5 +1,6 @@
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
+import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
 import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
@@ -22,6 +23,9 @@ const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** What is said of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
+
+/** What became of a repair: all is right; the day is closed, or about to be; or it must be started again. */
+export type Repaired = 'right' | 'refused' | 'unfinished';
 
 /** One step of a series. */
 export interface StepAnswer {
@@ -85,15 +89,16 @@ export class Instance extends CountingService {
     }
   }
 
-  /** As `npm run audit -- --repair`. @returns whether all is right now; false: it must be started again */
-  async repair(day: Day): Promise<boolean> {
+  /** As `npm run audit -- --repair`. */
+  async repair(day: Day): Promise<Repaired> {
     try {
       const report = await repairDay(this.table, await auditDay(this.table, day), {
         say: (line) => this.#tell(() => line),
       });
-      return report.differences.length === 0;
+      return report.differences.length === 0 ? 'right' : 'unfinished';
     } catch (error) {
-      if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return false;
+      if (error instanceof NotRepairable) return 'refused';
+      if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return 'unfinished';
       throw error;
     }
   }

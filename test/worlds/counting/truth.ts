@@ -81,6 +81,12 @@ export class Truth {
     else if (!sent.includes(message)) sent.push(message);
   }
 
+  /** The table was deleted with all rows. */
+  forgetCommits(): void {
+    this.#moment += 1;
+    this.#events.clear();
+  }
+
   /** Events were committed together. */
   commit(events: readonly CommittedEvent[]): void {
     this.#moment += 1;

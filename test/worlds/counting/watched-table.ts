@@ -11,6 +11,9 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
   readonly #forgetful = new Set<string>();
+  /** The days of which a repair has set rows aside and has not finished, and those whose closing is announced. */
+  readonly #setAside = new Set<string>();
+  readonly #announced = new Set<string>();
   #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
@@ -28,6 +31,16 @@ export class WatchedTable extends MemoryTable {
     );
   }
 
+  /** A repair of a day has finished: what was set aside is counted again. */
+  noteRepaired(day: string): void {
+    this.#setAside.delete(day);
+  }
+
+  override drop(): void {
+    super.drop();
+    for (const days of [this.#forgetful, this.#setAside, this.#announced]) days.clear();
+  }
+
   /** Changes rows from outside, without anybody's knowledge. */
   async tamper(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
     this.#isWatched = false;
@@ -41,9 +54,22 @@ export class WatchedTable extends MemoryTable {
     return etags;
   }
 
+  /** What a repair has set aside is counted again before the day closes, or its counts are wrong for ever. */
+  #watchClosing(partition: string, write: RowWrite): void {
+    const [day = '', shard] = partition.split('_');
+    if (shard !== undefined && write.rowKey.startsWith('damaged|')) {
+      this.#setAside.add(day);
+      if (this.#announced.has(day)) this.#truth.broken.push(`rows of ${day} are set aside, and it is about to close`);
+    } else if (partition === 'open-days' && write.kind !== 'delete' && write.properties['closes'] !== undefined) {
+      this.#announced.add(write.rowKey);
+      if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
+    }
+  }
+
   #watch(partition: string, writes: readonly RowWrite[]): void {
     const events: CommittedEvent[] = [];
     for (const write of writes) {
+      this.#watchClosing(partition, write);
       if (!write.rowKey.startsWith(EVENT)) continue;
       if (write.kind === 'delete') {
         this.#forgetful.add(partition);

@@ -10,6 +10,8 @@ export interface AcsFailure extends ResultCodes {
   readonly reason: string;
   /** How long ACS asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
+  /** What an operator is to look at. */
+  readonly lookAt?: string | undefined;
 }
 
 /**
@@ -22,9 +24,10 @@ export const judgeAcsError = (error: unknown, now: number): AcsFailure => {
   if (unanswered !== undefined) return FAILURE_WITHOUT_ANSWER[unanswered];
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
   const codes = { code: status, subCode };
-  const { meaning, reason } = meaningOfResult({ subCode });
+  const { meaning, reason, lookAt } = meaningOfResult({ subCode });
   // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of ACS.
   const isThrottled = status === 429 || meaning === 'no_line' || (status === 503 && retryAfterMs !== undefined);
+  if (meaning === 'no_speech') return { kind: 'no speech', reason: reason ?? 'speech not available', lookAt, ...codes };
   if (meaning === 'set_up') return { kind: 'set-up', reason: reason ?? NOT_ACCEPTED, ...codes };
   if (isThrottled) return { kind: 'throttled', reason: reason ?? 'throttled', waitMs: retryAfterMs, ...codes };
   if (status === 404 || status === 410) return { kind: 'gone', reason: reason ?? 'not found', ...codes };
@@ -52,9 +55,6 @@ const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, AcsFailure>> = {
 export const phoneLineError = (failure: AcsFailure): PhoneLineError =>
   new PhoneLineError(failure.kind, failure.reason, failure);
 
-// Speech is not configured: nobody could be spoken to.
-const NO_SPEECH = 8_567;
-
 /**
  * How a request to place a call failed. Its address is the resource's, and most of what may be wrong with it is ours: only what is known to be
  * about the callee is final for them.
@@ -63,8 +63,9 @@ export const callFailure = (error: PhoneLineError): PhoneLineError => {
   const { failure, code, subCode, reason } = error;
   // There is no such resource, or not any more.
   if (failure === 'gone') return new PhoneLineError('set-up', 'there is no such phone service', error);
+  // Nobody could be spoken to.
+  if (failure === 'no speech') return new PhoneLineError('set-up', reason, error);
   if (failure !== 'refused' || meaningOfResult({ subCode }).meaning === 'refused') return error;
-  if (subCode === NO_SPEECH) return new PhoneLineError('set-up', reason, error);
   // There may be a call of this very request.
   return new PhoneLineError(code === 409 ? 'unanswered' : 'rejected', reason, error);
 };

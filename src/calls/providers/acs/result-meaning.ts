@@ -1,6 +1,6 @@
 import type { CallResult, ResultCodes } from '../../model/call-event.ts';
 
-type Meaning = Pick<CallResult, 'reason' | 'meaning'>;
+type Meaning = Pick<CallResult, 'reason' | 'meaning' | 'lookAt'>;
 
 const NO_ANSWER: Meaning = { reason: 'no answer', meaning: 'no_answer' };
 const BUSY: Meaning = { reason: 'busy', meaning: 'busy' };
@@ -34,8 +34,23 @@ const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
   // Speech that fails may work at the next attempt: nothing is wrong with the number.
   [8_535, { reason: 'speech in a bad format' }],
   [8_536, { reason: 'speech could not be downloaded' }],
-  [8_565, { reason: 'speech refused' }],
-  [8_567, { reason: 'speech not configured' }],
+  [
+    8_565,
+    {
+      reason: 'speech refused',
+      meaning: 'no_speech',
+      lookAt:
+        'the role Cognitive Services User of the Communication Services identity on the AI resource, and the custom subdomain of that resource',
+    },
+  ],
+  [
+    8_567,
+    {
+      reason: 'speech not configured',
+      meaning: 'no_speech',
+      lookAt: 'ACS_COGNITIVE_SERVICES_ENDPOINT, then what 8565 asks for',
+    },
+  ],
 ]);
 
 /** Used if the sub-code is unknown. */

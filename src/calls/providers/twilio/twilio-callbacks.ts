@@ -25,7 +25,7 @@ const MOST_AGAIN = 3;
 /** Longer than the service waits for keys: it hangs up meanwhile. */
 const LISTENS_SECONDS = 10;
 /** A call asks again so often what to do if nobody knows. */
-const MOST_STEPS = 60;
+const MOST_ASKED = 5;
 
 let twilioPackage: Promise<typeof import('./package.ts')> | undefined;
 
@@ -106,9 +106,9 @@ export class TwilioCallbacks implements InstructionCallbacks {
     const at = (occasion: 'key' | 'end', more: Partial<Omit<Address, 'occasion'>> = {}) =>
       addressOf(path, { occasion, attempt, speech, step, again, ...more });
     if (command === undefined) {
-      return step > MOST_STEPS
+      return again >= MOST_ASKED
         ? { kind: 'hang up' }
-        : { kind: 'ask again', address: addressOf(path, { occasion: 'start', attempt, step }) };
+        : { kind: 'ask again', address: addressOf(path, { occasion: 'start', attempt, step, again: again + 1 }) };
     }
     switch (command.kind) {
       case 'hang up':
@@ -117,7 +117,8 @@ export class TwilioCallbacks implements InstructionCallbacks {
         return { kind: 'listen', seconds: LISTENS_SECONDS, keys: at('key'), end: at('end') };
       case 'speak': {
         const isAgain = kind === 'tone received' && command.speech === speech;
-        const times = isAgain ? again + 1 : again;
+        const said = address.occasion === 'start' ? 0 : again;
+        const times = isAgain ? said + 1 : said;
         const own = { speech: command.speech, again: times };
         if (times > MOST_AGAIN) return { kind: 'listen', seconds: 1, keys: at('key', own), end: at('end', own) };
         return {

@@ -82,7 +82,11 @@ it.each<['speak' | 'hangUp', Refusal[], object]>([
     ],
     { failure: 'gone', subCode: 8_528 },
   ],
-  ['speak', [[429], [400, '8565']], { failure: 'refused', reason: 'speech refused' }],
+  [
+    'speak',
+    [[429], [400, '8565']],
+    { failure: 'no speech', reason: 'speech refused', lookAt: expect.stringContaining('Cognitive Services User') },
+  ],
   // It may be spoken already: never twice.
   ['speak', [[500]], { failure: 'unanswered', reason: 'answered 500' }],
   ['hangUp', [[404, '8522']], DONE],
