@@ -154,15 +154,11 @@ const stepOf = (
   if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
   if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
   const isUrgent = isUrgentNotification(known.notification);
-  const { event: told, refused, ...rest } = judgedBy(
-    event,
-    attempt,
-    recipient,
-    isUrgent,
-    lines,
-    policy.line?.refusesSurely === true,
-    now,
-  );
+  const {
+    event: told,
+    refused,
+    ...rest
+  } = judgedBy(event, attempt, recipient, isUrgent, lines, policy.line?.refusesSurely === true, now);
   return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
 };
 
