@@ -122,6 +122,42 @@ describe('settings', () => {
     expect(withSettings(given)).toMatchObject(settings);
   });
 
+  it('are those of Twilio where it is configured, or named; both and none named is an error', () => {
+    const { SERVICE_NAME = '', TABLES_CONNECTION_STRING = '', CALLBACK_BASE_URL = '' } = REQUIRED;
+    const common = { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL };
+    const twilio = {
+      TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
+      TWILIO_API_KEY_SID: `SK${'2'.repeat(32)}`,
+      TWILIO_API_KEY_SECRET: 'a-secret',
+      TWILIO_AUTH_TOKEN: 'a-token',
+      TWILIO_SOURCE_PHONE_NUMBER: '+12065550198',
+    };
+    const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', detectsMachines: false };
+    const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com', source: '+12065550198' } };
+    expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
+    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
+    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'acs' }).phone).toHaveProperty('connection');
+    const named = (given: Readonly<Record<string, string>>) =>
+      [...new Set(refusal(given).problems.map(({ setting }) => setting))].toSorted();
+    expect(named({ ...REQUIRED, ...twilio })).toEqual(['PHONE_PROVIDER']);
+    expect(named({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
+    const reference = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
+    for (const [name, wrong] of [
+      ['PHONE_PROVIDER', 'vonage'],
+      ['TWILIO_ACCOUNT_SID', 'AC1'],
+      ['TWILIO_API_KEY_SID', `AC${'1'.repeat(32)}`],
+      ['TWILIO_API_KEY_SECRET', reference],
+      ['TWILIO_AUTH_TOKEN', reference],
+      ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
+      ['TWILIO_CALLS_PER_SECOND', '0'],
+      ['TWILIO_VOICE', 'a b'],
+      ['TWILIO_MACHINE_DETECTION', 'yes'],
+      ['TWILIO_API_BASE_URL', 'http://api.example'],
+    ] as const) {
+      expect(named({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
+    }
+  });
+
   it('need nothing of ACS where the phone is off', () => {
     const { phone } = readSettings({ SERVICE_NAME: 'Ridge Watch', TABLES_CONNECTION_STRING: TABLES, PHONE: 'off' });
     expect(phone).toBeUndefined();
