@@ -13,7 +13,9 @@ import { parseCallEvents } from './calls/providers/acs/call-events.ts';
 import { createTokenVerifier } from './calls/providers/acs/callback-token.ts';
 import { connectToTwilio } from './calls/providers/twilio/connect.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
+import { outcomeSource } from './calls/model/outcome-events.ts';
 import { eventGridTopic } from './calls/providers/event-grid-topic.ts';
+import { outcomeWebhook } from './calls/providers/webhook.ts';
 import { createPhone } from './calls/phone.ts';
 import { phoneOff } from './calls/run/phone-off.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
@@ -30,8 +32,8 @@ import { recordEvents } from './http/record-events.ts';
 import { problemsPage } from './http/problems-page.ts';
 import type { Route } from './http/route/route.ts';
 import { answerOf } from './http/notification-answer.ts';
-import { readNotification, stopNotification } from './http/read-notifications.ts';
 import { instructionCallback } from './http/instruction-callback.ts';
+import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { lazily } from './azure/lazily.ts';
@@ -79,9 +81,20 @@ const startTwilio = (own: CallingSettings & { readonly twilio: TwilioSettings })
 };
 const startPhone = (own: PhoneSettings) => {
   const { line, callbacks } = 'twilio' in own ? startTwilio(own) : startAcs(own);
-  const topic = own.topic && eventGridTopic(own.topic, credential);
   const { serviceName } = settings;
-  const parts = createPhone({ line, table: calls, serviceName, rules: own, topic, bodyOf: answerOf, log: appLog });
+  const source = outcomeSource(serviceName);
+  const topic = own.topic && eventGridTopic(own.topic, source, credential);
+  const webhook = own.webhook && outcomeWebhook(own.webhook, source);
+  const parts = createPhone({
+    line,
+    table: calls,
+    serviceName,
+    rules: own,
+    topic,
+    webhook,
+    bodyOf: answerOf,
+    log: appLog,
+  });
   return { ...parts, ...callbacks };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
@@ -100,6 +113,7 @@ const routes: readonly Route[] = [
   notifications(phone),
   readNotification(phone),
   stopNotification(phone),
+  acknowledgeNotification(phone),
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),

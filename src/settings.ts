@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-import { type Connection, oneConnection, tablesConnectionString } from './settings/connections.ts';
+import type { Connection } from './azure/connection.ts';
+import { oneConnection, tablesConnectionString } from './settings/connections.ts';
 import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings, sweepSettings } from './settings/phone.ts';
 import { categoryList, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { type SettingProblem, SettingsError } from './settings/settings-error.ts';
 
-export type { Connection };
 export { SettingsError, type SettingProblem };
 
 const MAX_WINDOW_SECONDS = 366 * 86_400;

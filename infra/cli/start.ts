@@ -17,7 +17,8 @@ const START: Command<LocalRunOptions> = {
     [--lines N] [--verify-callbacks]
   Runs the whole service on this machine. Ctrl-C stops everything.
   --port N            the port that serves the functions, 1 to 65535; 7071 by default
-  --data DIR          keeps the tables there between runs; in memory by default
+  --data DIR          keeps the tables there between runs; in memory by default. For some 100,000 events: a year
+                      of them belongs into a storage account (TABLES_CONNECTION_STRING)
   --settings FILE     settings as in local.settings.json, which is the default where it exists
   --phone PROVIDER    whose simulator takes the calls: acs, which is the default, or twilio
   --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default

@@ -15,18 +15,20 @@ import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
 import type { NotificationId } from './model/notification-id.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
-import type { OutcomeTopic } from './model/outcome-events.ts';
+import { DESTINATIONS, type OutcomeTopic } from './model/outcome-events.ts';
 import type { PhoneLine } from './model/phone-line.ts';
 import { Publisher, type PublisherParts } from './run/publisher.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { Sending } from './run/send.ts';
 import { Waits } from './run/waits.ts';
 import { parseOpenKey } from './store/keys.ts';
-import { NotificationStore } from './store/notification-store.ts';
+import type { NotificationsQuery } from './store/keys.ts';
+import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationCase } from './state/notification.ts';
 import { isStranger } from './state/foreign-call.ts';
 import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './state/view.ts';
 
+export type { Listed };
 export type { AttemptView, NotificationRequest, NotificationView, PhoneRules, RecipientView, Sent, SentCall };
 
 /** What the phone is made of. */
@@ -37,8 +39,9 @@ export interface PhoneParts {
   /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
-  /** Where outcomes are published; undefined: nowhere. */
+  /** Where outcomes are published; those that are undefined are none. */
   readonly topic?: OutcomeTopic | undefined;
+  readonly webhook?: OutcomeTopic | undefined;
   /** A notification as `GET` answers it, for the topic; by default as it is read here. */
   readonly bodyOf?: PublisherParts['bodyOf'] | undefined;
   /** For what happens outside any request. */
@@ -49,6 +52,12 @@ export interface PhoneParts {
   readonly random?: () => number;
   /** A new UUID, for attempts and notifications; by default `randomUUID`. */
   readonly newId?: () => string;
+}
+
+/** Which notifications are listed. */
+export interface ListQuery extends NotificationsQuery {
+  readonly most: number;
+  readonly isMeant: (view: NotificationView) => boolean;
 }
 
 /** What endpoints and the timer function use of the phone. */
@@ -65,8 +74,21 @@ export interface Phone {
   /** A notification as it stands; undefined if there is none. @throws {StorageTrouble} */
   readonly read: (id: NotificationId) => Promise<NotificationView | undefined>;
 
-  /** The newest notifications as they stand, the newest first. @throws {StorageTrouble} */
-  readonly newest: (most: number) => Promise<readonly NotificationView[]>;
+  /**
+   * Notifications as they stand, the newest first: those that are meant, of about a thousand rows.
+   *
+   * @throws {StorageTrouble}
+   */
+  readonly list: (query: ListQuery) => Promise<Listed<NotificationView>>;
+
+  /** All notifications that run or ended within a day, were not stopped and have reached too few. @throws {StorageTrouble} */
+  readonly needingAttention: () => Promise<readonly NotificationView[]>;
+
+  /**
+   * Somebody has a notification in hand: that wakes nobody and stops nothing, and the first stays. Answers it as it stands then; undefined if
+   * there is none. @throws {StorageTrouble}
+   */
+  readonly acknowledge: (id: NotificationId, by: string, log: Log) => Promise<NotificationView | undefined>;
 
   /** Stops a notification: nobody is dialled any more. Answers it as it stands then; undefined if there is none. @throws {StorageTrouble} */
   readonly stop: (id: NotificationId, log: Log) => Promise<NotificationView | undefined>;
@@ -90,11 +112,11 @@ const CALLS_AT_A_TIME = 8;
 const NO_MORE_EVENTS_AFTER_MS = 60_000;
 /** Puts the parts of this folder together. */
 export const createPhone = (parts: PhoneParts): Phone => {
-  const { line, table, serviceName, rules, topic, log: ownLog } = parts;
+  const { line, table, serviceName, rules, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
   const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
   const { callsPerDay, retentionMs, deadlineMs } = rules;
-  const isPublishing = topic !== undefined;
+  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
   const tell = ({ partitionKey: partition, rowKey }: RowKeys, error: Error): void => {
     // That of an open call holds the hash of a number.
     const row = parseOpenKey(rowKey) === undefined ? rowKey : 'open call';
@@ -102,13 +124,15 @@ export const createPhone = (parts: PhoneParts): Phone => {
     if (isLater) ownLog.error('stored row of a later format', { partition, row });
     else ownLog.error('stored row damaged', { partition, row });
   };
-  const store = new NotificationStore({ table, callsPerDay, retentionMs, isPublishing, newId, tell });
+  const store = new NotificationStore({ table, callsPerDay, retentionMs, destinations, newId, tell });
   const alarm = new Alarm(clock);
   const { callsPerSecond } = line;
   const policy = { rules, serviceName, line };
   const cases = new Cases({ store, policy, alarm, clock, random });
   const driver = new Driver({ line, cases, store, policy, clock, log: ownLog });
-  const publisher = topic && new Publisher({ topic, store, clock, bodyOf, recall: (id) => cases.recall(id) });
+  const publishers = DESTINATIONS.map(
+    (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
+  );
   const due = new DueWork({
     store,
     cases,
@@ -119,7 +143,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
     newId,
     deadlineMs,
     callsPerSecond,
-    publisher,
+    publishers,
     log: ownLog,
   });
   alarm.onRing(() => {
@@ -148,7 +172,21 @@ export const createPhone = (parts: PhoneParts): Phone => {
       const known = isStranger(id) ? undefined : await store.load(id);
       return known && view(known);
     },
-    newest: async (most) => (await store.newest(most)).map((known) => viewOf(known, clock.now())),
+    list: async ({ isMeant, ...query }) => {
+      const now = clock.now();
+      const { found, next } = await store.list(query, (known) => isMeant(viewOf(known, now)));
+      return { found: found.map((known) => viewOf(known, now)), next };
+    },
+    needingAttention: async () => {
+      const now = clock.now();
+      return (await store.needingAttention(now)).map((known) => viewOf(known, now));
+    },
+    acknowledge: async (id, by, log) => {
+      const done = isStranger(id) ? undefined : await cases.take(id, undefined, { kind: 'acknowledge', by }, log);
+      if (done === undefined) return undefined;
+      log.info('notification acknowledged', { notification_id: id });
+      return view(done.stored);
+    },
     stop: async (id, log) => {
       const known = isStranger(id) ? undefined : await driver.stop(id, log);
       return known && view(known);

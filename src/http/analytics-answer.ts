@@ -41,7 +41,8 @@ export const date = parameter(
 
 const countsPerCategory = z.record(z.string(), count);
 
-const answeredTime = z
+/** A time in an answer. */
+export const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
   .describe('UTC; a fraction (microseconds) only where there is one.');

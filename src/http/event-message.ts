@@ -6,7 +6,7 @@ import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { ProblemError } from './problem.ts';
-import { identifier, instant, TIME_PATTERN, UTC_TIME_PATTERN } from './request-values.ts';
+import { FRAME_TIME_PATTERN, identifier, instant, TIME_PATTERN } from './request-values.ts';
 import { type Fault, fault, faultsOf } from './route/faults.ts';
 
 /** The CloudEvents type of a message about a camera's event. */
@@ -20,7 +20,7 @@ const asOfTime = instant(
   { format: 'date-time', pattern: TIME_PATTERN },
   (text) => (hasOffset(text) ? parseInstant(text) : undefined),
 );
-const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z', { pattern: UTC_TIME_PATTERN });
+const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z', { pattern: FRAME_TIME_PATTERN });
 
 const COUNT = { error: `must be an integer from 0 to ${MAX_COUNT}` };
 

@@ -30,9 +30,14 @@ const recipientSchema = z.strictObject({
   wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
   attempts: z.array(attemptSchema),
   next_attempt_at: time.optional(),
+  answered_at: time.optional().describe('When somebody, or a machine, answered first.'),
+  confirmed_at: time.optional(),
   reason: z.string().min(1).optional().describe('Of one who waits: for what, in words.'),
   since: time.optional().describe('Since when they wait.'),
 });
+
+/** What becomes of a notification. */
+export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
 /** A notification as it stands. */
 export const notificationAnswer = z
@@ -42,9 +47,18 @@ export const notificationAnswer = z
     reference: z.string().optional(),
     details: z.string().optional().describe('What is spoken beside the alert type: the place.'),
     created_at: time,
-    confirmations: z.int().min(0).optional().describe('How many have confirmed; left out without `confirm`.'),
-    confirmations_needed: z.int().min(1).optional().describe('How many have to; left out without waves.'),
-    status: z.enum(['in_progress', 'completed', 'stopped']),
+    status: z.enum(NOTIFICATION_STATUSES),
+    reached: z
+      .int()
+      .min(0)
+      .describe('How many were reached: who has confirmed if `confirm` was asked for, else who has heard the message.'),
+    confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
+    confirmed_by: z.array(z.int().min(0)).describe('Who has confirmed, by index in `recipients`.'),
+    next_wave_at: time
+      .optional()
+      .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
+    acknowledged_by: z.string().optional().describe('Who has it in hand.'),
+    acknowledged_at: time.optional(),
     recipients: z.array(recipientSchema).describe('In the order of the request.'),
   })
   .meta({ id: 'NotificationState', description: 'What became of a notification.' });
@@ -55,10 +69,13 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
   alert_type: 'ConfirmedFire',
   created_at: '2026-11-21T08:00:02.500Z',
   status: 'in_progress',
+  reached: 1,
+  confirmed_by: [],
   recipients: [
     {
       recipient: '+1206•••••00',
       status: 'heard',
+      answered_at: '2026-11-21T08:00:09.100Z',
       attempts: [
         {
           call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
@@ -94,30 +111,38 @@ export const answerOf = (view: NotificationView): z.input<typeof notificationAns
   reference: view.reference,
   details: view.details,
   created_at: isoTime(view.createdAt),
-  confirmations: view.confirmations,
   confirmations_needed: view.confirmationsNeeded,
   status: view.status,
+  reached: view.reached,
+  confirmed_by: [...view.confirmedBy],
+  next_wave_at: optionalTime(view.nextWaveAt),
+  acknowledged_by: view.acknowledgedBy,
+  acknowledged_at: optionalTime(view.acknowledgedAt),
   recipients: view.recipients.map(recipientOf),
 });
 
-const recipientOf = ({ recipient, status, wave, attempts, nextAttemptAt, reason, since }: RecipientView) => ({
+const recipientOf = ({ recipient, status, wave, attempts, ...rest }: RecipientView) => ({
   recipient,
   status,
   wave,
   attempts: attempts.map(attemptOf),
-  next_attempt_at: nextAttemptAt === undefined ? undefined : isoTime(nextAttemptAt),
-  reason,
-  since: since === undefined ? undefined : isoTime(since),
+  next_attempt_at: optionalTime(rest.nextAttemptAt),
+  answered_at: optionalTime(rest.answeredAt),
+  confirmed_at: optionalTime(rest.confirmedAt),
+  reason: rest.reason,
+  since: optionalTime(rest.since),
 });
 
 const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: AttemptView) => ({
   call_connection_id: callId,
-  placed_at: placedAt === undefined ? undefined : isoTime(placedAt),
-  ended_at: endedAt === undefined ? undefined : isoTime(endedAt),
+  placed_at: optionalTime(placedAt),
+  ended_at: optionalTime(endedAt),
   outcome,
   code,
   sub_code: subCode,
   reason,
 });
+
+const optionalTime = (at: number | undefined): string | undefined => (at === undefined ? undefined : isoTime(at));
 
 const isoTime = (at: number): string => new Date(at).toISOString();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
 import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
+import { reasonCode } from '../calls/rules/reason-code.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { NOT_A_NUMBER } from './recipients.ts';
@@ -9,14 +10,15 @@ import { type Answers, type ProblemAnswers, problemMembers } from './route/answe
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
+const code = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
 
 const since = z.iso.datetime().describe('Since when they wait, UTC.');
 
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), reason, since: since.optional() }),
-  z.strictObject({ recipient, status: z.literal('failed'), reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), code, reason, since: since.optional() }),
+  z.strictObject({ recipient, status: z.literal('failed'), code, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
@@ -24,7 +26,9 @@ const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
 
 /** In a problem, which is logged and passed on, the numbers are masked. */
 const failuresSchema = z
-  .array(z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), reason }))
+  .array(
+    z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), code, reason }),
+  )
   .min(1)
   .max(50);
 
@@ -39,10 +43,11 @@ const PLACED = {
 const WAITING = {
   recipient: '+12065550101',
   status: 'waiting',
+  code: 'no_line',
   reason: 'no line is free',
   since: '2026-11-21T08:00:02.500Z',
 };
-const FAILED = { recipient: '+12065550102', status: 'failed', reason: 'invalid number' };
+const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'invalid number' };
 
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
@@ -60,6 +65,7 @@ export const CALLS_ANSWERS = {
 const NOT_CALLED = {
   recipient: '+4420•••••••50',
   status: 'failed',
+  code: 'not_allowed',
   reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
@@ -119,13 +125,15 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  if (status === 'failed') return { recipient: number, status, reason: call.reason };
+  const code = reasonCode(call.reason, status);
+  if (status === 'failed') return { recipient: number, status, code, reason: call.reason };
   const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
-  return { recipient: number, status, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
+  return { recipient: number, status, code, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
 };
 
 const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({
   recipient: maskPhoneNumber(call.recipient),
   status: 'failed',
+  code: call.status === 'placed' ? 'refused' : reasonCode(call.reason, 'failed'),
   reason: call.status === 'placed' ? 'placed' : call.reason,
 });

@@ -1,3 +1,5 @@
+import type { ReasonCode } from '../calls/rules/reason-code.ts';
+
 /**
  * Every `code` that an answer may have, for machines; a person reads `detail` and `reason`. Within 1.x codes are added, none is renamed or
  * given another meaning. `GET /api/problems` shows them, and the `type` of a problem is the anchor of its code there.
@@ -140,6 +142,19 @@ export const FAULTS = {
 
 /** What is wrong with one thing, for machines. */
 export type FaultCode = keyof typeof FAULTS;
+
+/** Why a recipient is not called (yet), by the `code` in `calls`. */
+export const CALL_REASONS = {
+  impossible_number: 'Failed: no number of this country has this length.',
+  not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
+  day_limit: 'Failed: the calls of this UTC day are used up (`CALLS_PER_DAY`).',
+  refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
+  number_busy: 'Waiting: another call of this service to the same number is under way.',
+  urgent_first: 'Waiting: urgent calls come first.',
+  no_line: 'Waiting: no line is free.',
+  about_to_be_dialled: 'Waiting: the next to be dialled.',
+  delayed: 'Waiting: the phone service could not place the call yet; it is tried again.',
+} as const satisfies Readonly<Record<ReasonCode, string>>;
 
 const PAGE = '/api/problems';
 

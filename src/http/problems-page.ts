@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { FAULTS, PROBLEM_TYPES } from './problem-types.ts';
+import { CALL_REASONS, FAULTS, PROBLEM_TYPES } from './problem-types.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const section = (title: string, about: string, codes: readonly (readonly [code: string, text: string])[]): string =>
@@ -26,6 +26,11 @@ const page = (): string =>
       ]),
     ),
     section('Faults', 'The <code>code</code> of one of the <code>errors</code> of a problem.', Object.entries(FAULTS)),
+    section(
+      'Calls',
+      'The <code>code</code> of a recipient in <code>calls</code> who is not called, or not yet.',
+      Object.entries(CALL_REASONS),
+    ),
     '</body></html>',
   ].join('\n');
 

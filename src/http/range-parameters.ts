@@ -10,12 +10,13 @@ import { parameter, whenRight } from './route/fields.ts';
 
 const MAX_DAYS = 366n;
 
-/** A time in a query: UTC where it says no offset. A URL's decoder turns the + of an offset into a space. */
+/** A time in a query: UTC if it has no offset. A URL's decoder turns the + of an offset into a space. */
+export const parseQueryTime = (text: string): Instant | undefined =>
+  parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
+
 const time = (which: string, example: string) =>
   parameter(
-    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, (text) =>
-      parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+')),
-    ).optional(),
+    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, parseQueryTime).optional(),
     `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
     example,
   );

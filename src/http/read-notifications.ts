@@ -1,17 +1,22 @@
 import * as z from 'zod';
 
+import type { Instant } from '../analytics/model/instant.ts';
 import { isNotificationId } from '../calls/model/notification-id.ts';
 import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
-import { answerOf, NOTIFICATION_EXAMPLE, notificationAnswer } from './notification-answer.ts';
+import { answerOf, NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
-import { wholeNumber } from './request-values.ts';
+import { parseQueryTime } from './range-parameters.ts';
+import { alertTypeName } from './recipients.ts';
+import { instant, UTC_TIME_PATTERN, visibleText, wholeNumber } from './request-values.ts';
 import type { ProblemAnswers } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
-import { NO_QUERY, parameter } from './route/fields.ts';
+import { jsonBody } from './route/body.ts';
+import { fault } from './route/faults.ts';
+import { NO_QUERY, parameter, whenRight } from './route/fields.ts';
 
-/** What reads one notification, or stops it. */
-export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop'>;
+/** What reads one notification, stops it, or takes it in hand. */
+export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop' | 'acknowledge'>;
 
 const path = z.object({
   id: parameter(
@@ -87,21 +92,153 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     }),
   });
 
-/** `GET /api/notifications`: the newest notifications, the newest first. */
-export const listNotifications = (phone: Phone<Pick<CallsPhone, 'newest'>>) =>
+const acknowledgement = z
+  .strictObject(
+    {
+      by: visibleText(60).meta({ description: 'Who has it in hand, as others are to read it.', examples: ['Ana'] }),
+    },
+    { error: 'must be an object with by' },
+  )
+  .meta({ id: 'Acknowledgement' });
+
+/** `POST /api/notifications/{id}/acknowledge`: somebody has it in hand. It wakes nobody and stops nothing. */
+export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Route =>
+  route({
+    name: 'AcknowledgeNotification',
+    path: 'notifications/{id}/acknowledge',
+    authLevel: 'function',
+    POST: operation({
+      operationId: 'acknowledgeNotification',
+      tag: 'calls',
+      summary: 'Say who has a notification in hand',
+      description:
+        'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
+      path,
+      query: NO_QUERY,
+      body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
+      answers: {
+        200: {
+          description: 'The notification as it stands then.',
+          schema: notificationAnswer,
+          examples: {
+            acknowledged: {
+              ...NOTIFICATION_EXAMPLE,
+              acknowledged_by: 'Ana',
+              acknowledged_at: '2026-11-21T08:00:40.000Z',
+            },
+          },
+        },
+      },
+      problems: {
+        400: {
+          codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
+          description: 'The body is wrong.',
+          detail: 'by must be 1 to 60 visible characters',
+          errors: [{ code: 'empty', field: 'by', pointer: '/by', detail: 'must be 1 to 60 visible characters' }],
+        },
+        ...problems,
+      },
+      handle: async ({ path: { id }, body: { by }, log }) =>
+        oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
+    }),
+  });
+
+const createdTime = (which: string, example: string) =>
+  parameter(
+    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, parseQueryTime).optional(),
+    `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC).`,
+    example,
+  );
+
+const listQuery = z
+  .object({
+    limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
+    cursor: parameter(
+      z
+        .string()
+        .transform((text, context) => {
+          if (isNotificationId(text)) return text;
+          context.addIssue(fault('invalid', 'must be the next_cursor of an answer'));
+          return z.NEVER;
+        })
+        .optional(),
+      'The `next_cursor` of the answer before: the list goes on there.',
+      NOTIFICATION_EXAMPLE.notification_id,
+    ),
+    attention: parameter(
+      z.enum(['true', 'false'], 'must be true or false').default('false'),
+      '`true`: all that need somebody’s attention, whatever `limit` says: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
+      'true',
+    ),
+    status: parameter(
+      z.enum(NOTIFICATION_STATUSES, `must be ${NOTIFICATION_STATUSES.join(', ')}`).optional(),
+      'Only those of this status.',
+      'in_progress',
+    ),
+    alert_type: parameter(alertTypeName.optional(), 'Only those of this alert type.', 'ConfirmedFire'),
+    reference: parameter(visibleText(100).optional(), 'Only those with exactly this reference.', 'ridge-04'),
+    ts_utc_start: createdTime('Only those created then or later.', '2026-11-21T00:00:00Z'),
+    ts_utc_end: createdTime('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
+  })
+  .superRefine(
+    ({ ts_utc_start: start, ts_utc_end: end }, context) => {
+      if (start !== undefined && end !== undefined && start > end) {
+        context.addIssue(fault('reversed', 'is after ts_utc_end', { path: ['ts_utc_start'] }));
+      }
+    },
+    whenRight('ts_utc_start', 'ts_utc_end'),
+  )
+  .superRefine(
+    ({ attention, cursor }, context) => {
+      if (attention === 'true' && cursor !== undefined) {
+        context.addIssue(
+          fault('invalid', 'is not for attention=true, which answers all of them', { path: ['cursor'] }),
+        );
+      }
+    },
+    whenRight('attention', 'cursor'),
+  );
+
+const MICROSECONDS = 1_000n;
+
+/** Whether a notification is one of those that are asked for. */
+const matcher = ({
+  status,
+  alert_type,
+  reference,
+  ts_utc_start: start,
+  ts_utc_end: end,
+}: z.output<typeof listQuery>) => {
+  const isIn = (at: bigint): boolean => (start === undefined || at >= start) && (end === undefined || at <= end);
+  return (view: NotificationView): boolean =>
+    (status === undefined || view.status === status) &&
+    (alert_type === undefined || view.alertType === alert_type) &&
+    (reference === undefined || view.reference === reference) &&
+    isIn(BigInt(view.createdAt) * MICROSECONDS);
+};
+
+const millisecondsOf = (instantAsked: Instant | undefined): number | undefined =>
+  instantAsked === undefined ? undefined : Math.max(0, Number(instantAsked / MICROSECONDS));
+
+/** `GET /api/notifications`: notifications, the newest first, or those that need attention. */
+export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needingAttention'>>) =>
   operation({
     operationId: 'listNotifications',
     tag: 'calls',
-    summary: 'The newest notifications',
-    description: 'The newest first.',
-    query: z.object({
-      limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
-    }),
+    summary: 'Notifications, or those that need attention',
+    description:
+      'The newest first. Enough is one who has heard the message, one who has confirmed where `confirm` was asked for, or `confirmations_needed` in waves. A question without `attention=true` reads at most 1,000 rows: `next_cursor` says that there may be more, also if few or none are listed.',
+    query: listQuery,
     conditional: true,
     answers: {
       200: {
         description: 'Each as it stands.',
-        schema: z.strictObject({ notifications: z.array(notificationAnswer) }).meta({ id: 'Notifications' }),
+        schema: z
+          .strictObject({
+            notifications: z.array(notificationAnswer),
+            next_cursor: z.string().optional().describe('The list may go on: ask again with it as `cursor`.'),
+          })
+          .meta({ id: 'Notifications' }),
         examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
       },
     },
@@ -110,12 +247,20 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'newest'>>) =>
         codes: ['invalid_request'],
         description: 'The query is wrong.',
         detail: 'limit must be a whole number from 1 to 100',
-        errors: [{ code: 'invalid', field: 'limit', detail: 'must be a whole number from 1 to 100' }],
+        errors: [{ code: 'out_of_range', field: 'limit', detail: 'must be a whole number from 1 to 100' }],
       },
       ...PHONE_PROBLEMS,
     },
     handle: async ({ query }) => {
-      const found = await phoneOr503(phone).newest(query.limit);
-      return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
+      const { list, needingAttention } = phoneOr503(phone);
+      const isMeant = matcher(query);
+      if (query.attention === 'true') {
+        const found = (await needingAttention()).filter(isMeant);
+        return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
+      }
+      const { limit: most, cursor: after } = query;
+      const [since, until] = [millisecondsOf(query.ts_utc_start), millisecondsOf(query.ts_utc_end)];
+      const { found, next } = await list({ most, after, since, until, isMeant });
+      return { status: 200, jsonBody: { notifications: found.map(answerOf), next_cursor: next } };
     },
   });

@@ -20,7 +20,7 @@ import { operation, type Route, route } from './route/route.ts';
 
 /** What recording needs. */
 export interface RecordingDependencies {
-  readonly recorder: Recorder;
+  readonly recorder: Pick<Recorder, 'record'>;
   /** The current time. */
   readonly now: () => Instant;
 }

@@ -7,9 +7,11 @@ import { fault } from './route/faults.ts';
 // The patterns of the description are read by ECMAScript with and without its flag u, Python, Go, Java and .NET: no lookahead, no \p, no \u,
 // and [0-9] because \d is any script's digit in some of them. What they describe is never refused for its form; a few more forms are taken.
 
-const DAY =
-  '(?:[12][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|' +
-  '02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[12][0-9](?:0[48]|[2468][048]|[13579][26])|(?:12|16|20|24|28)00)-02-29)';
+/** Days that exist, of the centuries whose first digit is one of these. */
+const daysOf = (firstDigit: string, leapCenturies: string): string =>
+  `(?:${firstDigit}[0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|` +
+  `02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:${firstDigit}[0-9](?:0[48]|[2468][048]|[13579][26])|(?:${leapCenturies})00)-02-29)`;
+const DAY = daysOf('[12]', '12|16|20|24|28');
 const CLOCK = String.raw`[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,12})?`;
 const OFFSET = '(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])';
 
@@ -21,6 +23,9 @@ export const TIME_PATTERN = `^${DAY}${CLOCK}${OFFSET}$`;
 
 /** A date and time that is UTC if it has no offset. */
 export const UTC_TIME_PATTERN = `^${DAY}${CLOCK}${OFFSET}?$`;
+
+/** The same, from the year 2000 on. */
+export const FRAME_TIME_PATTERN = `^${daysOf('2', '20|24|28')}${CLOCK}${OFFSET}?$`;
 
 /** Characters of the basic plane that are neither control characters nor surrogates nor noncharacters: others may count twice. */
 const ID_PATTERN = `^[\\x20-\\x7e\\xa0-\uD7FF\uE000-\uFDCF\uFDF0-\uFFFD]{1,${MAX_ID_LENGTH}}$`;

@@ -155,7 +155,7 @@ const idempotencyKey = z
  * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
  * the key with another request is a 422. `GET` lists the newest.
  */
-export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'newest'>>): Route =>
+export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'needingAttention'>>): Route =>
   route({
     name: 'Notifications',
     path: 'notifications',

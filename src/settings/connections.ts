@@ -1,8 +1,6 @@
+import type { Connection } from '../azure/connection.ts';
 import { isHttpsOrLoopback, text } from './rules.ts';
 import type { SettingProblem } from './settings-error.ts';
-
-/** How to reach one Azure service: with a key (a connection string) or with the app's own identity (an endpoint). */
-export type Connection = { readonly connectionString: string } | { readonly endpoint: string };
 
 /**
  * The connection that one of two settings gives, or what is wrong: both are set, or neither.

@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 
 import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
-import { acsConnectionString, type Connection, oneConnection, oneOf } from './connections.ts';
+import type { Connection } from '../azure/connection.ts';
+import { acsConnectionString, oneConnection, oneOf } from './connections.ts';
 import {
   baseUrl,
   guid,
@@ -11,6 +12,7 @@ import {
   phoneNumber,
   schedule,
   text,
+  webhookSecret,
   wholeNumber,
 } from './rules.ts';
 import { type SettingProblem, SettingsError } from './settings-error.ts';
@@ -42,6 +44,8 @@ export const phoneSchemas = {
   CALLS_PER_DAY: wholeNumber(1, 100_000).prefault('1000'),
   EVENT_TOPIC_ENDPOINT: httpsOrLoopbackUrl.optional(),
   EVENT_TOPIC_KEY: text.regex(/^\S{1,500}$/, 'must be the access key of the topic').optional(),
+  OUTCOME_WEBHOOK_URL: httpsOrLoopbackUrl.optional(),
+  OUTCOME_WEBHOOK_SECRET: webhookSecret.optional(),
   SWEEP_SCHEDULE: schedule.prefault('*/30 * * * * *'),
   CALL_RETENTION_DAYS: wholeNumber(2, 3_650).prefault('90'),
 } as const;
@@ -88,6 +92,7 @@ export interface CallingSettings extends SweepSettings {
   readonly ringMs: number;
   /** Where outcomes are published; undefined: nowhere. */
   readonly topic: TopicSettings | undefined;
+  readonly webhook: { readonly url: string; readonly secret: string } | undefined;
 }
 
 /** An Event Grid topic of the CloudEvents schema. */
@@ -110,12 +115,18 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
     !isMissing('EVENT_TOPIC_KEY') && isMissing('EVENT_TOPIC_ENDPOINT')
       ? [{ setting: 'EVENT_TOPIC_ENDPOINT', detail: 'is required with EVENT_TOPIC_KEY' }]
       : [];
-  if (given['PHONE'] === 'off') return topic;
+  const [url, secret] = WEBHOOK;
+  const webhook = isMissing(url) === isMissing(secret) ? [] : [isMissing(url) ? url : secret];
+  const outcomes = [
+    ...topic,
+    ...webhook.map((setting) => ({ setting, detail: `is required with ${setting === url ? secret : url}` })),
+  ];
+  if (given['PHONE'] === 'off') return outcomes;
   const provider = providerOf(given);
   const required =
     provider === 'acs' ? ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'] : ['CALLBACK_BASE_URL'];
   return [
-    ...(provider === undefined
+    ...(provider === undefined && isMissing('PHONE_PROVIDER')
       ? [{ setting: 'PHONE_PROVIDER', detail: 'is required where both are configured: acs or twilio' }]
       : []),
     ...(provider === 'acs'
@@ -123,19 +134,20 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
       : []),
     ...(provider === 'twilio' ? twilioProblems(given) : []),
     ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
-    ...topic,
+    ...outcomes,
   ];
 };
 
 /** Who places the calls: who is named, or else who is configured; undefined if both are. */
 const providerOf = (given: Readonly<Record<string, string | undefined>>): 'acs' | 'twilio' | undefined => {
   const named = given['PHONE_PROVIDER'];
-  if (named !== undefined) return named === 'twilio' ? 'twilio' : 'acs';
+  if (named !== undefined) return named === 'acs' || named === 'twilio' ? named : undefined;
   if (!isTwilioGiven(given)) return 'acs';
   return CONNECTION.some((name) => given[name] !== undefined) ? undefined : 'twilio';
 };
 
 const CONNECTION = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'] as const;
+const WEBHOOK = ['OUTCOME_WEBHOOK_URL', 'OUTCOME_WEBHOOK_SECRET'] as const;
 const CALLER = ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'] as const;
 
 /**
@@ -166,6 +178,10 @@ export const phoneSettings = (
       value.EVENT_TOPIC_ENDPOINT === undefined
         ? undefined
         : { endpoint: value.EVENT_TOPIC_ENDPOINT, key: value.EVENT_TOPIC_KEY },
+    webhook:
+      value.OUTCOME_WEBHOOK_URL === undefined || value.OUTCOME_WEBHOOK_SECRET === undefined
+        ? undefined
+        : { url: value.OUTCOME_WEBHOOK_URL, secret: value.OUTCOME_WEBHOOK_SECRET },
     ...sweepSettings(value),
   };
 };

@@ -95,3 +95,10 @@ export const schedule = text.refine(
 
 /** A GUID. */
 export const guid = text.regex(/^[\dA-Fa-f]{8}(-[\dA-Fa-f]{4}){3}-[\dA-Fa-f]{12}$/, 'must be a GUID');
+
+/** The secret of a Standard Webhook: a key of 24 to 64 bytes. */
+export const webhookSecret = text.refine((value) => {
+  const [, key] = /^whsec_((?:[A-Za-z0-9+/]{4}){8,22}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(value) ?? [];
+  const bytes = key === undefined ? 0 : Buffer.from(key, 'base64').length;
+  return bytes >= 24 && bytes <= 64;
+}, 'must be whsec_ and a key of 24 to 64 bytes in Base64');

@@ -34,6 +34,7 @@ const RELEASE_ROUTES = [
   'GET health anonymous: Health',
   'GET notifications/{id} function: Notification',
   'GET openapi.json anonymous: OpenApi',
+  'GET problems anonymous: Problems',
   'GET,POST notifications function: Notifications',
   'OPTIONS events anonymous: DeliveryHandshake',
   'POST AnomalyCallback anonymous: AnomalyCallback',
@@ -43,6 +44,7 @@ const RELEASE_ROUTES = [
   'POST PointOfInterestCallback anonymous: PointOfInterestCallback',
   'POST ReportOfFireCallback anonymous: ReportOfFireCallback',
   'POST events function: RecordEvents',
+  'POST notifications/{id}/acknowledge function: AcknowledgeNotification',
   'POST notifications/{id}/stop function: StopNotification',
 ];
 

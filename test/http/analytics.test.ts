@@ -117,7 +117,13 @@ describe('the answer about a period', () => {
 
 const listSchema = z.looseObject({
   total_cameras: z.number(),
-  cameras: z.array(z.looseObject({ camera_id: z.string(), counts_per_category: z.record(z.string(), z.number()) })),
+  cameras: z.array(
+    z.looseObject({
+      camera_id: z.string(),
+      last_event_at: z.string(),
+      counts_per_category: z.optional(z.record(z.string(), z.number())),
+    }),
+  ),
 });
 
 describe('the cameras of a day', () => {
@@ -148,6 +154,7 @@ describe('the cameras of a day', () => {
     expect([status, body]).toMatchObject([200, { date: '2024-02-29', days: 1, total_cameras: 3 }]);
     expect(listSchema.parse(body).cameras[0]).toEqual({
       camera_id: 'b',
+      last_event_at: '2024-02-29T00:00:00+00:00',
       total_events: 2,
       counts_per_category: { fire: 0, 'only-1': 4, smoke: 3, structure: 0 },
       reviewed_total_events: 1,
@@ -163,8 +170,34 @@ describe('the cameras of a day', () => {
     ['order_by=smoke', 'a/1 b 🔥'],
     ['date=2024-03-01&days=3', 'b elsewhere a/1 🔥'],
     ['date=0001-01-02&days=31', ''],
+    ['date=2024-03-01&days=3&q=LSE', 'elsewhere'],
+    ['date=2024-02-01&q=many-5&limit=3', 'many-5 many-50 many-51'],
+    ['q=nothing', ''],
+    ['counts=false', 'a/1 b 🔥'],
+    ['date=2024-03-01&days=3&counts=false&q=e&limit=1', 'elsewhere'],
   ])('of %s are %s', async (query, expected) => {
     expect((await ids(query)).join(' ')).toBe(expected);
+  });
+
+  it('say when each last sent a frame, to the minute, also without their counts', async () => {
+    const last = {
+      b: '2024-02-29T00:00',
+      elsewhere: '2024-03-01T00:00',
+      'a/1': '2024-02-29T00:00',
+      '🔥': '2024-02-29T23:59',
+    };
+    for (const query of ['date=2024-03-01&days=2', 'date=2024-03-01&days=2&counts=false']) {
+      const { total_cameras, cameras: listed } = listSchema.parse((await list(query)).body);
+      expect(total_cameras).toBe(4);
+      expect(Object.fromEntries(listed.map(({ camera_id, last_event_at }) => [camera_id, last_event_at]))).toEqual(
+        Object.fromEntries(Object.entries(last).map(([id, minute]) => [id, `${minute}:00+00:00`])),
+      );
+    }
+    expect((await list('counts=false&limit=1', { accept: 'text/csv' })).body).toBe(
+      'camera_id,last_event_at\r\na/1,2024-02-29T00:00:00+00:00\r\n',
+    );
+    const { status, body } = await list('counts=false&order_by=smoke');
+    expect([status, body]).toMatchObject([400, { errors: [{ field: 'order_by', detail: 'needs the counts' }] }]);
   });
 
   it('are 50 where no limit is given', async () => {
@@ -178,7 +211,7 @@ describe('the cameras of a day', () => {
       const { cameras: listed } = listSchema.parse((await list(`order_by=${order}&limit=2`)).body);
       expect(listed).toMatchObject([{ camera_id: expect.any(String) }, {}]);
       for (const { counts_per_category } of listed)
-        expect(Object.entries(counts_per_category)).toContainEqual([order, 0]);
+        expect(Object.entries(counts_per_category ?? {})).toContainEqual([order, 0]);
       expect(await ids(`order_by=${order}`)).toEqual((await ids('order_by=only-0')).toSorted());
     },
   );

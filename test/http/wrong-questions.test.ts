@@ -34,13 +34,13 @@ const [START, END] = ['ts_utc_start=2026-11-21T00:00:00Z', 'ts_utc_end=2026-11-2
 const OF_RANGE = 'is unknown: the parameters are ts_utc_start, ts_utc_end, camera_id, active_camera_ids';
 const OF_DAY = 'is unknown: the parameters are date, camera_id, active_camera_ids';
 const OF_SERIES = 'is unknown: the parameters are ts_utc_start, ts_utc_end, step, camera_id';
-const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, limit';
+const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, counts, limit';
 const TWICE = 'is given more than once';
 const BOTH = 'is missing: give both ends or neither';
 const A_TIME = 'must be a time such as 2026-11-21T08:00:00Z';
 const A_DAY = 'must be a day that exists, such as 2026-11-21';
 const ORDER = 'must be total_events, reviewed_total_events, annotated_total_events or a category';
-const LIMIT = 'must be a whole number from 1 to 1000';
+const LIMIT = 'must be a whole number from 1 to 5000';
 const tooMany = (steps: number) =>
   `gives ${steps} steps in this range; at most 1500 are answered: ask for a longer step or a shorter range`;
 
@@ -74,7 +74,7 @@ describe('a wrong question is refused with all that is wrong about it', () => {
   });
 
   it.each<[field: string, said: string, values: string[]]>([
-    ['limit', LIMIT, ['-1', '1001', '1000000', '1.5', '1e2', '%205', '05', '0x10', 'all', '１']],
+    ['limit', LIMIT, ['-1', '5001', '1000000', '1.5', '1e2', '%205', '05', '0x10', 'all', '１']],
     ['days', 'must be a whole number from 1 to 31', ['0', '32', '1.5', '07']],
     ['order_by', ORDER, ['3smoke', 'smoke,fire', 'smoke%20desc', 'a'.repeat(65)]],
   ])('%s: %s', async (field, said, values) => {

@@ -187,6 +187,8 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CALL_RETENTION_DAYS: string(callRetentionDays)
     EVENT_TOPIC_ENDPOINT: eventTopicEndpoint
     // not set: EVENT_TOPIC_KEY (the app's identity in its place)
+    // not set: OUTCOME_WEBHOOK_URL (for receivers without Event Grid)
+    // not set: OUTCOME_WEBHOOK_SECRET (a secret is no value of this template)
     // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)

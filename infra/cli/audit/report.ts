@@ -17,7 +17,7 @@ const shardName = (shard: number | undefined): string =>
  * @param isShort true: of the differences only the first
  */
 export const reportText = (
-  { day, shards, events, counters, closed, differences, byShard }: AuditReport,
+  { day, shards, events, counters, closed, isRepairing, differences, byShard }: AuditReport,
   table: string,
   isShort = false,
 ): string => {
@@ -42,6 +42,7 @@ export const reportText = (
     differences.length === 0 ? agrees : `${counted(differences.length, 'difference')}. Nothing was changed.`;
   return [
     summary,
+    ...(isRepairing ? ['A repair is at work, or was stopped: the day does not close until one has finished.'] : []),
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
     '',
     ...(lines.length > 0 ? [...lines, ''] : []),

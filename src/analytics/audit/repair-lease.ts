@@ -67,11 +67,10 @@ export class RepairLease {
   async #read() {
     const row = await this.#table.get(OPEN_DAYS_PARTITION, this.#day);
     const manifest = await this.#table.get(dayPartition(this.#day), SHARDS_KEY, { select: [CLOSES] });
-    if (
-      (row === undefined && !this.#isUnlisted) ||
-      [row, manifest].some((one) => one?.properties[CLOSES] !== undefined)
-    )
+    const isAnnounced = [row, manifest].some((one) => one?.properties[CLOSES] !== undefined);
+    if (isAnnounced || (row === undefined && !this.#isUnlisted)) {
       throw new NotRepairable('the day is closed, or its closing is announced: it cannot be repaired');
+    }
     return row;
   }
 

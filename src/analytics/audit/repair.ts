@@ -112,8 +112,9 @@ export const repairDay = async (
     report = await auditDay(table, report.day);
     if (audited.closes === undefined && !audited.closed) demandRepairable(report);
   }
-  if (report.closes === undefined && (report.isRepairing || audited !== report)) await lease.finish();
-  return report;
+  if (report.closes !== undefined || (report === audited && !report.isRepairing)) return report;
+  await lease.finish();
+  return { ...report, isRepairing: false };
 };
 
 /** @throws {NotRepairable} if a day is closed or its closing is announced */

@@ -48,10 +48,35 @@ export const plus = (left: Tally, right: Tally): Tally => combine(left, right, 1
 /** The difference `left - right`; counts may be negative. */
 export const minus = (left: Tally, right: Tally): Tally => combine(left, right, -1);
 
+/** A sum that grows in place: of many tallies with many categories, {@link plus} would copy the sum each time. */
+export class GrowingTally implements Tally {
+  events = 0;
+  reviewed = 0;
+  annotated = 0;
+  readonly categories = new Map<string, { -readonly [Count in keyof CategoryTally]: CategoryTally[Count] }>();
+
+  /** Adds a tally; its new categories come last. */
+  add(tally: Tally): void {
+    this.events += tally.events;
+    this.reviewed += tally.reviewed;
+    this.annotated += tally.annotated;
+    for (const [category, more] of tally.categories) {
+      const own = this.categories.get(category);
+      if (own === undefined) {
+        this.categories.set(category, { ...more });
+        continue;
+      }
+      own.detections += more.detections;
+      own.reviewed += more.reviewed;
+      own.annotations += more.annotations;
+    }
+  }
+}
+
 /** The sum of any number of tallies. */
 export const sumOf = (tallies: Iterable<Tally>): Tally => {
-  let sum = EMPTY_TALLY;
-  for (const tally of tallies) sum = plus(sum, tally);
+  const sum = new GrowingTally();
+  for (const tally of tallies) sum.add(tally);
   return sum;
 };
 

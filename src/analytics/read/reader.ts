@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
-import { isInstant } from '../model/instant.ts';
+import { dayOf, type Day, hourOfMinute, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
-import { sumOf, type Tally } from '../model/tally.ts';
+import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY_PROPERTIES, cameraRowFrom, camerasIn } from '../rows/camera-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
@@ -37,6 +37,12 @@ export interface CameraActivity {
 
 /** Most reads of one question at a time. */
 const PARALLEL_READS = 24;
+
+/**
+ * Most queries of one question at a time. A page of a thousand cameras is work for storage: with more of them at once, each waits for the
+ * others until its deadline is over, and all of them were for nothing.
+ */
+const PARALLEL_QUERIES = 6;
 
 /** Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
@@ -96,30 +102,66 @@ export class Reader {
    * @throws {StorageTrouble | DamagedRow}
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
-    const read = pLimit(PARALLEL_READS);
-    // The calendar begins with the year 1.
-    const starts = Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day);
-    const ofEach = await Promise.all(
-      starts.filter(isInstant).map(async (start) => this.#camerasOf(read, dayOf(start))),
-    );
-    return Array.from(
-      Map.groupBy(ofEach.flat(), ({ cameraId }) => cameraId),
-      ([cameraId, activities]) => ({ cameraId, tally: sumOf(activities.map(({ tally }) => tally)) }),
-    );
+    const read = pLimit(PARALLEL_QUERIES);
+    const sums = new Map<string, GrowingTally>();
+    await Promise.all(daysUntil(last, days).map(async (day) => this.#addCamerasOf(read, day, sums)));
+    return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
   }
 
   /** Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. */
-  async #camerasOf(read: LimitFunction, day: Day): Promise<readonly CameraActivity[]> {
+  async #addCamerasOf(read: LimitFunction, day: Day, sums: Map<string, GrowingTally>): Promise<void> {
     const shards = (await read(async () => this.#shards.find(day))) ?? 0;
     const ofShards = Array.from({ length: shards }, async (_, shard) =>
-      read(async () =>
-        Array.fromAsync(
-          camerasIn(this.#table, shardPartition(day, shard), CAMERA_DAY_PROPERTIES),
-          ([cameraId, rows]) => ({ cameraId, tally: sumOf(rows.map((row) => cameraRowFrom(row).tally)) }),
-        ),
-      ),
+      read(async () => {
+        for await (const [cameraId, rows] of camerasIn(
+          this.#table,
+          shardPartition(day, shard),
+          CAMERA_DAY_PROPERTIES,
+        )) {
+          const sum = sums.get(cameraId) ?? new GrowingTally();
+          sums.set(cameraId, sum);
+          for (const row of rows) sum.add(cameraRowFrom(row).tally);
+        }
+      }),
     );
-    return (await Promise.all(ofShards)).flat();
+    await Promise.all(ofShards);
+  }
+
+  /**
+   * When each camera last sent an event on the days that end with one: the start of that minute. It is read from the rows of the hours,
+   * by key, and from the newest day backwards: for cameras that send now, that is one day.
+   *
+   * @param wanted the cameras that are asked about; undefined: all of them
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
+    const read = pLimit(PARALLEL_READS);
+    const found = new Map<string, Instant>();
+    for (const day of daysUntil(last, days)) {
+      if (found.size === wanted?.size) break;
+      const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
+      for (const [id, minute] of await this.#lastMinutesOf(read, day, isAsked)) {
+        found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
+      }
+    }
+    return found;
+  }
+
+  /** The last minute of a day (0 to 1439) in which cameras sent events: first their last hours, then the minutes of these. */
+  async #lastMinutesOf(
+    read: LimitFunction,
+    day: Day,
+    isAsked: (cameraId: string) => boolean,
+  ): Promise<ReadonlyMap<string, number>> {
+    const hours = Array.from({ length: 24 }, (_, hour) => 23 - hour);
+    const hourPieces = hours.map((hour) => ({ ...NO_PIECE, day, hours: [hour] }));
+    const lastHours = firstOf(hours, await this.#readDay(read, day, hourPieces, undefined), isAsked);
+    const minutes = [...new Set(lastHours.values())].flatMap((hour) =>
+      Array.from({ length: 60 }, (_, minute) => hour * 60 + 59 - minute),
+    );
+    const minutePieces = minutes.map((minute) => ({ ...NO_PIECE, day, minutes: [minute] }));
+    const shards = minutes.length === 0 ? [] : await this.#readDay(read, day, minutePieces, undefined);
+    return firstOf(minutes, shards, (id, minute) => lastHours.get(id) === hourOfMinute(minute));
   }
 
   /** What happened in pieces of one day, by shard and piece. */
@@ -143,3 +185,26 @@ export class Reader {
     return Promise.all(Array.from({ length: shards }, async (_, shard) => readPieces(sourceOf(shard), pieces)));
   }
 }
+
+const NO_PIECE = { whole: false, hours: [], minutes: [], partialMinutes: [] } as const;
+
+/** The days that end with one, the newest first. The calendar begins with the year 1. */
+const daysUntil = (last: Day, days: number): readonly Day[] =>
+  Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day)
+    .filter(isInstant)
+    .map(dayOf);
+
+/** For each camera the first of some hours or minutes, in their order, of which it is asked about and active in. */
+const firstOf = (
+  numbers: readonly number[],
+  shards: readonly (readonly PieceActivity[])[],
+  isAsked: (cameraId: string, number: number) => boolean,
+): ReadonlyMap<string, number> => {
+  const first = new Map<string, number>();
+  for (const [index, number] of numbers.entries()) {
+    for (const pieces of shards) {
+      for (const id of pieces[index]?.cameras() ?? []) if (!first.has(id) && isAsked(id, number)) first.set(id, number);
+    }
+  }
+  return first;
+};

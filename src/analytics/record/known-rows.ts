@@ -60,40 +60,36 @@ const MAX_BYTES = 64 * 1_048_576;
 const ABSENT: KnownRow = { kind: 'absent', etag: '' };
 
 // About how many bytes things take in memory, as measured: a row with its version and its place among the others, without its name and its
-// value; a map; what stands for bytes, without them; a tally and one of its categories.
+// value; a map; what stands for bytes, without them.
 const ROW = 280;
 const MAP = 200;
 const BYTES = 200;
-const TALLY = MAP + 60;
-const CATEGORY = 60;
 
-const sum = <Item>(items: Iterable<Item>, sizeOf: (item: Item) => number): number => {
-  let size = 0;
-  for (const item of items) size += sizeOf(item);
-  return size;
-};
-
-const tallySize = ({ categories }: Tally): number => TALLY + CATEGORY * categories.size;
+const tallySize = ({ categories }: Tally): number => MAP + 60 + 60 * categories.size;
 
 const facetSize = (counts: Facet<Counts> | undefined): number =>
   counts === undefined ? 0 : 50 + (counts.value === NO_COUNTS ? 0 : MAP + 20 * counts.value.size);
 
 const valueSize = (row: KnownRow): number => {
+  let size = MAP;
   switch (row.kind) {
     case 'total': {
       const { tally, cameras } = row.value;
       // Each id is there twice: by itself, and in its text.
-      return 2 * MAP + tallySize(tally) + 80 * cameras.ids.length + 2.5 * sum(cameras.texts, ({ length }) => length);
+      for (const { length } of cameras.texts) size += 2.5 * length;
+      return size + MAP + tallySize(tally) + 80 * cameras.ids.length;
     }
     case 'buckets':
-      return MAP + sum(row.value.values(), ({ tally, active }) => 100 + 2 * BYTES + tally.length + active.length);
+      for (const { tally, active } of row.value.values()) size += 150 + 2 * BYTES + tally.length + active.length;
+      return size;
     case 'samples':
-      return MAP + sum(row.value.values(), ({ length }) => 50 + BYTES + length);
-    case 'camera': {
-      const { tally: ofDay, hours } = row.value;
-      const ofHours = sum(hours.values(), ({ tally, minutes }) => 150 + tallySize(tally) + BYTES + minutes.length);
-      return 2 * MAP + tallySize(ofDay) + ofHours;
-    }
+      for (const { length } of row.value.values()) size += 50 + BYTES + length;
+      return size;
+    case 'camera':
+      for (const { tally, minutes } of row.value.hours.values()) {
+        size += 150 + tallySize(tally) + BYTES + minutes.length;
+      }
+      return size + MAP + tallySize(row.value.tally);
     case 'event': {
       const { detections, reviewed, annotations } = row.value.facets;
       return 150 + facetSize(detections) + facetSize(annotations) + (reviewed === undefined ? 0 : 60);

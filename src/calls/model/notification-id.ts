@@ -16,6 +16,9 @@ export const notificationIdSchema = z.custom<NotificationId>(
   (value) => typeof value === 'string' && isNotificationId(value),
 );
 
+/** How the ids of a millisecond begin. */
+export const notificationIdPrefix = (at: number): string => (LATEST_MS - at).toString(16).padStart(12, '0');
+
 /**
  * A new id.
  *
@@ -23,7 +26,7 @@ export const notificationIdSchema = z.custom<NotificationId>(
  * @param uuid a new one
  */
 export const newNotificationId = (now: number, uuid: string): NotificationId => {
-  const id = `${(LATEST_MS - now).toString(16).padStart(12, '0')}-${uuid.replaceAll('-', '').slice(-20)}`;
+  const id = `${notificationIdPrefix(now)}-${uuid.replaceAll('-', '').slice(-20)}`;
   if (!isNotificationId(id)) throw new RangeError('a time before 1970 or after the year 10889');
   return id;
 };

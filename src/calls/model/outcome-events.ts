@@ -2,7 +2,7 @@
 export interface OutcomeEvent {
   /** The same for the same outcome, so that a repeat is recognised. */
   readonly id: string;
-  readonly type: 'Notification.RecipientFinal' | 'Notification.Completed';
+  readonly type: 'Notification.RecipientFinal' | 'Notification.Completed' | 'Notification.Acknowledged';
   /** The notification's id. */
   readonly subject: string;
   /** When it was decided, in milliseconds since 1970. */
@@ -11,7 +11,16 @@ export interface OutcomeEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Where outcomes are published: each has entries of its own among what is due, so that none holds up another. */
+export const DESTINATIONS = ['topic', 'webhook'] as const;
+
 /** Where outcomes are published. */
+export type Destination = (typeof DESTINATIONS)[number];
+
+/** The `source` of the events, which says which service they come from. @example '/Wildfire%20Watch/notifications' */
+export const outcomeSource = (serviceName: string): string => `/${encodeURIComponent(serviceName)}/notifications`;
+
+/** One destination of outcomes. */
 export interface OutcomeTopic {
   /**
    * Publishes events; fulfils when the topic has taken all of them. Ends within {@link LONGEST_PUBLISHING_MS}.

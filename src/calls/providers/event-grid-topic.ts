@@ -2,13 +2,25 @@ import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
 import type { TokenCredential } from '@azure/identity';
 
 import { LONGEST_PUBLISHING_MS, type OutcomeTopic } from '../model/outcome-events.ts';
-import type { TopicSettings } from '../../settings/phone.ts';
 import { lazily } from '../../azure/lazily.ts';
 
-const SOURCE = '/notifications';
+/** An Event Grid topic of the CloudEvents schema, and how to reach it. */
+export interface EventGridTopic {
+  readonly endpoint: string;
+  /** Undefined: the app's identity is used. */
+  readonly key: string | undefined;
+}
 
-/** An Event Grid topic of the CloudEvents schema. */
-export const eventGridTopic = ({ endpoint, key }: TopicSettings, credential: TokenCredential): OutcomeTopic => {
+/**
+ * Publishes to an Event Grid topic.
+ *
+ * @param source of the events
+ */
+export const eventGridTopic = (
+  { endpoint, key }: EventGridTopic,
+  source: string,
+  credential: TokenCredential,
+): OutcomeTopic => {
   const client = lazily(() => {
     const options = {
       // Whoever looks tries again.
@@ -30,7 +42,7 @@ export const eventGridTopic = ({ endpoint, key }: TopicSettings, credential: Tok
           id,
           type,
           subject,
-          source: SOURCE,
+          source,
           time: new Date(time),
           data,
           datacontenttype: 'application/json',

@@ -22,8 +22,8 @@ export interface LineState {
   /** When a call was refused last because no line was free, and when that was beyond doubt. */
   readonly refusedAt?: number | undefined;
   readonly sureAt?: number | undefined;
-  /** The hash of the number whose call was refused last, if the callee may have declined. */
-  readonly declined?: string | undefined;
+  /** The hash of the number whose call was refused last. */
+  readonly refused?: string | undefined;
   /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
   readonly probeAt?: number | undefined;
   readonly probeMs?: number | undefined;
@@ -33,6 +33,8 @@ export interface LineState {
   readonly fault?: Fault | undefined;
   /** The last callee who answered and could not be spoken to; see `speech-fault.ts`. */
   readonly silence?: Fault | undefined;
+  /** When an operator was told last that a call was forbidden. */
+  readonly forbiddenAt?: number | undefined;
 }
 
 /** Somebody could not be called, perhaps because of our set-up. */
@@ -118,7 +120,7 @@ export interface Refusal {
 export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal: Refusal, now: number): LineState => {
   const { isSure, isUnreachable, waitMs = 0, number } = refusal;
   // What the same person's second decline in a row tells is about the person.
-  if (!isSure && line.declined === number) return line;
+  if (!isSure && line.refused === number) return line;
   const stay = open.filter(({ acceptedAt }) => acceptedAt !== undefined).length;
   const known = isSure ? stay : Math.max(1, stay);
   const { refusedAt = -Infinity, probeMs = FIRST_PROBE_MS / 2 } = line;
@@ -130,7 +132,7 @@ export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal
     ...line,
     known,
     refusedAt: now,
-    declined: isSure ? undefined : number,
+    refused: number,
     sureAt: isSure && isUnreachable !== true ? now : line.sureAt,
     probeMs: pauseMs,
     probeAt: now + Math.max(pauseMs, Math.min(LONGEST_ASKED_MS, waitMs)),

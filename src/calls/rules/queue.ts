@@ -130,9 +130,13 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (requested.length > 0) return wait(answeredAt);
     const { probeAt = 0 } = line;
     if (now < probeAt) return wait(probeAt);
-    const probe = inOrder.find(
+    const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
+    const isPeer = (other: Person): boolean =>
+      other.isUrgent === probes[0]?.isUrgent && other.position === probes[0].position;
+    // One callee who is always refused keeps nobody of equal rank waiting.
+    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))
       : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };
@@ -152,6 +156,15 @@ export const provenAt = (open: readonly OpenCall[], now: number): number =>
     ),
   );
 
+/** Why somebody waits. */
+export const NUMBER_BUSY = 'another call to this number is under way';
+/** Why somebody waits. */
+export const URGENT_FIRST = 'urgent calls wait for a line';
+/** Why somebody waits. */
+export const NO_LINE = 'no line is free';
+/** Why somebody waits. */
+export const ABOUT_TO_BE_DIALLED = 'is about to be dialled';
+
 /** Why somebody waits, in words. */
 export const whyWaiting = (
   one: Queued,
@@ -161,9 +174,9 @@ export const whyWaiting = (
   now: number,
 ): string => {
   const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  if (isHeld(one)) return 'another call to this number is under way';
-  if (!one.isUrgent && othersAt > now) return 'urgent calls wait for a line';
+  if (isHeld(one)) return NUMBER_BUSY;
+  if (!one.isUrgent && othersAt > now) return URGENT_FIRST;
   if (!one.isUrgent && now < (line.fault?.until ?? 0)) return line.fault?.reason ?? 'our set-up';
   if (!one.isUrgent && now < (line.silence?.until ?? 0)) return line.silence?.reason ?? 'speech is not available';
-  return one.reason ?? (open.length >= linesOf(line, open, now) ? 'no line is free' : 'is about to be dialled');
+  return one.reason ?? (open.length >= linesOf(line, open, now) ? NO_LINE : ABOUT_TO_BE_DIALLED);
 };

@@ -27,7 +27,9 @@ export const judgeForbidden = (line: LineState, number: string, reachedAt: numbe
   const isInARow = before !== undefined && reachedAt < before.at;
   const isOurs = isInARow && (before.until !== undefined || before.number !== number);
   const fault: Fault = { number, at: now, reason: FORBIDDEN, until: isOurs ? now + SET_UP_RETRY_MS : undefined };
-  return { fault: isOurs ? 'ours' : 'callee', line: { ...line, fault }, isFirst: before === undefined };
+  const isFirst = now - (line.forbiddenAt ?? -Infinity) > BELIEVED_MS;
+  const forbiddenAt = isFirst ? now : line.forbiddenAt;
+  return { fault: isOurs ? 'ours' : 'callee', line: { ...line, fault, forbiddenAt }, isFirst };
 };
 
 /** A fault that is beyond doubt ours: only urgent calls are tried until it may have been mended. */
@@ -41,9 +43,9 @@ export const ourFault = (line: LineState, number: string, reason: string | undef
 /** A fault is forgotten when somebody was reached after it; whose numbers were met is forgotten after an hour. */
 export const withoutOldFault = (line: LineState, reachedAt: number, now: number): LineState => {
   const isOld = line.fault !== undefined && (line.fault.at < reachedAt || faultOf(line, now) === undefined);
-  const isDeclineOld = line.declined !== undefined && now - (line.refusedAt ?? 0) > BELIEVED_MS;
-  if (!isOld && !isDeclineOld) return line;
-  return { ...line, fault: isOld ? undefined : line.fault, declined: isDeclineOld ? undefined : line.declined };
+  const isRefusalOld = line.refused !== undefined && now - (line.refusedAt ?? 0) > BELIEVED_MS;
+  if (!isOld && !isRefusalOld) return line;
+  return { ...line, fault: isOld ? undefined : line.fault, refused: isRefusalOld ? undefined : line.refused };
 };
 
 const faultOf = ({ fault }: LineState, now: number): Fault | undefined =>

@@ -14,6 +14,7 @@ export class Alarm {
   readonly #clock: Clock;
   #ring: () => void = () => undefined;
   #cancel: () => void = () => undefined;
+  #armedAt = Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,11 +39,14 @@ export class Alarm {
   }
 
   #arm(): void {
-    this.#cancel();
-    if (this.#times.size === 0) return;
     const next = Math.min(...this.#times.values());
+    if (next === this.#armedAt) return;
+    this.#cancel();
+    this.#armedAt = next;
+    if (this.#times.size === 0) return;
     this.#cancel = this.#clock.after(Math.max(1, next - this.#clock.now()), () => {
       const now = this.#clock.now();
+      this.#armedAt = Infinity;
       let isDue = false;
       for (const [key, time] of this.#times) isDue = (time <= now && this.#times.delete(key)) || isDue;
       this.#arm();

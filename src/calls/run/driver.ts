@@ -122,7 +122,17 @@ export class Driver {
   /** Writes down what was kept while the table was away. Until that is done, this instance may call somebody who has heard. @throws {StorageTrouble} */
   async writeKept(log: Log): Promise<void> {
     for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
-      await this.#take(kept.event, kept.alertType, log);
+      try {
+        await this.#take(kept.event, kept.alertType, log);
+      } catch (error) {
+        if (error instanceof StorageTrouble) throw error;
+        // Its rows cannot be read, or it is a bug: no reason to keep others waiting.
+        log.warn('call records unreachable', {
+          call_id: kept.event.callId,
+          event_kind: kept.event.kind,
+          kind: errorKind(error),
+        });
+      }
       this.#kept.shift();
     }
   }
@@ -164,9 +174,10 @@ export class Driver {
   /** Checks a call that has been open for longer than any call is: the row of its number may be left over. */
   async checkOpen(row: OpenRow): Promise<void> {
     const { store } = this.#parts;
-    const stored = row.attempt && (await store.load(row.attempt.notificationId));
-    const isHeld = stored !== undefined && row.attempt !== undefined && attemptIn(stored, row.attempt)?.holdsNumber;
-    if (isHeld !== true) await store.dropOpen(row, stored);
+    const { attempt } = row;
+    const stored = attempt && (await store.loadReadable(attempt.notificationId));
+    if (stored && attemptIn(stored, attempt)?.holdsNumber === true) return;
+    await store.dropOpen(row, stored);
   }
 
   async #attended(done: Done, log: Log): Promise<Attended> {
@@ -336,7 +347,7 @@ export class Driver {
       return;
     }
     // The account is this service's alone: a call to the number that no attempt has is that of the request.
-    const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.newest(MOST_COMPARED))]);
+    const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.list({ most: MOST_COMPARED }, () => true)).found]);
     const callId = found.find((one) => !known.has(one));
     log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
     await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);

@@ -4,7 +4,7 @@ import { type Clock, sleepBy } from '../model/clock.ts';
 import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withProbe, withProven, withStart } from '../rules/lines.ts';
-import { next } from '../rules/queue.ts';
+import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
 import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
@@ -38,8 +38,8 @@ export interface DueWorkParts {
   readonly deadlineMs: number;
   /** How many calls the account may start a second; undefined: as many as there are lines. */
   readonly callsPerSecond: number | undefined;
-  /** Undefined: outcomes are not published. */
-  readonly publisher: Publisher | undefined;
+  /** One for each destination of outcomes. */
+  readonly publishers: readonly Publisher[];
   /** For what happens outside any request. */
   readonly log: Log;
 }
@@ -94,7 +94,7 @@ export class DueWork {
     while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
       await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
     }
-    await this.#parts.publisher?.settled();
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
   }
 
   async #lookAgain(log: Log): Promise<void> {
@@ -110,11 +110,11 @@ export class DueWork {
   }
 
   async #lookOnce(log: Log): Promise<void> {
-    const { store, clock, publisher, driver } = this.#parts;
+    const { store, clock, publishers, driver } = this.#parts;
     await driver.writeKept(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
-    publisher?.run(snapshot.due, log);
+    for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
         isUrgent && attempt ? `${attempt.notificationId}|${attempt.index}` : [],
@@ -127,7 +127,8 @@ export class DueWork {
       this.#start(isExpiry ? 'expiry' : 'looks', due.rowKey, async () => this.#attend(due, snapshot, log), log);
     }
     for (const row of snapshot.open) {
-      if (now - row.sentAt < LONGEST_CALL_MS || row.attempt === undefined) continue;
+      const overdueAt = Math.min(row.sentAt + LONGEST_CALL_MS, (row.lookAt ?? Infinity) + RELEASED_AFTER_MS);
+      if (now < overdueAt || row.attempt === undefined) continue;
       this.#start('looks', row.rowKey, async () => driver.checkOpen(row), log);
     }
     await this.#dial(await this.#withNumbers(snapshot, log), log);
@@ -270,13 +271,8 @@ export class DueWork {
   ): Promise<Pick<Beside, 'takesOver' | 'earlier'>> {
     const takesOver = call ?? open.find((one) => one.number === number);
     if (takesOver?.attempt === undefined) return { takesOver };
-    try {
-      const known = await this.#parts.store.load(takesOver.attempt.notificationId);
-      return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      return { takesOver };
-    }
+    const known = await this.#parts.store.loadReadable(takesOver.attempt.notificationId);
+    return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };
   }
 
   /** Claims somebody, or puts them off until there are calls again. @returns undefined if another writer was first: it looks again */

@@ -29,7 +29,7 @@ export interface PhoneOffParts {
  * @example app.timer('Sweep', { schedule, handler: (_, context) => cleanUp(invocationLog(context)) });
  */
 export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffParts): ((log: Log) => Promise<void>) => {
-  const store = new NotificationStore({ table, retentionMs, callsPerDay: 0, isPublishing: false, newId: randomUUID });
+  const store = new NotificationStore({ table, retentionMs, callsPerDay: 0, destinations: [], newId: randomUUID });
 
   const attend = async (due: Due): Promise<void> => {
     const now = clock.now();

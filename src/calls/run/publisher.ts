@@ -3,7 +3,7 @@ import { errorKind } from './call-log.ts';
 import type { Clock } from '../model/clock.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
-import type { OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { finalWord, isFinal } from '../state/recipient.ts';
 import type { Due, NotificationStore } from '../store/notification-store.ts';
@@ -11,7 +11,10 @@ import { viewOf } from '../state/view.ts';
 
 /** What publishing needs. */
 export interface PublisherParts {
-  readonly topic: OutcomeTopic;
+  /** Which destination this is; its own entries are published, and nothing of another's holds them up. */
+  readonly to: Destination;
+  /** Undefined: there is none (any more). What is due for it is dropped when its time is over. */
+  readonly topic: OutcomeTopic | undefined;
   readonly store: NotificationStore;
   readonly clock: Clock;
   /** What this process wrote last, if it remembers. */
@@ -40,7 +43,9 @@ export class Publisher {
 
   /** Publishes what is due, in this process once at a time. Does not wait for it. */
   run(due: readonly Due[], log: Log): void {
-    const batches = due.filter((entry): entry is PublishDue => entry.kind === 'publish');
+    const batches = due.filter(
+      (entry): entry is PublishDue => entry.kind === 'publish' && (entry.to ?? 'topic') === this.#parts.to,
+    );
     if (batches.length === 0 || this.#running !== undefined) return;
     this.#running = this.#publishAll(batches, log).finally(() => {
       this.#running = undefined;
@@ -57,14 +62,19 @@ export class Publisher {
       try {
         await this.#publish(due, log);
       } catch (error) {
-        log.warn('outcomes not published', { notification_id: due.notificationId, kind: errorKind(error) });
+        const { to } = this.#parts;
+        log.warn('outcomes not published', { to, notification_id: due.notificationId, kind: errorKind(error) });
       }
     }
   }
 
   async #publish(due: PublishDue, log: Log): Promise<void> {
-    const { topic, store, clock } = this.#parts;
-    const fields = { notification_id: due.notificationId };
+    const { to, topic, store, clock } = this.#parts;
+    const fields = { to, notification_id: due.notificationId };
+    if (topic === undefined) {
+      if (clock.now() - (due.firstAt ?? due.at) >= TRIED_FOR_MS) await store.drop(due);
+      return;
+    }
     try {
       const events = await this.#eventsOf(due);
       if (events.length > 0) await topic.publish(events);
@@ -86,6 +96,7 @@ export class Publisher {
     notificationId,
     indexes = '',
     isCompleted,
+    isAcknowledged,
     at,
     firstAt = at,
   }: PublishDue): Promise<readonly OutcomeEvent[]> {
@@ -97,16 +108,17 @@ export class Publisher {
       return recipient !== undefined && isFinal(recipient);
     });
     const isOverThere = isCompleted !== true || isOver(remembered);
-    const known = isNewEnough && isOverThere ? remembered : await this.#parts.store.load(notificationId);
+    const isSeenThere = isAcknowledged !== true || remembered?.notification.acknowledgedAt !== undefined;
+    const known = isNewEnough && isOverThere && isSeenThere ? remembered : await this.#parts.store.load(notificationId);
     if (known === undefined) return [];
     const view = viewOf(known, this.#parts.clock.now());
-    const { alertType, reference, details, confirmations, confirmationsNeeded } = view;
+    const { alertType, reference, details, reached, confirmationsNeeded } = view;
     const about = {
       notification_id: notificationId,
       alert_type: alertType,
       ...(reference === undefined ? {} : { reference }),
       ...(details === undefined ? {} : { details }),
-      ...(confirmations === undefined ? {} : { confirmations }),
+      reached,
       ...(confirmationsNeeded === undefined ? {} : { confirmations_needed: confirmationsNeeded }),
     };
     const common = { subject: notificationId, time: firstAt };
@@ -115,11 +127,26 @@ export class Publisher {
         const recipient = known.recipients[index];
         const status = recipient && finalWord(recipient);
         if (recipient?.number === undefined || status === undefined) return [];
-        const { attempts, wave } = recipient;
+        const { attempts } = recipient;
+        const wave = known.notification.waveMs === undefined ? undefined : recipient.wave;
         const masked = maskPhoneNumber(recipient.number);
         const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length };
         return [{ ...common, id: `${notificationId}/${index}/${status}`, type: 'Notification.RecipientFinal', data }];
       }),
+      ...(isAcknowledged === true
+        ? [
+            {
+              ...common,
+              id: `${notificationId}/acknowledged`,
+              type: 'Notification.Acknowledged',
+              data: {
+                ...about,
+                acknowledged_by: view.acknowledgedBy,
+                acknowledged_at: view.acknowledgedAt && new Date(view.acknowledgedAt).toISOString(),
+              },
+            } as const,
+          ]
+        : []),
       ...(isCompleted === true
         ? [
             {

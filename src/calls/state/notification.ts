@@ -1,7 +1,9 @@
 import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
 import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
+import { IMPOSSIBLE, isPossible } from '../rules/possible-number.ts';
 import { answerBy, type Attempt, CLAIM_LEASE_MS, hungUpAgain, isLive } from './attempt.ts';
+import { confirmedBy, isShort } from './attention.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
@@ -63,6 +65,11 @@ export interface Notification {
   readonly stoppedAt?: number | undefined;
   readonly confirmedAt?: number | undefined;
   readonly completedAt?: number | undefined;
+  /** Whether a row stands among those that need attention: it was created with one, and has reached too few since. */
+  readonly isListed?: boolean | undefined;
+  /** Who has it in hand, and since when; the first stays. */
+  readonly acknowledgedBy?: string | undefined;
+  readonly acknowledgedAt?: number | undefined;
 }
 
 /** A notification and all its recipients, in the order of the request. */
@@ -108,6 +115,7 @@ export const newNotification = (
       const wave = index + 1;
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
       const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
+      if (!isPossible(number)) return refused(IMPOSSIBLE);
       if (!isAllowed(number, allowedPrefixes)) return refused(NOT_ALLOWED);
       if (wave > 1) return { ...waiting, state: 'later' };
       if (left === 0) return refused(CALLS_USED_UP);
@@ -121,6 +129,7 @@ export const newNotification = (
       notification: {
         ...notification,
         deadlineAt: now + deadlineMs,
+        isListed: true,
         wave: 1,
         finals: 0,
         nextWaveAt: isOneWave ? undefined : now + (notification.waveMs ?? 0),
@@ -150,6 +159,12 @@ export const withRecipient = (
   now: number,
 ): NotificationCase =>
   concluded({ notification, recipients: recipients.map((one, at) => (at === index ? recipient : one)) }, now);
+
+/** Somebody has it in hand, which wakes nobody and stops nothing. The same object if somebody has already. */
+export const acknowledged = (known: NotificationCase, by: string, now: number): NotificationCase =>
+  known.notification.acknowledgedAt === undefined
+    ? { ...known, notification: { ...known.notification, acknowledgedBy: by, acknowledgedAt: now } }
+    : known;
 
 /** A false alarm: nobody is dialled any more. The same object if there is nothing to stop. */
 export const stoppedNotification = (known: NotificationCase, now: number): NotificationCase => {
@@ -258,7 +273,7 @@ export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<
 
 /** How many recipients have confirmed. */
 export const confirmationsOf = ({ recipients }: Pick<NotificationCase, 'recipients'>): number =>
-  recipients.filter((recipient) => answerOf(recipient) === 'confirmed').length;
+  confirmedBy({ recipients }).length;
 
 /** Whether a recipient may still confirm, or has. */
 const canConfirm = (recipient: Recipient): boolean => {
@@ -296,6 +311,7 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
           ? Math.min(now, notification.nextWaveAt ?? now)
           : notification.nextWaveAt,
       completedAt: completedAt ?? (isCompleted ? now : undefined),
+      isListed: notification.isListed === true && isShort({ notification, recipients }) ? true : undefined,
     },
     recipients: isCompleted ? recipients.map(masked) : recipients,
   };

@@ -9,6 +9,7 @@ import { afterSilence } from '../rules/speech-fault.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
 import type { Ask, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
 import {
+  acknowledged,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
@@ -43,6 +44,8 @@ export type CaseEvent =
   /** The day's calls are used up until then. */
   | { readonly kind: 'postpone'; readonly until: number }
   | { readonly kind: 'stop' }
+  /** Somebody has it in hand. */
+  | { readonly kind: 'acknowledge'; readonly by: string }
   | { readonly kind: 'look at notification' };
 
 /** How people are called, and in whose name. */
@@ -120,6 +123,7 @@ export const step = (
   now: number,
 ): Step => {
   if (event.kind === 'stop') return withHangUps(known, { case: stoppedNotification(known, now), asks: [] });
+  if (event.kind === 'acknowledge') return { case: acknowledged(known, event.by, now), asks: [] };
   if (event.kind === 'look at notification') return withHangUps(known, { case: lookedAt(known, now), asks: [] });
   const recipient = ref && known.recipients[ref.index];
   if (ref === undefined || recipient === undefined || recipient.isUnreadable === true) {
@@ -137,7 +141,7 @@ export const step = (
 const stepOf = (
   recipient: Recipient,
   { attemptId = '' }: StepRef,
-  event: Exclude<CaseEvent, { kind: 'stop' | 'look at notification' }>,
+  event: Exclude<CaseEvent, { kind: 'stop' | 'acknowledge' | 'look at notification' }>,
   known: NotificationCase,
   { policy, lines, troubleAt }: About,
   now: number,

@@ -1,11 +1,12 @@
 import type { AlertTypeName } from '../model/alert-types.ts';
 import { NOT_MADE, type NotMade, type Outcome } from '../model/outcome.ts';
+import { confirmedBy, reachedOf } from './attention.ts';
 import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import type { Attempt } from './attempt.ts';
 import { isLive } from './attempt.ts';
 import type { CallId } from '../model/call-id.ts';
 import type { ResultCodes } from '../model/call-event.ts';
-import { answerOf, confirmationsOf, type NotificationCase } from './notification.ts';
+import { answerOf, type NotificationCase } from './notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { type MaskedNumber, maskPhoneNumber } from '../model/phone-number.ts';
 import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
@@ -23,11 +24,18 @@ export interface NotificationView {
   readonly reference?: string | undefined;
   readonly details?: string | undefined;
   readonly createdAt: number;
-  /** How many have confirmed; undefined where no keys are asked for. */
-  readonly confirmations?: number | undefined;
   /** How many have to; undefined without waves. */
   readonly confirmationsNeeded?: number | undefined;
   readonly status: 'in_progress' | 'completed' | 'stopped';
+  /** How many were reached: who has confirmed if a key is asked for, else who has heard the message. */
+  readonly reached: number;
+  /** The indexes of those who have confirmed. */
+  readonly confirmedBy: readonly number[];
+  /** When the next wave is opened if nobody confirms; undefined: no wave waits. */
+  readonly nextWaveAt?: number | undefined;
+  /** Who has it in hand, and since when. */
+  readonly acknowledgedBy?: string | undefined;
+  readonly acknowledgedAt?: number | undefined;
   /** In the order of the request. */
   readonly recipients: readonly RecipientView[];
 }
@@ -41,6 +49,9 @@ export interface RecipientView {
   /** Those of which anything can be told. */
   readonly attempts: readonly AttemptView[];
   readonly nextAttemptAt?: number | undefined;
+  /** When somebody, or a machine, answered first, and when a key was pressed first. */
+  readonly answeredAt?: number | undefined;
+  readonly confirmedAt?: number | undefined;
   /** Of one who waits: why, in words, and since when. */
   readonly reason?: string | undefined;
   readonly since?: number | undefined;
@@ -66,8 +77,8 @@ export const viewOf = (
   now: number,
   why: ReadonlyMap<number, string> = new Map(),
 ): NotificationView => {
-  const { id, alertType, reference, details, createdAt, stoppedAt, confirm, waveMs } = notification;
-  const { confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
+  const { id, alertType, reference, details, createdAt, stoppedAt, waveMs, nextWaveAt } = notification;
+  const { acknowledgedBy, acknowledgedAt, confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
   const isOver = recipients.every((recipient) => finalWord(recipient) !== undefined);
   return {
     id,
@@ -75,9 +86,13 @@ export const viewOf = (
     reference,
     details,
     createdAt,
-    confirmations: confirm === true ? confirmationsOf({ recipients }) : undefined,
     confirmationsNeeded: waveMs === undefined ? undefined : confirmationsNeeded,
     status: stoppedAt === undefined ? (isOver ? 'completed' : 'in_progress') : 'stopped',
+    reached: reachedOf({ notification, recipients }),
+    confirmedBy: confirmedBy({ recipients }),
+    nextWaveAt: stoppedAt === undefined ? nextWaveAt : undefined,
+    acknowledgedBy,
+    acknowledgedAt,
     recipients: recipients.flatMap((recipient, index) => recipientView(recipient, notification, now, why.get(index))),
   };
 };
@@ -106,9 +121,16 @@ const recipientView = (
         .filter(({ callId, outcome }) => callId !== undefined || outcome !== undefined)
         .map(attemptView),
       nextAttemptAt: isInTime ? dueAt : undefined,
+      answeredAt: earliest(attempts.map(({ speakingAt }) => speakingAt)),
+      confirmedAt: earliest(attempts.map((attempt) => attempt.confirmedAt)),
       ...(status === 'waiting' ? { reason: waitingFor(recipient, why), since: queuedAt } : {}),
     },
   ];
+};
+
+const earliest = (times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 };
 
 const waitingFor = ({ state, reason, attempts }: Recipient, why: string | undefined): string => {

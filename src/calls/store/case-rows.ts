@@ -9,7 +9,7 @@ import {
   notificationDueAt,
 } from '../state/notification.ts';
 import type { Recipient } from '../state/recipient.ts';
-import { dueKey, notificationKey, openKey, recipientKey } from './keys.ts';
+import { attentionKey, dueKey, notificationKey, openKey, recipientKey } from './keys.ts';
 import { type DueProperties, dueRows, notificationRows, type OpenProperties, openRows, recipientRows } from './rows.ts';
 
 // From a notification to its rows, and from two of it to the writes that lead from one to the other.
@@ -98,7 +98,7 @@ export const entriesOf = ({ notification, recipients }: NotificationCase): Reado
     const entry = recipientEntry(notification, index, recipient);
     if (entry === undefined) return;
     const { state, isGrouped, queuedAt, refusals, hadNoLine } = recipient;
-    const number = hashOfNumber(recipient.number) ?? '';
+    const number = state === 'waiting' ? (hashOfNumber(recipient.number) ?? '') : '';
     if (state !== 'waiting') entries.set(entry, {});
     else if (isGrouped !== true) entries.set(entry, { number, queuedAt, refusals, hadNoLine });
     else entries.set(entry, { people: [...(entries.get(entry)?.people ?? []), [index, number]] });
@@ -133,12 +133,23 @@ export const dueWrites = (
   ];
 };
 
+/** Writes the row of a notification that needs attention, or deletes it. */
+export const attentionWrites = (
+  known: NotificationCase | undefined,
+  { notification }: NotificationCase,
+): readonly RowWrite[] => {
+  const was = known?.notification.isListed === true;
+  const rowKey = attentionKey(notification.id);
+  if (notification.isListed === true) return was ? [] : [{ kind: 'insert', rowKey, properties: {} }];
+  return was ? [{ kind: 'delete', rowKey }] : [];
+};
+
 /** The rows of the calls that hold their numbers. */
 const openOf = ({ notification, recipients }: NotificationCase): ReadonlyMap<string, OpenProperties> =>
   new Map(
     recipients.flatMap(({ number, attempts, dueAt }, index) => {
-      const hash = hashOfNumber(number);
       const attempt = attempts.find(({ holdsNumber }) => holdsNumber === true);
+      const hash = attempt && hashOfNumber(number);
       if (hash === undefined || attempt === undefined) return [];
       const { id, state, claimedAt, placedAt, speakingAt, hangingUpSince } = attempt;
       const open: OpenProperties = {

@@ -1,5 +1,5 @@
 import type { KeyRange } from '../../storage/row.ts';
-import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
+import { isNotificationId, type NotificationId, notificationIdPrefix } from '../model/notification-id.ts';
 
 /**
  * The partition of everything about calls: one, so that what belongs together changes in one transaction. A partition takes about 2,000
@@ -28,6 +28,50 @@ export const notificationRange = (id: NotificationId): KeyRange => ({
 
 /** Those of requests, the newest first; the calls of strangers come after them. */
 export const ALL_NOTIFICATIONS: KeyRange = { from: 'notification|', before: 'notification|ffffffffffff' };
+
+const ATTENTION = 'attention|';
+
+/** The row key of a notification that has reached too few people. */
+export const attentionKey = (id: NotificationId): string => `${ATTENTION}${id}`;
+
+/** The notifications that have reached too few people and were created since a time, the newest first. */
+export const attentionSince = (at: number): KeyRange => ({
+  from: ATTENTION,
+  before: `${ATTENTION}${notificationIdPrefix(at)}~`,
+});
+
+/** The row key of such a notification → its id; undefined if it is not of that form. */
+export const parseAttentionKey = (rowKey: string): NotificationId | undefined => {
+  const id = rowKey.slice(ATTENTION.length);
+  return rowKey.startsWith(ATTENTION) && isNotificationId(id) ? id : undefined;
+};
+
+// The id is made before the row, and a request may take some seconds to be written.
+const ID_IS_EARLIER_MS = 60_000;
+
+/** Which notifications of requests, in milliseconds since 1970. */
+export interface NotificationsQuery {
+  /** Those after this one, of which the newest come first. */
+  readonly after?: NotificationId | undefined;
+  /** Created then or later, or a little earlier. */
+  readonly since?: number | undefined;
+  /** Created then or earlier. */
+  readonly until?: number | undefined;
+}
+
+/** Notifications of requests, the newest first. */
+export const notificationsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
+  from:
+    after !== undefined
+      ? `${notificationKey(after)}|~`
+      : until !== undefined
+        ? `notification|${notificationIdPrefix(until)}`
+        : ALL_NOTIFICATIONS.from,
+  before:
+    since === undefined
+      ? ALL_NOTIFICATIONS.before
+      : `notification|${notificationIdPrefix(Math.max(0, since - ID_IS_EARLIER_MS))}~`,
+});
 
 /** The row key of an `Idempotency-Key`, hashed: not all of its characters may stand in a row key. */
 export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;

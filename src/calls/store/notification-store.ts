@@ -1,17 +1,22 @@
+import pLimit from 'p-limit';
+
 import { isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import type { NotificationId } from '../model/notification-id.ts';
+import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
+import type { Destination } from '../model/outcome-events.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
 import { callsLeft, dayOf } from '../rules/day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
 import type { LineState, OpenCall } from '../rules/lines.ts';
 import type { Queued } from '../rules/queue.ts';
+import { LONGEST_ATTENTION_MS, needsAttention } from '../state/attention.ts';
 import { isStranger } from '../state/foreign-call.ts';
 import { isUrgentNotification, type Notification, type NotificationCase } from '../state/notification.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
 import {
+  attentionWrites,
   changedRows,
   dueWrites,
   entriesOf,
@@ -25,7 +30,8 @@ import {
   withinLimit,
 } from './case-rows.ts';
 import {
-  ALL_NOTIFICATIONS,
+  attentionKey,
+  attentionSince,
   CALLS,
   dayRowKey,
   type DueKey,
@@ -36,6 +42,9 @@ import {
   LINE_KEY,
   LINES,
   notificationRange,
+  notificationsIn,
+  type NotificationsQuery,
+  parseAttentionKey,
   parseDueKey,
   parseOpenKey,
 } from './keys.ts';
@@ -57,11 +66,18 @@ export interface NotificationStoreParts {
   readonly callsPerDay: number;
   /** How long rows are kept, in milliseconds. */
   readonly retentionMs: number;
-  /** Whether outcomes are published. */
-  readonly isPublishing: boolean;
+  /** Where outcomes are published. */
+  readonly destinations: readonly Destination[];
   readonly newId: () => string;
   /** Told once of each row that cannot be read: it stays as it is, and stops nothing. */
   readonly tell?: ((row: RowKeys, error: Error) => void) | undefined;
+}
+
+/** Part of a list. */
+export interface Listed<One> {
+  readonly found: readonly One[];
+  /** After which the list goes on; undefined: there are no more. */
+  readonly next: NotificationId | undefined;
 }
 
 /** Something due, with what its entry holds. */
@@ -118,6 +134,9 @@ const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 // Who is dialled again soon is seen a little before.
 const AHEAD_MS = 2_500;
 const MOST_TOLD = 1_000;
+const MOST_ROWS_LISTED = 1_000;
+const FEWEST_ROWS_LISTED = 100;
+const LOADED_AT_A_TIME = 16;
 
 /**
  * Notifications, their recipients, the open calls and what is due, in one partition: what follows from one event changes in one transaction, and
@@ -186,24 +205,65 @@ export class NotificationStore {
     return rows.length === 0 ? undefined : this.#caseOf(rows);
   }
 
-  /** The newest notifications, the newest first; without those that cannot be read. */
-  async newest(most: number): Promise<readonly NotificationCase[]> {
-    // Each has at most 50 recipients; most have few. One row more tells that the last one is whole.
-    for (const mostRows of [most * 6, most * 51 + 1]) {
-      const rows: StoredRow[] = [];
-      const query = { most: Math.min(1_000, mostRows), isAnyFormat: true };
-      for await (const page of this.#table.pages(CALLS, ALL_NOTIFICATIONS, query)) {
-        rows.push(...page);
-        if (rows.length >= mostRows) break;
-      }
-      const byId = Map.groupBy(rows, ({ rowKey }) => rowKey.split('|')[1]);
-      const found = [...byId.values()].map((ofOne) => this.#readable(ofOne, () => this.#caseOf(ofOne)));
-      // The last one may be cut off.
-      if (rows.length < mostRows || found.length > most) {
-        return found.filter((known) => known !== undefined).slice(0, most);
-      }
+  /** A notification with its recipients; undefined if there is none that can be read. */
+  async loadReadable(id: NotificationId): Promise<StoredCase | undefined> {
+    try {
+      return await this.load(id);
+    } catch (error) {
+      if (isUnreadable(error)) return undefined;
+      throw error;
     }
-    return [];
+  }
+
+  /**
+   * Notifications, the newest first, without those that cannot be read. Reads at most a thousand rows.
+   *
+   * @param isMeant whether one belongs to the list
+   * @returns at most `most`, and the last one that was looked at if there may be more
+   */
+  async list(
+    { most, ...query }: NotificationsQuery & { readonly most: number },
+    isMeant: (known: NotificationCase) => boolean,
+  ): Promise<Listed<NotificationCase>> {
+    const found: NotificationCase[] = [];
+    let last: NotificationId | undefined;
+    let rows: StoredRow[] = [];
+    let read = 0;
+    const lookAtRows = (): void => {
+      const known = this.#readable(rows, () => this.#caseOf(rows));
+      if (known !== undefined && isMeant(known)) found.push(known);
+      last = idOf(rows[0]);
+      rows = [];
+    };
+    // Most have few people.
+    const size = most * 6 <= MOST_ROWS_LISTED / 2 ? Math.max(FEWEST_ROWS_LISTED, most * 6) : MOST_ROWS_LISTED;
+    const pages = { most: size, isAnyFormat: true };
+    for await (const page of this.#table.pages(CALLS, notificationsIn(query), pages)) {
+      for (const row of page) {
+        if (rows.length > 0 && idOf(row) !== idOf(rows[0])) {
+          lookAtRows();
+          if (found.length === most) return { found, next: last };
+        }
+        rows.push(row);
+      }
+      read += page.length;
+      if (read >= MOST_ROWS_LISTED || (page.length === size && read + size > MOST_ROWS_LISTED))
+        return { found, next: last };
+    }
+    if (rows.length > 0) lookAtRows();
+    return { found, next: undefined };
+  }
+
+  /** All notifications that need attention, the newest first, however many others there are. */
+  async needingAttention(now: number): Promise<readonly NotificationCase[]> {
+    const range = attentionSince(now - LONGEST_ATTENTION_MS);
+    const rows = await this.#table.all(CALLS, range, { isAnyFormat: true });
+    const found = await pLimit(LOADED_AT_A_TIME).map(rows, async ({ rowKey }) => {
+      const id = parseAttentionKey(rowKey);
+      const stored = id && (await this.#table.all(CALLS, notificationRange(id), { isAnyFormat: true }));
+      return stored && this.#readable(stored, () => this.#caseOf(stored));
+    });
+    return found.flatMap((known) => (known !== undefined && needsAttention(known, now) ? [known] : []));
   }
 
   /**
@@ -243,6 +303,7 @@ export class NotificationStore {
       ...(snapshot === undefined ? [] : this.#countWrites(snapshot, counted, now)),
       ...(snapshot === undefined || who === undefined ? [] : entryWrites(snapshot, who)),
       ...openWrites(known, next, takenOver),
+      ...attentionWrites(known, next),
       ...lineWrites(beside),
       ...dueWrites(known, next, who?.rowKey),
       ...(isEarlierOwn ? [] : replacing(earlier.known, changedRows(earlier.known, earlier.next))),
@@ -316,9 +377,12 @@ export class NotificationStore {
 
   /** Moves an entry about outcomes that could not be published. */
   async publishAgain(due: Due & { readonly kind: 'publish' }, at: number): Promise<void> {
-    const { notificationId, batch, indexes, isCompleted, firstAt = due.at } = due;
+    const { notificationId, batch, indexes, isCompleted, isAcknowledged, to, firstAt = due.at } = due;
     const key = dueKey(at, { kind: 'publish', notificationId, batch });
-    await this.#table.transact(CALLS, [deleting(due.rowKey), insertDue(key, { indexes, isCompleted, firstAt })]);
+    await this.#table.transact(CALLS, [
+      deleting(due.rowKey),
+      insertDue(key, { indexes, isCompleted, isAcknowledged, to, firstAt }),
+    ]);
   }
 
   /** Deletes the rows of what has expired, also those that cannot be read. Safe to stop at any point: the entry goes last. */
@@ -337,6 +401,7 @@ export class NotificationStore {
       }
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
     }
+    await this.#unlessGone([attentionKey(due.notificationId)]);
     if (rows.length > 0) await this.#unlessGone(rows.map(({ rowKey }) => rowKey));
     await this.#unlessGone([due.rowKey]);
   }
@@ -418,24 +483,34 @@ export class NotificationStore {
         properties: properties(),
       })),
       ...dueWrites(undefined, known),
+      ...attentionWrites(undefined, known),
       ...openWrites(undefined, known),
       insertDue(expiry),
     ];
   }
 
   #publishWrites(known: NotificationCase | undefined, next: NotificationCase, now: number): readonly RowWrite[] {
-    const { id, completedAt, stoppedAt } = next.notification;
-    if (!this.#parts.isPublishing || isStranger(id)) return [];
+    const { id, completedAt, stoppedAt, acknowledgedAt } = next.notification;
+    if (this.#parts.destinations.length === 0 || isStranger(id)) return [];
     const indexes = next.recipients.flatMap((recipient, index) =>
       isFinal(recipient) && recipient.state !== known?.recipients[index]?.state ? index : [],
     );
     const isOver =
       (completedAt !== undefined && known?.notification.completedAt === undefined) ||
       (stoppedAt !== undefined && known?.notification.stoppedAt === undefined);
-    if (indexes.length === 0 && !isOver) return [];
-    const batch = this.#parts.newId().slice(0, 8);
-    const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
-    return [insertDue(key, { indexes: indexes.join(), ...(isOver ? { isCompleted: true } : {}) })];
+    const isAcknowledged = acknowledgedAt !== undefined && known?.notification.acknowledgedAt === undefined;
+    if (indexes.length === 0 && !isOver && !isAcknowledged) return [];
+    return this.#parts.destinations.map((to) => {
+      const batch = this.#parts.newId().slice(0, 8);
+      const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
+      return insertDue(key, {
+        indexes: indexes.join(),
+        ...(isOver && { isCompleted: true }),
+        ...(isAcknowledged && { isAcknowledged }),
+        // Entries of versions before name no destination.
+        ...(to !== 'topic' && { to }),
+      });
+    });
   }
 
   #countWrites({ used, day, etags }: Snapshot, calls: number, now: number): readonly RowWrite[] {
@@ -453,6 +528,11 @@ export const isUnreadable = (error: unknown): error is Error => isDamage(error) 
 
 /** In the place of a recipient whose row cannot be read. */
 const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], queuedAt: 0, isUnreadable: true };
+
+const idOf = (row: StoredRow | undefined): NotificationId | undefined => {
+  const [, id = ''] = row?.rowKey.split('|') ?? [];
+  return isNotificationId(id) ? id : undefined;
+};
 
 const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
 

@@ -6,6 +6,7 @@ import { ALERT_TYPE_NAMES } from '../model/alert-types.ts';
 import { NOT_MADE, OUTCOMES } from '../model/outcome.ts';
 import { ATTEMPT_STATES } from '../state/attempt.ts';
 import { type CallId, parseCallId } from '../model/call-id.ts';
+import { DESTINATIONS } from '../model/outcome-events.ts';
 import { notificationIdSchema } from '../model/notification-id.ts';
 import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { MESSAGE, MOST_REPEATS, THANKED, UNDERSTOOD } from '../model/speech.ts';
@@ -43,6 +44,9 @@ const notificationSchema = z.object({
   stoppedAt: time.optional(),
   confirmedAt: time.optional(),
   completedAt: time.optional(),
+  isListed: z.boolean().optional(),
+  acknowledgedBy: z.string().optional(),
+  acknowledgedAt: time.optional(),
 });
 
 const callId = z.custom<CallId>((value) => parseCallId(value) !== undefined);
@@ -151,10 +155,11 @@ const lineSchema = z.object({
       known: count,
       refusedAt: count,
       sureAt: count,
-      declined: z.string().optional(),
+      refused: z.string().optional(),
       probeAt: count,
       nextAt: count,
       probeMs: count,
+      forbiddenAt: count,
       fault: fault.optional(),
       silence: fault.optional(),
     }),
@@ -183,6 +188,8 @@ const dueSchema = z.object({
   hadNoLine: z.boolean().optional(),
   indexes: z.string().optional(),
   isCompleted: z.boolean().optional(),
+  isAcknowledged: z.boolean().optional(),
+  to: z.enum(DESTINATIONS).optional(),
   firstAt: time.optional(),
 });
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
@@ -10,12 +10,12 @@ import { setAside, WHOLE_KEY } from '../../../src/analytics/audit/set-aside.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { OPEN_DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import { encoded } from '../../../src/analytics/rows/tally-bytes.ts';
-import { LaterFormat } from '../../../src/storage/errors.ts';
+import { LaterFormat, StorageTrouble } from '../../../src/storage/errors.ts';
 import { ANY_VERSION, copiedProperties, type NewProperties, type StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { InterposedTable } from '../../storage/interposed-table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { all, CountingProcess, damagedRowOf, DATE, frame, SHARD, START } from '../counting.ts';
+import { all, CountingProcess, damagedRowOf, DATE, frame, MemoryStorage, SHARD, START } from '../counting.ts';
 import { Oracle, type PlainMessage } from '../oracle.ts';
 
 // A small day in two shards whose rows are damaged one by one. With two shards ridge-0 is in shard 00.
@@ -589,9 +589,29 @@ describe('a repair', () => {
       const hasBegun = memory.rows(SHARD).some(({ rowKey }) => rowKey.startsWith('damaged|'));
       if (isClosed && hasBegun) wrong.push(`closed after it was stopped at request ${stopped}`);
       if (!isFinished && !isClosed) await repair(tableOf(memory));
+      const [open] = memory.rows(OPEN_DAYS_PARTITION);
+      if (open?.properties['is_repairing'] === true) wrong.push(`no end after it was stopped at request ${stopped}`);
     }
     expect(wrong).toEqual([]);
     expect(stopped, 'requests of a repair').toBeGreaterThan(20);
+  });
+
+  it.each([30_000, 30_001])('goes on when %i ms of the 90 s of its lease have passed, or sends nothing', async (ms) => {
+    const storage = new MemoryStorage();
+    let now = Date.now();
+    storage.now = () => now;
+    await storage.process().record(messages.slice(0, 1));
+    const lease = new RepairLease(tableOf(storage.connection), { day: DATE, isUnlisted: false });
+    const transact = storage.connection.transact.bind(storage.connection);
+    vi.spyOn(storage.connection, 'transact').mockImplementation(async (...args) => {
+      now += ms;
+      return transact(...args);
+    });
+    const renewed = await lease.renew().then(
+      () => true,
+      (error: unknown) => !(error instanceof StorageTrouble),
+    );
+    expect(renewed).toBe(ms === 30_000);
   });
 
   it('makes a day open again that has lost its row of open days, if its event rows account for its samples', async () => {

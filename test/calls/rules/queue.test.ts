@@ -122,6 +122,13 @@ describe('lines', () => {
     expect(said([fire('a')], [requested('x', 500), open('y')], full(2, { probeAt: NOW }))).toBe('wait 1500');
   });
 
+  it('are not tried for with the one who was refused last, if another of equal rank waits', () => {
+    const line = full(0, { probeAt: NOW, refused: 'a' });
+    expect(said([fire('a'), fire('b', { queuedAt: NOW })], [], line)).toBe('dial b as a probe');
+    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial a as a probe');
+    expect(said([fire('a')], [], line)).toBe('dial a as a probe');
+  });
+
   it('nobody serves to try for one more than three times', () => {
     const line = full(1, { probeAt: NOW });
     expect(said([fire('a', { refusals: 2 })], [open('x')], line)).toBe('dial a as a probe');

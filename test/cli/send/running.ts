@@ -57,9 +57,9 @@ const rejectedSchema = z.strictObject({
   text: z.string().optional(),
 });
 
-/** The lines of the file of rejected events of a file. */
-export const rejectedOf = async (file: string): Promise<readonly z.infer<typeof rejectedSchema>[]> =>
-  (await readFile(`${file}.rejected.ndjson`, 'utf8'))
+/** The lines of the file of rejected events of a file; `.1` and so on: of one that was kept. */
+export const rejectedOf = async (file: string, kept = ''): Promise<readonly z.infer<typeof rejectedSchema>[]> =>
+  (await readFile(`${file}.rejected${kept}.ndjson`, 'utf8'))
     .trim()
     .split('\n')
     .map((line) => rejectedSchema.parse(JSON.parse(line)));

@@ -183,12 +183,6 @@ describe('a service in trouble', () => {
 });
 
 describe('a sending that begins anew', () => {
-  const rejectedIn = async (file: string): Promise<readonly unknown[]> =>
-    (await readFile(file, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { event: unknown }).event);
-
   it('keeps what was rejected of other content under the same name, and of a run of the same file before', async () => {
     const service = await ScriptedService.start();
     const file = await ndjson(3, { 1: '{"wrong":1}' });
@@ -198,13 +192,13 @@ describe('a sending that begins anew', () => {
       const kept = `${file}.rejected.${number - 1}.ndjson`;
       expect((await send(file, service)).notes).toEqual([`What an earlier sending rejected is kept in ${kept}.`]);
     }
-    expect(await rejectedIn(`${file}.rejected.1.ndjson`)).toEqual([{ wrong: 1 }]);
-    expect(await rejectedIn(`${file}.rejected.2.ndjson`)).toEqual([{ wrong: 2 }]);
-    expect(await rejectedIn(`${file}.rejected.ndjson`)).toEqual([{ wrong: 3 }]);
+    expect(await rejectedOf(file, '.1')).toMatchObject([{ event: { wrong: 1 } }]);
+    expect(await rejectedOf(file, '.2')).toMatchObject([{ event: { wrong: 2 } }]);
+    expect(await rejectedOf(file)).toMatchObject([{ event: { wrong: 3 } }]);
     // Nothing of it is rejected now: what was stays all the same.
     await writeFile(file, `${event('f-9')}\n`);
     expect((await send(file, service)).done.rejected).toBe(0);
-    expect(await rejectedIn(`${file}.rejected.3.ndjson`)).toEqual([{ wrong: 3 }]);
+    expect(await rejectedOf(file, '.3')).toMatchObject([{ event: { wrong: 3 } }]);
   });
 
   it('takes what it wrote before a crash for its own, though nothing was done yet', async () => {
@@ -216,7 +210,7 @@ describe('a sending that begins anew', () => {
 
     service.script = () => 'record';
     expect((await send(file, service)).notes).toEqual([]);
-    expect(await rejectedIn(`${file}.rejected.ndjson`)).toEqual([{ wrong: 1 }]);
+    expect(await rejectedOf(file)).toMatchObject([{ event: { wrong: 1 } }]);
   });
 });
 

@@ -40,11 +40,14 @@ export const frame = (
   };
 };
 
-/** The demo of yesterday, and of today until noon: its 20 cameras, each with a frame every half an hour in place of every minute. */
+/** The demo of yesterday, and of today until noon: its 20 cameras, each with a frame every half an hour in place of every minute, and one just now. */
 export const demoDays = () =>
   [YESTERDAY, TODAY]
     .flatMap((date) => believableDay(date, NOON))
-    .filter(({ data }) => new Date(data.ts_utc).getUTCMinutes() % 30 === 0);
+    .filter(({ data }) => {
+      const at = new Date(data.ts_utc);
+      return at.getUTCMinutes() % 30 === 0 || (at.getUTCMinutes() === 50 && NOON - at.getTime() < 15 * 60_000);
+    });
 
 /** Cameras with hostile ids, early today, with a category that is not one of the usual ones. */
 export const hostileFrames = () =>

@@ -46,7 +46,11 @@ const expectFigures = async ({ page, figure, settled }: Reader, query: string): 
 /** The lines of the file that a button gives. */
 const downloaded = async ({ page }: Reader, button: Locator): Promise<readonly string[]> => {
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
-  return (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
+  const text = await readFile(await download.path(), 'utf8');
+  // Without it, spreadsheets take UTF-8 for something else.
+  expect(text.startsWith('\uFEFF')).toBe(true);
+  expect(download.suggestedFilename()).toMatch(/\d{4}-\d\d-\d\d\.csv$/);
+  return text.slice(1).trimEnd().split('\r\n');
 };
 
 describe('the figures', () => {

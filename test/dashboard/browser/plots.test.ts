@@ -1,7 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { categoryColour } from '../../../src/dashboard/browser/model/categories.ts';
 import { demoDays, frame, NOON, YESTERDAY } from './activity.ts';
 import { cellsOf, setStage } from './stage.ts';
 
@@ -48,9 +47,8 @@ describe('the plots', () => {
     const detections = plot(page, 'AI detections');
     const labels = await detections.locator('.legend .name').allInnerTexts();
     expect(labels).toEqual(['fire', 'smoke', 'structure', MORE[0], 'kind-1', 'kind-2', 'kind-3', '13 more categories']);
-    expect(
-      await detections.locator('.legend li', { hasText: 'kind-3' }).locator('.swatch').getAttribute('style'),
-    ).toContain(categoryColour('kind-3').light);
+    const swatch = detections.locator('.legend .swatch');
+    expect(new Set(await swatch.evaluateAll((all) => all.map((each) => each.getAttribute('style')))).size).toBe(8);
     await detections.getByText('Table').click();
     await expect.poll(() => detections.getByRole('columnheader').count()).toBe(21);
     const long = detections.getByRole('columnheader', { name: MORE[0] ?? '' }).locator('.name');

@@ -22,7 +22,12 @@ import { ask } from '../../http/asking.ts';
 import { NOON } from './activity.ts';
 
 /** A notification as the service answers it. */
-export type Told = z.input<typeof notificationAnswer>;
+export type Told = z.input<typeof notificationAnswer> & {
+  readonly confirmations_needed?: number;
+  readonly next_wave_at?: string;
+  readonly acknowledged_by?: string;
+  readonly acknowledged_at?: string;
+};
 
 const DAY_SECONDS = 86_400;
 const MOST_A_REQUEST = 5_000;
@@ -45,10 +50,16 @@ export class PageService {
   hasPhone = true;
   /** Answered to every question about what is counted. */
   broken: HttpResponseInit | undefined;
+  /** What stands before the service answers in its place; undefined: it lets the question pass. */
+  before: (path: string) => HttpResponseInit | undefined = () => undefined;
+  /** The `Date` of the answers; undefined: they have none, because time passes in the page only. */
+  date: Date | undefined;
   /** True: it breaks every connection without an answer. It goes on listening, because another process may take a port that is free. */
   isAway = false;
   /** Until it is fulfilled, nothing is answered that is asked now, but the page. */
   held: Promise<void> | undefined;
+  /** What the paths begin with of which that is true. */
+  heldPaths = '/api/';
   /** How many questions wait for that. */
   waiting = 0;
   /** What was asked of the endpoints: path with query, what was answered, and with how many bytes, head included. */
@@ -116,14 +127,18 @@ export class PageService {
       return;
     }
     const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)] as const);
+    const sent = (await Array.fromAsync(incoming, String)).join('');
     const request = new HttpRequest({
       method: incoming.method ?? 'GET',
       url: `${this.url}${incoming.url ?? ''}`,
       headers: Object.fromEntries(headers),
+      ...(sent !== '' && { body: { string: sent } }),
     });
     const answer = new HttpResponse(await this.#answer(request));
     const body = Buffer.from(await answer.arrayBuffer());
     const before = socket.bytesWritten;
+    outgoing.sendDate = false;
+    if (this.date !== undefined) outgoing.setHeader('date', this.date.toUTCString());
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
     outgoing.end(body);
     if (request.url.startsWith(`${this.url}/api/dashboard`)) return;
@@ -139,10 +154,14 @@ export class PageService {
   async #answer(request: HttpRequest): Promise<HttpResponseInit> {
     const { pathname } = new URL(request.url);
     if (pathname !== '/api/dashboard') {
-      this.waiting += 1;
-      await this.held;
-      this.waiting -= 1;
+      if (pathname.startsWith(this.heldPaths)) {
+        this.waiting += 1;
+        await this.held;
+        this.waiting -= 1;
+      }
       if (this.key !== undefined && request.headers.get('x-functions-key') !== this.key) return { status: 401 };
+      const instead = this.before(request.url.slice(this.url.length));
+      if (instead !== undefined) return instead;
       if (pathname.startsWith('/api/notifications')) return this.#answerNotifications(request);
       if (this.broken !== undefined) return this.broken;
     }
@@ -158,12 +177,24 @@ export class PageService {
     }
     const [id, action] = pathname.split('/').slice(3).map(decodeURIComponent);
     if (id === undefined) {
-      const newest = this.notifications.slice(0, Number(query.get('limit') ?? 20));
+      const newest =
+        query.get('attention') === 'true'
+          ? this.notifications.filter(needsAttention)
+          : this.notifications.slice(0, Number(query.get('limit') ?? 20));
       return conditionalAnswer({ jsonBody: { notifications: newest } }, request);
     }
     if (action === 'stop' && request.method === 'POST') this.#stop(id);
+    if (action === 'acknowledge' && request.method === 'POST') {
+      this.#acknowledge(id, z.strictObject({ by: z.string() }).parse(await request.json()).by);
+    }
     const found = this.notifications.find((each) => each.notification_id === id);
     return found === undefined ? { status: 404 } : conditionalAnswer({ jsonBody: found }, request);
+  }
+
+  /** The first who has seen it stays the one. */
+  #acknowledge(id: string, by: string): void {
+    const seen = { acknowledged_by: by, acknowledged_at: new Date(NOON).toISOString() };
+    this.notifications = this.notifications.map((each) => (each.notification_id === id ? { ...seen, ...each } : each));
   }
 
   /** Who waits or rings is stopped; who is being spoken to hears it to the end. */
@@ -181,6 +212,13 @@ export class PageService {
     );
   }
 }
+
+/** It runs, or did not reach somebody, and was not stopped. */
+const needsAttention = ({ status, recipients }: Told): boolean =>
+  status === 'in_progress' ||
+  (status === 'completed' &&
+    recipients.some((each) => ['not_reached', 'failed'].includes(each.status)) &&
+    !recipients.some((each) => each.status === 'confirmed'));
 
 /** What a handler gives back; `HttpResponse` takes no other. */
 const answerSchema = z.record(z.string(), z.unknown());

@@ -29,6 +29,8 @@ const story = (id: string, type: Told['alert_type'], created: number, ...recipie
   alert_type: type,
   created_at: at(created),
   status: 'completed',
+  reached: recipients.filter(({ status }) => status === 'heard' || status === 'confirmed').length,
+  confirmed_by: recipients.flatMap(({ status }, index) => (status === 'confirmed' ? index : [])),
   recipients,
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { attentionOf, markOf, wavesOf } from '../../../src/dashboard/browser/model/alerts.ts';
+import { markOf, nextOf, unreachedOf, wavesOf } from '../../../src/dashboard/browser/model/alerts.ts';
 import type { Notification, Recipient } from '../../../src/dashboard/browser/model/answers.ts';
 
 const person = (status: string, attempts = 1): Recipient => ({
@@ -31,14 +31,23 @@ it.each([
   expect(markOf(notification(status, ...people))).toEqual({ text, tone });
 });
 
-it('a notification asks for attention while it runs, and for a day where somebody was not reached', () => {
-  const running = notification('in_progress', 'ringing');
-  const missed = notification('completed', 'not_reached');
-  const notifications = [running, missed, notification('completed', 'heard'), notification('stopped', 'not_reached')];
-  const at = Date.parse(missed.created_at);
+it('a notification that more than one has to confirm says how many have', () => {
+  const needed = { ...notification('in_progress', 'confirmed', 'waiting', 'cannot_go'), confirmations_needed: 2 };
+  expect(markOf(needed)).toEqual({ text: 'Confirmed by 1 of 2', tone: 'pending' });
+  expect(markOf({ ...needed, status: 'completed' }).tone).toBe('bad');
+  expect(unreachedOf({ ...needed, status: 'completed' })).toBe(1);
+  expect(markOf({ ...needed, confirmations_needed: 1 }).tone).toBe('good');
+});
 
-  expect(attentionOf({ notifications }, at + 86_399_000)).toEqual([running, missed]);
-  expect(attentionOf({ notifications }, at + 86_401_000)).toEqual([running]);
+it('what comes next is the first attempt to reach somebody, or the next wave where that is earlier; nothing where it is over', () => {
+  const [early, late] = ['2026-11-21T08:01:00.000Z', '2026-11-21T08:02:00.000Z'];
+  const waiting = [late, early].map((at) => ({ ...person('waiting'), next_attempt_at: at }));
+  const running = { ...notification('in_progress'), recipients: waiting };
+  expect(nextOf(running)).toEqual({ what: 'next attempt', at: early });
+  expect(nextOf({ ...running, next_wave_at: late })).toEqual({ what: 'next attempt', at: early });
+  expect(nextOf({ ...running, recipients: [], next_wave_at: late })).toEqual({ what: 'next wave', at: late });
+  expect(nextOf({ ...running, next_wave_at: '2026-11-21T08:00:30.000Z' })?.what).toBe('next wave');
+  expect(nextOf({ ...running, status: 'completed' })).toBeUndefined();
 });
 
 it('people are folded where they are many and nothing happened to them', () => {

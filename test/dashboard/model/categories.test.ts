@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import {
-  categoryColour,
   countOf,
   FIRST_CATEGORIES,
   orderedCategories,
+  paintOf,
+  paletteOf,
   PLAIN_COLOUR,
 } from '../../../src/dashboard/browser/model/categories.ts';
 
@@ -79,12 +80,19 @@ const contrast = (one: string, other: string): number => {
 };
 
 const SURFACE = { light: '#ffffff', dark: '#161d25' } as const;
-const further = Array.from({ length: 400 }, (_, index) => `category-${index}`);
+
+const NONE = { counts_per_category: {}, reviewed_counts_per_category: {}, annotated_counts_per_category: {} };
+const named = (count: number) => Array.from({ length: count }, (_, index) => `category-${index}`);
+const withCounts = (counts: Readonly<Record<string, number>>) => ({ ...NONE, counts_per_category: counts });
+/** Of 60 categories, the most that there are of one camera and the usual three. */
+const palette = paletteOf(withCounts(Object.fromEntries(named(57).map((name, index) => [name, index]))));
+const colours = [...palette.values()];
 
 describe.each(['light', 'dark'] as const)('the %s colours', (theme) => {
-  const first = FIRST_CATEGORIES.map((category) => categoryColour(category)[theme]);
+  const different = [...new Set(colours.map(({ colour }) => colour[theme]))];
 
   it.each(VISIONS)('tell fire, smoke and structure apart, for %s', (_, vision) => {
+    const first = FIRST_CATEGORIES.map((category) => paintOf(palette, category).colour[theme]);
     for (const [index, one] of first.entries()) {
       for (const other of first.slice(index + 1)) {
         expect(difference(one, other, vision), `${one} ${other}`).toBeGreaterThan(25);
@@ -92,23 +100,27 @@ describe.each(['light', 'dark'] as const)('the %s colours', (theme) => {
     }
   });
 
-  it('of all categories stand out from what they are drawn on, and from fire', () => {
-    for (const colour of [...FIRST_CATEGORIES, ...further]
-      .map((category) => categoryColour(category)[theme])
-      .concat(PLAIN_COLOUR[theme])) {
-      expect(contrast(colour, SURFACE[theme]), colour).toBeGreaterThanOrEqual(3);
+  it('are twelve of which any two differ, and which stand out from what they are drawn on', () => {
+    expect(different).toHaveLength(12);
+    for (const [index, one] of different.entries()) {
+      expect(contrast(one, SURFACE[theme]), one).toBeGreaterThanOrEqual(3);
+      for (const other of different.slice(index + 1)) expect(difference(one, other, USUAL)).toBeGreaterThan(30);
     }
-    for (const category of further) {
-      const colour = categoryColour(category)[theme];
-      expect(difference(colour, first[0] ?? '', USUAL), colour).toBeGreaterThan(20);
-    }
+    expect(contrast(PLAIN_COLOUR[theme], SURFACE[theme])).toBeGreaterThanOrEqual(3);
   });
 });
 
 describe('categories', () => {
-  it('have a colour by their names, and many different ones', () => {
-    expect(categoryColour('fog')).toEqual(categoryColour('fog'));
-    expect(new Set(further.map((category) => categoryColour(category).light)).size).toBeGreaterThanOrEqual(40);
+  it('are painted so that 60 of them differ: after twelve colours they have patterns, beginning with the rarest', () => {
+    expect(new Set(colours.map(({ colour, pattern }) => `${colour.light} ${pattern}`)).size).toBe(60);
+    const plain = [...palette].filter(([, { pattern }]) => pattern === 0).map(([name]) => name);
+    expect(plain.toSorted()).toEqual([...FIRST_CATEGORIES, ...named(57).slice(-9)].toSorted());
+  });
+
+  it('keep their colours while counts grow that change nothing about who has the most', () => {
+    const paints = (fog: number) => [...paletteOf(withCounts({ fog, cloud: 5, rain: 3, ...NONE.counts_per_category }))];
+    expect(paints(1)).toEqual(paints(100));
+    expect(paintOf(paletteOf(undefined), 'fire')).toEqual(paintOf(palette, 'fire'));
   });
 
   it('are fire, smoke, structure, then the others by name', () => {

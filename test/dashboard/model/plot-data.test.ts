@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Series } from '../../../src/dashboard/browser/model/answers.ts';
 import { CATEGORY_MAPS, orderedCategories } from '../../../src/dashboard/browser/model/categories.ts';
 import { countMarks, drawnSteps, peakOf, plotData, timeMarks } from '../../../src/dashboard/browser/model/plot-data.ts';
-import { STEP_MS, Times } from '../../../src/dashboard/browser/model/times.ts';
+import { shortDay, STEP_MS, Times } from '../../../src/dashboard/browser/model/times.ts';
 
 const START = Date.parse('2026-11-21T00:00:00Z');
 const HOUR = 3_600_000;
@@ -47,16 +47,14 @@ const series: fc.Arbitrary<Series> = categories.chain((names) => {
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 describe('a plot', () => {
-  it('draws every count, in at most eight colours that are the same for every fact, and its table has every category', () => {
+  it('draws every count, in at most eight lines that are the same for every fact, and its table has every category', () => {
     fc.assert(
       fc.property(series, (each) => {
         const plots = CATEGORY_MAPS.map((fact) => plotData(each, fact));
         for (const [index, { drawn, columns, starts }] of plots.entries()) {
           const fact = CATEGORY_MAPS[index] ?? 'counts_per_category';
           expect(drawn.length).toBeLessThanOrEqual(8);
-          expect(drawn.map(({ label, colour }) => [label, colour])).toEqual(
-            plots[0]?.drawn.map(({ label, colour }) => [label, colour]),
-          );
+          expect(drawn.map(({ label }) => label)).toEqual(plots[0]?.drawn.map(({ label }) => label));
           expect(starts).toEqual(each.steps.map((_, step) => START + step * HOUR));
           expect(columns.map(({ label }) => label)).toEqual(orderedCategories(each.steps));
           expect(starts.map((_, step) => sum(drawn.map(({ values }) => values[step] ?? Number.NaN)))).toEqual(
@@ -94,6 +92,61 @@ describe('a plot', () => {
     expect(timeMarks({ starts, step }, new Times('local', 'America/Los_Angeles')).map(({ text }) => text)).toEqual(
       marks,
     );
+  });
+
+  it('has marks in every zone, for every step and range: at least one, at most eight, at round times of the clock, where these are', () => {
+    // Hours are not whole from UTC in most of these; in two of them clocks change by half an hour, or at midnight.
+    const zones =
+      'UTC America/Los_Angeles Asia/Kathmandu Asia/Kolkata Australia/Adelaide America/St_Johns Asia/Tehran Pacific/Chatham Australia/Lord_Howe America/Santiago Europe/Berlin Pacific/Apia'.split(
+        ' ',
+      );
+    const range = fc.record({
+      zone: fc.constantFrom(...zones),
+      step: fc.constantFrom('minute' as const, 'hour' as const, 'day' as const),
+      first: fc.integer({ min: 0, max: 3 * 366 * 24 * 60 }),
+      count: fc.integer({ min: 1, max: 400 }),
+    });
+    fc.assert(
+      fc.property(range, ({ zone, step, first, count }) => {
+        const length = STEP_MS[step];
+        const start = Math.floor((Date.parse('2024-01-01') + first * 60_000) / length) * length;
+        const times = new Times('local', zone);
+        const marks = timeMarks(
+          { starts: Array.from({ length: count }, (_, index) => start + index * length), step },
+          times,
+        );
+        const whole = count * length;
+        expect(marks.length).toBeGreaterThanOrEqual(1);
+        expect(marks.length).toBeLessThanOrEqual(9);
+        // Where a plot has several steps, it has more than one mark.
+        if (whole >= 8 * length) expect(marks.length).toBeGreaterThanOrEqual(2);
+        for (const [index, { at, text }] of marks.entries()) {
+          expect(at).toBeGreaterThanOrEqual(0);
+          expect(at).toBeLessThan(1);
+          if (index > 0) expect(at).toBeGreaterThan(marks[index - 1]?.at ?? 1);
+          const wall =
+            step === 'day' ? new Date(start + at * whole).toISOString() : times.wall(Math.round(start + at * whole));
+          if (text.includes(':')) expect(wall.slice(11, 16)).toBe(text);
+          else expect(text).toBe(shortDay(wall));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('shows which of its bars are of a part of their step only', () => {
+    const whole = seriesBy([[1], [1]]);
+    const ends = whole.steps.map(({ ts_utc_start: from, ts_utc_end: to }) => [from, to] as const);
+    expect(plotData(whole, 'total_events').partial).toEqual([false, false]);
+    const ragged = {
+      ...whole,
+      steps: whole.steps.map((step, index) =>
+        index === 0
+          ? { ...step, ts_utc_start: String(ends[0]?.[0]).replace(':00:00', ':17:00') }
+          : { ...step, ts_utc_end: String(ends[1]?.[1]).replace(':59:59', ':41:59') },
+      ),
+    };
+    expect(plotData(ragged, 'total_events').partial).toEqual([true, true]);
   });
 
   it('begins a ragged first step where the whole step begins', () => {

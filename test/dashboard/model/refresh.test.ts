@@ -1,58 +1,54 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import {
-  afterRound,
-  isPhoneOff,
-  PACE,
-  type Refresh,
-  type RoundOutcome,
-  type Trouble,
-} from '../../../src/dashboard/browser/model/refresh.ts';
+import { afterReply, PACE, type Refresh, type Trouble } from '../../../src/dashboard/browser/model/refresh.ts';
 
 const NOW = 1_000_000;
 const AT_FIRST: Refresh = { phase: 'asking' };
-const ANSWERED: RoundOutcome = { kind: 'answered' };
-const UNREACHABLE: RoundOutcome = { kind: 'failed', trouble: { kind: 'unreachable' } };
-const when = { now: NOW, live: true, chance: 0.5 };
+const UNREACHABLE: Trouble = { kind: 'unreachable' };
+const when = { now: NOW, pace: PACE.live, chance: 0.5 };
 
-const unavailable = (detail: string, retryAfterSeconds?: number, status = 503): Trouble => ({
+const unavailable = (rest: Partial<Extract<Trouble, { kind: 'unavailable' }>>): Trouble => ({
   kind: 'unavailable',
-  status,
-  detail,
-  retryAfterSeconds,
+  status: 503,
+  detail: 'In its own words.',
+  retryAfterSeconds: undefined,
+  ...rest,
 });
-const busy = (seconds: number): RoundOutcome => ({ kind: 'failed', trouble: unavailable('', seconds) });
+const busy = (seconds: number): Trouble => unavailable({ retryAfterSeconds: seconds });
 
-const anyOutcome: fc.Arbitrary<RoundOutcome> = fc.oneof(
-  fc.constantFrom(ANSWERED, UNREACHABLE),
+const anyTrouble: fc.Arbitrary<Trouble | undefined> = fc.oneof(
+  fc.constantFrom(undefined, UNREACHABLE, { kind: 'refused', status: 404, detail: '' } as const),
   fc.integer({ min: 0, max: 10_000 }).map(busy),
-  fc.boolean().map((keySent): RoundOutcome => ({ kind: 'unauthorized', keySent })),
 );
 
-describe('refreshing', () => {
-  it('is often for what can grow, rare for what is past', () => {
-    expect(afterRound(AT_FIRST, ANSWERED, when)).toEqual({
-      phase: 'current',
-      last: { at: NOW, lateFrom: NOW + 3 * PACE.live },
-      nextAt: NOW + PACE.live,
-    });
-    expect(afterRound(AT_FIRST, ANSWERED, { ...when, live: false })).toMatchObject({ nextAt: NOW + PACE.past });
+describe('a part of the page', () => {
+  it('is asked about again after its pace, and its answer is old after three of them', () => {
+    for (const pace of [PACE.live, PACE.past, PACE.alerts]) {
+      expect(afterReply(AT_FIRST, undefined, { ...when, pace })).toEqual({
+        phase: 'current',
+        last: { at: NOW, lateFrom: NOW + 3 * pace },
+        nextAt: NOW + pace,
+      });
+    }
+    expect(PACE.alerts).toBeGreaterThanOrEqual(5_000);
+    expect(PACE.alerts).toBeLessThanOrEqual(10_000);
   });
 
-  it('keeps in mind when the service last answered; after a failure it asks again within five minutes, never at once', () => {
+  it('keeps in mind when it was last answered; after a failure it is asked about again within five minutes, never at once', () => {
     fc.assert(
       fc.property(
-        fc.array(anyOutcome, { maxLength: 30 }),
+        fc.array(anyTrouble, { maxLength: 30 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
-        (outcomes, chance) => {
+        (troubles, chance) => {
           let refresh: Refresh = AT_FIRST;
           let answeredAt: number | undefined;
-          for (const [index, each] of outcomes.entries()) {
+          for (const [index, trouble] of troubles.entries()) {
             const now = NOW + index;
-            refresh = afterRound(refresh, each, { ...when, now, chance });
-            if (each.kind === 'answered') answeredAt = now;
+            refresh = afterReply(refresh, trouble, { ...when, now, chance });
+            if (trouble === undefined) answeredAt = now;
             expect(refresh.last?.at).toBe(answeredAt);
+            expect(refresh.phase).toBe(trouble === undefined ? 'current' : 'failing');
             if (refresh.phase !== 'failing') continue;
             expect(refresh.nextAt - now).toBeGreaterThanOrEqual(PACE.firstRetry * 0.75);
             expect(refresh.nextAt - now).toBeLessThanOrEqual(300_000);
@@ -63,31 +59,37 @@ describe('refreshing', () => {
   });
 
   it('waits longer after every failure, and as long as the service asks for', () => {
-    const first = afterRound(AT_FIRST, UNREACHABLE, when);
+    const first = afterReply(AT_FIRST, UNREACHABLE, when);
     expect(first).toMatchObject({ phase: 'failing', failures: 1, nextAt: NOW + 2_000 });
-    expect(afterRound(first, UNREACHABLE, when)).toMatchObject({ failures: 2, nextAt: NOW + 4_000 });
-    expect(afterRound(AT_FIRST, busy(30), when)).toMatchObject({ nextAt: NOW + 30_000 });
+    expect(afterReply(first, UNREACHABLE, when)).toMatchObject({ failures: 2, nextAt: NOW + 4_000 });
+    expect(afterReply(AT_FIRST, busy(30), when)).toMatchObject({ nextAt: NOW + 30_000 });
   });
 
   it('does not wait longer because somebody asked in between', () => {
-    const waiting = [1, 2, 3, 4].reduce<Refresh>((before) => afterRound(before, UNREACHABLE, when), AT_FIRST);
-    const asked = afterRound(waiting, UNREACHABLE, { ...when, now: NOW + 3_000, byHand: true });
+    const waiting = [1, 2, 3, 4].reduce<Refresh>((before) => afterReply(before, UNREACHABLE, when), AT_FIRST);
+    const asked = afterReply(waiting, UNREACHABLE, { ...when, now: NOW + 3_000, byHand: true });
 
     expect(waiting).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
     expect(asked).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
-    expect(afterRound(asked, UNREACHABLE, { ...when, now: NOW + 16_000 })).toMatchObject({ failures: 5 });
+    expect(afterReply(asked, UNREACHABLE, { ...when, now: NOW + 16_000 })).toMatchObject({ failures: 5 });
   });
 });
 
-it.each<[boolean, Trouble]>([
-  [true, unavailable('The phone is off.')],
-  [true, { kind: 'refused', status: 404, detail: '' }],
-  [false, unavailable('Not now.', 5)],
-  [false, unavailable('')],
-  [false, unavailable('It has been logged.', undefined, 500)],
-  [false, { kind: 'refused', status: 400, detail: '' }],
-  [false, { kind: 'unreachable' }],
-  [false, { kind: 'unreadable' }],
-])('a service that places no phone calls is told from others: %s, %o', (isOff, trouble) => {
-  expect(isPhoneOff(trouble)).toBe(isOff);
-});
+it.each<['off' | 'failing', Trouble]>([
+  ['off', unavailable({ code: 'phone_off' })],
+  // A deployment, a gateway, a firewall: there may be a fire behind each of them.
+  ['failing', { kind: 'refused', status: 404, detail: 'phone_off' }],
+  ['failing', unavailable({})],
+  ['failing', unavailable({ code: 'storage_unavailable' })],
+  ['failing', unavailable({ code: 'phone_off', status: 500 })],
+  ['failing', { kind: 'refused', status: 403, detail: '' }],
+  ['failing', { kind: 'unreachable' }],
+  ['failing', { kind: 'unreadable' }],
+])(
+  'only the service itself says that it has no phone: %s after %o, and it is asked again each minute',
+  (phase, trouble) => {
+    const refresh = afterReply(AT_FIRST, trouble, when);
+    expect(refresh.phase).toBe(phase);
+    if (refresh.phase === 'off') expect(refresh).toMatchObject({ detail: 'In its own words.', nextAt: NOW + 60_000 });
+  },
+);

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { apiBase } from '../../../src/dashboard/browser/model/questions.ts';
 import {
   dayAround,
-  daysUntilToday,
   isLive,
   movedSpan,
   periodOf,
+  recentPeriod,
   sensibleStep,
-  silencePeriods,
   spanTitle,
   utcDaysOf,
+  zoneOf,
 } from '../../../src/dashboard/browser/model/spans.ts';
 import { endText, startText, Times } from '../../../src/dashboard/browser/model/times.ts';
 import type { Span } from '../../../src/dashboard/browser/model/view.ts';
@@ -23,6 +23,7 @@ const utc = new Times('utc', 'America/Los_Angeles');
 
 const TODAY: Span = { kind: 'today' };
 const LAST_HOUR: Span = { kind: 'last', hours: 1 };
+const SEVEN_DAYS: Span = { kind: 'days', days: 7 };
 const day = (date: string): Span => ({ kind: 'day', date });
 
 /** From one time to the last microsecond before another: `between('11-21T08:00', '11-22T08:00')`, UTC. */
@@ -39,6 +40,9 @@ describe('what a span covers', () => {
     [TODAY, '11-22T08:00', california, between('11-22T08:00', '11-23T08:00')],
     [day('2026-11-01'), '11-21T16:40', california, between('11-01T07:00', '11-02T08:00')],
     [TODAY, '11-21T16:40', utc, between('11-21T00:00', '11-22T00:00')],
+    // Seven days move on at midnight, too.
+    [SEVEN_DAYS, '11-21T16:40', utc, between('11-15T00:00', '11-22T00:00')],
+    [SEVEN_DAYS, '11-22T08:00', california, between('11-16T08:00', '11-23T08:00')],
     // The ends of the last hours move once a minute.
     [{ kind: 'last', hours: 6 }, '11-21T16:40', utc, between('11-21T10:40', '11-21T16:40')],
     [{ kind: 'last', hours: 6 }, '11-21T16:40:59', california, between('11-21T10:40', '11-21T16:40')],
@@ -46,18 +50,8 @@ describe('what a span covers', () => {
     expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);
   });
 
-  it('of silence are 15 minutes until now, and the 24 hours in which whoever fell silent has sent', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4e12 }), (now) => {
-        const { recent, before } = silencePeriods(now);
-
-        expect(Date.parse(recent.end) - Date.parse(recent.start)).toBe(15 * 60_000 - 1);
-        expect(now - Date.parse(recent.end)).toBeLessThanOrEqual(60_000);
-        // No gap between the two: a camera is in one of them, or silent for longer.
-        expect(Date.parse(before.end) + 1).toBeGreaterThanOrEqual(Date.parse(recent.start));
-        expect(Date.parse(before.start)).toBeLessThanOrEqual(now - DAY);
-      }),
-    );
+  it('of silence are 15 minutes until the current one', () => {
+    expect(recentPeriod(NOW)).toEqual(between('11-21T16:25', '11-21T16:40'));
   });
 });
 
@@ -81,7 +75,7 @@ describe('earlier and later', () => {
     expect(movedSpan(LAST_HOUR, -1, NOW, utc)).toEqual(range('11-21T14:40', '11-21T15:40'));
     expect(movedSpan(LAST_HOUR, 1, NOW, utc)).toEqual(range('11-21T16:40', '11-21T17:40'));
     expect(movedSpan(TODAY, 1, NOW, california)).toBeUndefined();
-    expect(movedSpan(daysUntilToday(7, NOW, california), 1, NOW, california)).toBeUndefined();
+    expect(movedSpan(SEVEN_DAYS, 1, NOW, california)).toBeUndefined();
   });
 
   it.each<[string, Span, Span | undefined]>([
@@ -98,7 +92,7 @@ it.each<[string, Span, Times, string, number, boolean, string]>([
   ['a UTC day', day('2026-11-20'), utc, '2026-11-20', 1, true, 'UTC day 20 Nov'],
   ['a local day', day('2026-11-19'), california, '2026-11-20', 2, false, 'UTC days 19 Nov – 20 Nov'],
   ['a local day that has begun', TODAY, california, '2026-11-21', 1, false, 'UTC day 21 Nov'],
-  ['seven UTC days', daysUntilToday(7, NOW, utc), utc, '2026-11-21', 7, true, 'UTC days 15 Nov – 21 Nov'],
+  ['seven UTC days', SEVEN_DAYS, utc, '2026-11-21', 7, true, 'UTC days 15 Nov – 21 Nov'],
   ['a quarter', range('08-01T00:00', '11-01T00:00'), utc, '2026-10-31', 31, false, 'UTC days 1 Oct – 31 Oct'],
 ])('the UTC days of the cameras of %s', (_, span, times, last, days, isExact, text) => {
   expect(utcDaysOf(periodOf(span, NOW, times), NOW)).toEqual({ last, days, isExact, text });
@@ -120,9 +114,23 @@ it.each<[string, Span]>([
   ['Last hour', LAST_HOUR],
   ['Last 24 hours', { kind: 'last', hours: 24 }],
   ['Monday 2 November 2026 – Tuesday 3 November 2026', range('11-02T08:00', '11-04T08:00')],
-  ['2026-11-02 02:00:00 PST – 2026-11-02 02:59:59.999999 PST', range('11-02T10:00', '11-02T11:00')],
+  ['Last 7 days, Sunday 15 November 2026 – Saturday 21 November 2026', SEVEN_DAYS],
+  ['Monday 2 November 2026, 08:36 – 09:36', range('11-02T16:36', '11-02T17:36')],
+  ['Monday 2 November 2026, 08:36 – 09:36:20', range('11-02T16:36', '11-02T17:36:21')],
+  // As it was typed: the second that ends it is in it.
+  ['Monday 2 November 2026, 08:36 – 09:36', range('11-02T16:36', '11-02T17:36:01')],
+  ['Monday 2 November 2026, 22:00 – Tuesday 3 November 2026, 02:00', range('11-03T06:00', '11-03T10:00')],
 ])('is told in words: %s', (title, span) => {
   expect(spanTitle(span, NOW, california)).toBe(title);
+});
+
+it.each([
+  ['PST', TODAY],
+  ['PDT', day('2026-07-20')],
+  ['PDT/PST', day('2026-11-01')],
+])('the zone is that of what is shown: %s, %o', (zone, span) => {
+  expect(zoneOf(span, NOW, california)).toBe(zone);
+  expect(zoneOf(span, NOW, utc)).toBe('UTC');
 });
 
 it('the step of a series never makes more steps than can be read, for any range that the service takes', () => {

@@ -61,7 +61,7 @@ describe('the address of a view', () => {
       'camera is no parameter of this page.',
       'camera_id is given more than once: the first one counts.',
       'date must be a day that exists, such as 2026-11-21.',
-      'last must be 1h, 6h, 24h.',
+      'last must be 1h, 6h, 24h, 7d or 30d.',
       'Today is shown.',
       'tz must be utc or local: times are local.',
       'order_by is empty: the cameras are ordered by fire.',

@@ -31,7 +31,7 @@ const UNDERSTOOD = 'Understood. Thank you.';
 
 /** What others are told is what whoever asks is told. */
 const eventsEqual = async (expect: ExpectStatic, stage: Stage, over: NotificationState): Promise<void> => {
-  const { notification_id: id, recipients, confirmations, details } = over;
+  const { notification_id: id, recipients, reached, details } = over;
   const own = () => stage.acs.log().published.filter(({ subject }) => subject === id);
   const told = (type: string) =>
     own()
@@ -50,11 +50,11 @@ const eventsEqual = async (expect: ExpectStatic, stage: Stage, over: Notificatio
       status,
       wave: wave ?? 1,
       details,
-      confirmations: expect.any(Number),
+      reached: expect.any(Number),
     };
     expect(told('RecipientFinal')).toContainEqual(expect.objectContaining(last));
   }
-  expect(recipients.filter(({ status }) => status === 'confirmed')).toHaveLength(confirmations ?? -1);
+  expect(recipients.filter(({ status }) => status === 'confirmed')).toHaveLength(reached);
 };
 
 const PEOPLE: Readonly<Record<string, readonly [status: string, outcome: string, spoken: readonly string[]]>> = {
@@ -111,7 +111,7 @@ it.concurrent(
       expect({ number, isComplete: call.speeches.at(-1)?.isComplete }).toEqual({ number, isComplete });
       expect({ number, ...call.requests }).toMatchObject({ number, createCall: 1, listen: 1, hangUp: 1 });
     }
-    expect(state).toMatchObject({ details: REQUEST.details, confirmations: 12 });
+    expect(state).toMatchObject({ details: REQUEST.details, reached: 12 });
     await eventsEqual(expect, stage, state);
     stage.endsWell();
   },
@@ -179,7 +179,7 @@ it.concurrent(
       '4 stopped',
       '4 stopped',
     ]);
-    expect(over).toMatchObject({ confirmations: 2, confirmations_needed: 2 });
+    expect(over).toMatchObject({ reached: 2, confirmations_needed: 2 });
     const called = new Set(stage.acs.log().calls.map(({ to }) => to));
     expect(called).toEqual(new Set(waves.slice(0, 3).flat()));
     await eventsEqual(expect, stage, over);
@@ -192,7 +192,7 @@ it.concurrent('too few who confirm are an error in the log', async ({ expect, on
   const stage = await setStage({ pace: PACE, acs: { lines: 20 }, acsRule: speaksWhenItListens() }, onTestFinished);
   const waves = [['+12065550170'], ['+12065550185']];
   const { notification_id } = await stage.alert('ConfirmedFire', waves, { ...REQUEST, confirmations_needed: 2 });
-  expect(await stage.completed(notification_id)).toMatchObject({ confirmations: 1, confirmations_needed: 2 });
+  expect(await stage.completed(notification_id)).toMatchObject({ reached: 1, confirmations_needed: 2 });
   const error = { notification_id, confirmations: 1, confirmations_needed: 2 };
   await until(() => stage.logged('notification not confirmed').length > 0, 'an operator is told');
   expect(stage.logged('notification not confirmed')).toEqual([expect.objectContaining(error)]);

@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
 
+import { Webhook } from 'standardwebhooks';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+
+import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { setStage } from '../../harness/phone-stage.ts';
 import { until } from '../../harness/until.ts';
 
@@ -12,7 +17,7 @@ it('publishes what is final as CloudEvents, with masked numbers', async () => {
   await until(() => stage.acs.log().published.length >= 3, 'the outcomes are published');
   const { published } = stage.acs.log();
   expect(new Set(published.map(({ id }) => id)).size).toBe(3);
-  const about = { source: '/notifications', subject: notification_id };
+  const about = { source: '/Test%20Watch/notifications', subject: notification_id };
   for (const [index, { recipient, status }] of over.recipients.entries()) {
     const own = { notification_id, alert_type: 'ConfirmedFire', reference: 'ridge-04', index, recipient, status };
     const final = { ...about, type: 'Notification.RecipientFinal', data: expect.objectContaining(own) };
@@ -32,5 +37,64 @@ it('is not held up by a topic that hangs', async () => {
   expect(await stage.completed(notification_id)).toMatchObject({ recipients: [{ status: 'heard' }] });
   expect(stage.logged('outcomes not published'), 'publishing is not given up yet').toEqual([]);
   expect((await stage.callEnds('+12065550100')).endedBy).toBe('app');
+  stage.endsWell();
+});
+
+const SECRET = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
+
+const eventSchema = z.looseObject({ id: z.string(), type: z.string(), data: z.looseObject({}) });
+
+it('posts them to a webhook, each by itself and signed, though a topic hangs; who has it in hand is told as well', async () => {
+  const received: z.output<typeof eventSchema>[] = [];
+  const receiver = await LoopbackServer.start((request, response) => {
+    void text(request).then((body) => {
+      const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+      received.push(eventSchema.parse(new Webhook(SECRET).verify(body, Object.fromEntries(headers))));
+      response.end();
+    });
+  });
+  onTestFinished(async () => receiver.stop());
+  const url = `http://127.0.0.1:${receiver.port}/outcomes`;
+  const environment = { SWEEP_SCHEDULE: '*/1 * * * * *', OUTCOME_WEBHOOK_URL: url, OUTCOME_WEBHOOK_SECRET: SECRET };
+  const stage = await setStage({ publishesOutcomes: true, environment });
+  stage.acs.topic.mood = 'hangs';
+  const { notification_id: id } = await stage.alert('ConfirmedFire', ['+12065550104']);
+  const listed = async (query: string): Promise<unknown> =>
+    (await stage.fetch(`${stage.url}/api/notifications?${query}`)).json();
+  expect(await listed('attention=true')).toMatchObject({ notifications: [{ notification_id: id, reached: 0 }] });
+
+  const acknowledge = async (by: string): Promise<unknown> =>
+    (
+      await stage.fetch(`${stage.url}/api/notifications/${id}/acknowledge`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ by }),
+      })
+    ).json();
+  const first = await acknowledge('Ana');
+  expect(first).toMatchObject({ acknowledged_by: 'Ana', acknowledged_at: expect.any(String) });
+  expect(await acknowledge('Ben')).toMatchObject({ acknowledged_by: 'Ana' });
+
+  await until(() => received.length >= 3, 'the webhook has everything');
+  expect(received.map(({ type }) => type).toSorted()).toEqual([
+    'Notification.Acknowledged',
+    'Notification.Completed',
+    'Notification.RecipientFinal',
+  ]);
+  const over = await stage.completed(id);
+  const about = { specversion: '1.0', source: '/Test%20Watch/notifications', subject: id };
+  expect(received).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ ...about, data: expect.objectContaining({ recipients: over.recipients }) }),
+    ]),
+  );
+  expect(received.find(({ type }) => type === 'Notification.Acknowledged')).toMatchObject({
+    ...about,
+    id: `${id}/acknowledged`,
+    data: { notification_id: id, acknowledged_by: 'Ana' },
+  });
+  const final = received.find(({ type }) => type === 'Notification.RecipientFinal');
+  expect(Object.keys(final?.data ?? {})).not.toContain('wave');
+  expect(await listed('alert_type=ConfirmedFire&limit=1')).toMatchObject({ notifications: [over] });
   stage.endsWell();
 });

@@ -207,7 +207,7 @@ describe('how many are needed', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const fates = by({ 0: 'presses at the start', 1: 'presses at the start' });
       await play(`both ${seed}`, fates, { request, mode: { instances: 3 } }, ({ view, calls }) => {
-        expect([statuses(view), view.confirmations]).toEqual([
+        expect([statuses(view), view.reached]).toEqual([
           ['confirmed', 'confirmed', 'stopped', 'stopped', 'stopped'],
           2,
         ]);
@@ -231,7 +231,7 @@ describe('how many are needed', () => {
   it('too few: all waves are called, and an error says so', async () => {
     const fates = by({ 0: 'presses at the start', 1: 'cannot go', 2: 'cannot go', 3: 'cannot go', 4: 'listens' });
     await play('too few', fates, { request, passMs: 900_000 }, ({ view, world }) => {
-      expect([view.status, view.confirmations, view.confirmationsNeeded]).toEqual(['completed', 1, 2]);
+      expect([view.status, view.reached, view.confirmationsNeeded]).toEqual(['completed', 1, 2]);
       const errors = world.instances.logs.filter(({ event }) => event === 'notification not confirmed');
       expect(errors).toMatchObject([{ level: 'error', fields: { confirmations: 1, confirmations_needed: 2 } }]);
     });

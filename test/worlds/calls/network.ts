@@ -35,24 +35,24 @@ interface PlannedKey {
   readonly afterMs?: number;
 }
 
-const key = (name: string, at: PlannedKey['at'] = 'somewhere', afterMs = 0): PlannedKey => ({ key: name, at, afterMs });
+const press = (key: string, at: PlannedKey['at'] = 'somewhere', afterMs = 0): PlannedKey => ({ key, at, afterMs });
 
 /** The keys that callees press in the message, in its first and in its second repeat. */
 const KEYS: Readonly<Partial<Record<NetworkCall['fate'], readonly (readonly PlannedKey[])[]>>> = {
-  'presses in the middle': [[key('1')]],
-  'presses at the end': [[key('1', 1, 1)]],
-  'presses twice': [[key('1'), key('1')]],
-  'presses late': [[key('1', 1, 3_500)]],
-  'presses too late': [[key('1', 1, 13_000)]],
-  'hears it again and confirms': [[key('2')], [key('1')]],
-  'hears it again, late': [[key('2', 1, 3_500)], [key('2', 1, 3_500)], [key('1', 1, 3_500)]],
-  'hears it again and again': [[key('2')], [key('2')], [key('2')]],
-  'cannot go': [[key('3')]],
-  'presses 9': [[key('9')]],
-  'confirms, then cannot go': [[key('1', 0.4), key('3', 0.4, 300)]],
-  'cannot go, then confirms': [[key('3', 0.4), key('1', 0.4, 300)]],
-  'two keys at once': [[key('2', 0.5), key('1', 0.5)]],
-  'cannot go, and hangs up': [[key('3', 0.3)]],
+  'presses in the middle': [[press('1')]],
+  'presses at the end': [[press('1', 1, 1)]],
+  'presses twice': [[press('1'), press('1')]],
+  'presses late': [[press('1', 1, 3_500)]],
+  'presses too late': [[press('1', 1, 13_000)]],
+  'hears it again and confirms': [[press('2')], [press('1')]],
+  'hears it again, late': [[press('2', 1, 3_500)], [press('2', 1, 3_500)], [press('1', 1, 3_500)]],
+  'hears it again and again': [[press('2')], [press('2')], [press('2')]],
+  'cannot go': [[press('3')]],
+  'presses 9': [[press('9')]],
+  'confirms, then cannot go': [[press('1', 0.4), press('3', 0.4, 300)]],
+  'cannot go, then confirms': [[press('3', 0.4), press('1', 0.4, 300)]],
+  'two keys at once': [[press('2', 0.5), press('1', 0.5)]],
+  'cannot go, and hangs up': [[press('3', 0.3)]],
 };
 
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */

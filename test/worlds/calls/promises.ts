@@ -98,7 +98,7 @@ const brokenCount = (
   const isConfirmed = confirmed >= (request.confirmationsNeeded ?? 1);
   const confirm = request.confirm === true;
   return those([
-    view.confirmations !== (confirm ? confirmed : undefined) && `${view.confirmations} confirmations of ${confirmed}`,
+    confirm && view.reached !== confirmed && `${view.reached} confirmations of ${confirmed}`,
     told && (!confirm || stop !== undefined) && view.status === 'stopped' && 'an error about what was stopped',
     // Whoever dies in the moment says nothing.
     !told &&

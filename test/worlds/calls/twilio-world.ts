@@ -88,7 +88,7 @@ export class TwilioWorld extends Ground {
   /** A notification as the table has it. */
   async view(sent: Sent): Promise<NotificationView | undefined> {
     if (sent.kind !== 'sent') return undefined;
-    const parts = { ...this.rules, isPublishing: false, newId: randomUUID, tell: () => undefined };
+    const parts = { ...this.rules, destinations: [], newId: randomUUID, tell: () => undefined };
     const store = new NotificationStore({ ...parts, table: new Table(this.table, { format: CALLS_FORMAT }) });
     const known = await store.load(sent.id);
     return known && viewOf(known, this.now);

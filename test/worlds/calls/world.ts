@@ -50,7 +50,7 @@ export class World extends Ground {
     this.network = new TelephoneNetwork(this, fateOf ?? byChance, post);
     this.instances = new Instances(this, this.network);
     this.senders = new Senders(this, this.instances);
-    const parts = { ...this.rules, table: this.faultlessTable, isPublishing: false, newId: randomUUID };
+    const parts = { ...this.rules, table: this.faultlessTable, destinations: [], newId: randomUUID };
     this.#store = new NotificationStore(parts);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
   }
@@ -86,7 +86,7 @@ export class World extends Ground {
       if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
       const view = await this.view(id);
       const isConfirmed =
-        request.waveMs !== undefined && (view?.confirmations ?? 0) >= (request.confirmationsNeeded ?? 1);
+        request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
       if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
     }
   }

@@ -10,7 +10,7 @@ import {
 } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
-import type { Connection } from '../../../settings.ts';
+import type { Connection } from '../../../azure/connection.ts';
 import { type AcsFailure, callFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
 import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/call-id.ts';

@@ -2,6 +2,7 @@ import type { ClockOf } from '../model/times.ts';
 
 const KEY_STORED_AS = 'wildfire-camera-activity.function-key';
 const CLOCK_STORED_AS = 'wildfire-camera-activity.clock';
+const NAME_STORED_AS = 'wildfire-camera-activity.name';
 
 /** Whether a text can be sent as a key at all: a header takes visible ASCII only. */
 export const canBeKey = (text: string): boolean => /^[\x21-\x7e]{1,512}$/.test(text);
@@ -42,6 +43,12 @@ export const keepClock = (clock: ClockOf): void =>
   tryStorage(() =>
     clock === 'utc' ? localStorage.setItem(CLOCK_STORED_AS, clock) : localStorage.removeItem(CLOCK_STORED_AS),
   );
+
+/** Who last said at this tab to have seen an alert. */
+export const keptName = (): string => tryStorage(() => sessionStorage.getItem(NAME_STORED_AS)) ?? '';
+
+/** Keeps that until the tab is closed. */
+export const keepName = (name: string): void => tryStorage(() => sessionStorage.setItem(NAME_STORED_AS, name));
 
 /** The browser may forbid storage: even reading the property throws then. The page works without it. */
 const tryStorage = <Result>(use: () => Result): Result | undefined => {

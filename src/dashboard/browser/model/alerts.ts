@@ -1,4 +1,4 @@
-import type { Notification, Notifications, Recipient } from './answers.ts';
+import type { Notification, Recipient } from './answers.ts';
 
 /** How a status or an outcome is shown: a word, and a tone that says the same. */
 export interface Wording {
@@ -16,6 +16,7 @@ const WORDS: ReadonlyMap<string, Wording> = new Map([
   ['heard', { text: 'Heard', tone: 'good' }],
   ['confirmed', { text: 'Confirmed', tone: 'good' }],
   ['unconfirmed', { text: 'Heard, not confirmed', tone: 'bad' }],
+  ['cannot_go', { text: 'Cannot go', tone: 'bad' }],
   ['not_reached', { text: 'Not reached', tone: 'bad' }],
   ['failed', { text: 'Failed', tone: 'bad' }],
   ['cut_short', { text: 'Cut short by the callee', tone: 'neutral' }],
@@ -42,18 +43,29 @@ export const recipientsText = (recipients: readonly Pick<Recipient, 'status'>[])
   return [...counts].map(([status, count]) => `${count} ${wordingOf(status).text.toLowerCase()}`).join(', ');
 };
 
-const UNREACHED: ReadonlySet<string> = new Set(['not_reached', 'failed']);
+const UNREACHED: ReadonlySet<string> = new Set(['not_reached', 'failed', 'cannot_go']);
 
-/** How many people of a notification were not reached; nobody of one that somebody confirmed or stopped. */
-export const unreachedOf = ({ status, recipients }: Pick<Notification, 'status' | 'recipients'>): number =>
-  status === 'stopped' || recipients.some((each) => each.status === 'confirmed')
+type Reached = Pick<Notification, 'status' | 'recipients' | 'confirmations_needed'>;
+
+const confirmedOf = ({ recipients }: Pick<Notification, 'recipients'>): readonly Recipient[] =>
+  recipients.filter((each) => each.status === 'confirmed');
+
+/** How many people of a notification were not reached; nobody of one that as many as needed have confirmed, or that was stopped. */
+export const unreachedOf = (notification: Reached): number =>
+  notification.status === 'stopped' || confirmedOf(notification).length >= (notification.confirmations_needed ?? 1)
     ? 0
-    : recipients.filter((each) => UNREACHED.has(each.status)).length;
+    : notification.recipients.filter((each) => UNREACHED.has(each.status)).length;
 
 /** What became of a notification, by its people: that nobody was reached must not hide behind "completed". */
-export const markOf = (notification: Pick<Notification, 'status' | 'recipients'>): Wording => {
-  const { status, recipients } = notification;
-  const [confirmed, ...others] = recipients.filter((each) => each.status === 'confirmed');
+export const markOf = (notification: Reached): Wording => {
+  const { status, recipients, confirmations_needed: needed = 1 } = notification;
+  const [confirmed, ...others] = confirmedOf(notification);
+  if (confirmed !== undefined && others.length + 1 < needed && status !== 'stopped') {
+    return {
+      text: `Confirmed by ${others.length + 1} of ${needed}`,
+      tone: status === 'in_progress' ? 'pending' : 'bad',
+    };
+  }
   if (confirmed !== undefined) {
     const by = others.length === 0 ? confirmed.recipient : `${others.length + 1} people`;
     return { text: `Confirmed by ${by}`, tone: 'good' };
@@ -65,13 +77,17 @@ export const markOf = (notification: Pick<Notification, 'status' | 'recipients'>
   return allHeard ? { text: 'All heard', tone: 'good' } : wordingOf(status);
 };
 
-const DAY = 86_400_000;
-
-/** The notifications that somebody has to know of: those that run, and those of the last day that did not reach somebody. */
-export const attentionOf = (list: Notifications | undefined, now: number): readonly Notification[] =>
-  (list?.notifications ?? []).filter(
-    (each) => each.status === 'in_progress' || (unreachedOf(each) > 0 && Date.parse(each.created_at) > now - DAY),
-  );
+/** What comes next for a notification, and when (ISO 8601): the next attempt to reach somebody, or the next wave. */
+export const nextOf = ({
+  status,
+  recipients,
+  next_wave_at: wave,
+}: Pick<Notification, 'status' | 'recipients' | 'next_wave_at'>): { what: string; at: string } | undefined => {
+  if (status !== 'in_progress') return undefined;
+  const [attempt] = recipients.flatMap(({ next_attempt_at: at }) => at ?? []).sort();
+  if (wave !== undefined && (attempt === undefined || wave <= attempt)) return { what: 'next wave', at: wave };
+  return attempt === undefined ? undefined : { what: 'next attempt', at: attempt };
+};
 
 /** Lists of so many people are shown wholly. */
 const SHORT_LIST = 8;

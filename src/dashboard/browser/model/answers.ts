@@ -37,6 +37,11 @@ export const camerasSchema = z.object({
   cameras: z.array(z.object({ camera_id: z.string(), ...counts })),
 });
 
+/** `GET /api/analytics/cameras?counts=false` */
+export const knownSchema = z.object({
+  cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.optional(z.string()) })),
+});
+
 const attempt = z.object({
   call_connection_id: z.optional(z.string()),
   placed_at: z.optional(z.string()),
@@ -60,8 +65,13 @@ export const notificationSchema = z.object({
   notification_id: z.string(),
   alert_type: z.string(),
   reference: z.optional(z.string()),
+  details: z.optional(z.string()),
   created_at: z.string(),
   status: z.string(),
+  confirmations_needed: z.optional(z.number()),
+  next_wave_at: z.optional(z.string()),
+  acknowledged_by: z.optional(z.string()),
+  acknowledged_at: z.optional(z.string()),
   recipients: z.prefault(z.array(recipient), []),
 });
 
@@ -69,13 +79,16 @@ export const notificationSchema = z.object({
 export const notificationsSchema = z.object({ notifications: z.array(notificationSchema) });
 
 /** An error's body (RFC 9457), as far as it is shown. */
-export const problemSchema = z.object({ detail: z.string() });
+export const problemSchema = z.object({ detail: z.string(), code: z.optional(z.string()) });
 
 /** Counts by category. */
 export type CountsPerCategory = Readonly<Record<string, number>>;
 export type Activity = z.infer<typeof activitySchema>;
 export type Series = z.infer<typeof seriesSchema>;
 export type Cameras = z.infer<typeof camerasSchema>;
+/** The cameras that are known, and when each last sent a frame: the start of that minute. */
+export type KnownCameras = z.infer<typeof knownSchema>;
+export type KnownCamera = KnownCameras['cameras'][number];
 export type CameraCounts = Cameras['cameras'][number];
 export type Attempt = z.infer<typeof attempt>;
 /** One person of a notification; the number is masked. */

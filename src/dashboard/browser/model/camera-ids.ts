@@ -1,9 +1,3 @@
-/** The cameras of a list that are not in another one: active before, and now they send nothing. */
-export const silentCameras = (before: readonly string[], recent: readonly string[]): readonly string[] => {
-  const sending = new Set(recent);
-  return before.filter((id) => !sending.has(id));
-};
-
 /** Every two signs of a text that stand side by side. */
 const pairsOf = (text: string): ReadonlySet<string> =>
   new Set(Array.from({ length: Math.max(text.length - 1, 0) }, (_, index) => text.slice(index, index + 2)));

@@ -44,29 +44,73 @@ export interface Colour {
   readonly dark: string;
 }
 
-/** Any two of these differ for every kind of colour vision, and from the panel by 3:1; the tests work both out. */
-const FIRST_COLOURS: readonly Colour[] = [
+/** Fire, smoke, structure, then nine more: any two of them differ, and all from the panel by 3:1; the tests work both out. */
+const COLOURS: readonly Colour[] = [
   { light: '#d9480f', dark: '#ff7a3d' },
   { light: '#7a8794', dark: '#b4bfca' },
   { light: '#0b5cad', dark: '#3f9bff' },
+  { light: '#27a164', dark: '#a4f886' },
+  { light: '#e44df3', dark: '#e3b6ff' },
+  { light: '#6c411a', dark: '#ca9971' },
+  { light: '#6d06fd', dark: '#873dfd' },
+  { light: '#a97ec3', dark: '#deeb12' },
+  { light: '#f42c51', dark: '#c44068' },
+  { light: '#00088f', dark: '#bfedbd' },
+  { light: '#6d0f76', dark: '#9050a3' },
+  { light: '#55092c', dark: '#df022a' },
 ];
+
+/** Nobody tells more colours apart: further categories have one of them again, with one of so many patterns. */
+const PATTERNS = 6;
 
 /** What has no category: frames, cameras, several categories together. */
 export const PLAIN_COLOUR: Colour = { light: '#4a5a6a', dark: '#8fa3b5' };
 
-/** The hues (degrees) that are far from fire and from structure. */
-const HUES = Array.from({ length: 24 }, (_, index) => (index < 16 ? 75 + index * 10 : (290 + (index - 16) * 12) % 360));
+/** How a category is painted: a colour, and a pattern from 0 (none). */
+export interface Paint {
+  readonly colour: Colour;
+  readonly pattern: number;
+}
 
-/** A category's colour: by its name alone, so that it is the same in every view, every browser and every year. */
-export const categoryColour = (category: string): Colour => {
-  const first = FIRST_COLOURS[FIRST_CATEGORIES.indexOf(category)];
-  if (first !== undefined) return first;
-  let hash = 0x811c9dc5;
-  for (const sign of category) hash = Math.imul(hash ^ (sign.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-  const hue = HUES[(hash >>> 4) % HUES.length] ?? 0;
-  const pale = hash % 2;
-  return { light: `oklch(${pale ? 0.62 : 0.47} 0.14 ${hue})`, dark: `oklch(${pale ? 0.83 : 0.66} 0.13 ${hue})` };
+/** How each category is painted. */
+export type Palette = ReadonlyMap<string, Paint>;
+
+/** How much of a category there is, in all three maps. */
+export const amountOf = (counts: Pick<Activity, CategoryMap>, category: string): number =>
+  CATEGORY_MAPS.reduce((sum, map) => sum + countOf(counts[map], category), 0);
+
+/**
+ * How the categories of some counts are painted, by their rank: those that every deployment starts with have their own colours, then come
+ * those of which there is most, by name, and then the others: a count that grows rarely gives a category another colour.
+ */
+export const paletteOf = (counts: Pick<Activity, CategoryMap> | undefined): Palette => {
+  const others = (counts === undefined ? [] : orderedCategories([counts])).filter(
+    (name) => !FIRST_CATEGORIES.includes(name),
+  );
+  const amounts = new Map(others.map((name) => [name, counts === undefined ? 0 : amountOf(counts, name)]));
+  const most = new Set(
+    [...others]
+      .sort((a, b) => (amounts.get(b) ?? 0) - (amounts.get(a) ?? 0))
+      .slice(0, COLOURS.length - FIRST_CATEGORIES.length),
+  );
+  const ranked = FIRST_CATEGORIES.concat(
+    others.filter((name) => most.has(name)),
+    others.filter((name) => !most.has(name)),
+  );
+  return new Map(
+    ranked.map((name, index) => [
+      name,
+      {
+        colour: COLOURS[index % COLOURS.length] ?? PLAIN_COLOUR,
+        pattern: Math.floor(index / COLOURS.length) % PATTERNS,
+      },
+    ]),
+  );
 };
+
+/** What is not in the palette has no category. */
+export const paintOf = (palette: Palette, category: string): Paint =>
+  palette.get(category) ?? { colour: PLAIN_COLOUR, pattern: 0 };
 
 /** As CSS has it: light or dark as the reader's system prefers. */
 export const cssColour = ({ light, dark }: Colour): string => `light-dark(${light}, ${dark})`;

@@ -1,39 +1,57 @@
-import type { Activity, Cameras, Notification, Notifications, Series } from './answers.ts';
-import { afterRound, isPhoneOff, type Refresh, type RoundOutcome, type Trouble } from './refresh.ts';
-import { isLive } from './spans.ts';
+import type { Activity, Cameras, KnownCameras, Notification, Notifications, Series } from './answers.ts';
+import type { Refresh, Trouble } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
 
-/** One part of the page: what it is about, and the last answer about that. */
+/** What each part of the page shows the answers of. */
+export interface Answers {
+  /** The notifications that somebody has to know of. */
+  readonly attention: Notifications;
+  readonly activity: Activity;
+  readonly series: Series;
+  readonly cameras: Cameras;
+  /** The newest notifications. */
+  readonly notifications: Notifications;
+  /** What became of the notification that is open. */
+  readonly story: Notification;
+  /** The cameras that sent frames in the last minutes, and those of the last days. */
+  readonly recent: Activity;
+  readonly known: KnownCameras;
+}
+
+/** A part of the page that is asked about by itself. */
+export type PartName = keyof Answers;
+
+/** The parts in the order of their worth, and what they are called: what is asked about together is called together. */
+export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
+  ['attention', 'alerts'],
+  ['story', 'the open notification'],
+  ['notifications', 'notifications'],
+  ['recent', 'silence'],
+  ['known', 'silence'],
+  ['activity', 'figures'],
+  ['series', 'plots'],
+  ['cameras', 'cameras'],
+];
+
+/** What a part of the page is about, and the last answer about that. */
 export interface Panel<Answer> {
   /** What the answer is about: an answer about something else is never shown in its place. */
   readonly subject: string | undefined;
   readonly answer: Answer | undefined;
-  /** When it was given, or a whole round found it unchanged; milliseconds since 1970. */
-  readonly at?: number | undefined;
-  /** Why there is no newer answer; undefined where the last question was answered. */
-  readonly trouble: Trouble | undefined;
-}
-
-/** What each part of the page shows the answers of. */
-export interface Answers {
-  readonly activity: Activity;
-  readonly series: Series;
-  readonly cameras: Cameras;
-  readonly notifications: Notifications;
-  /** What became of the notification that is open. */
-  readonly story: Notification;
-  /** The cameras that sent frames in the last minutes, and those of the last 24 hours. */
-  readonly recent: Activity;
-  readonly before: Activity;
 }
 
 /** Every part of the page that shows answers. */
-export type Panels = { readonly [Name in keyof Answers]: Panel<Answers[Name]> };
+export type Panels = { readonly [Name in PartName]: Panel<Answers[Name]> };
 
-/** How many cameras and notifications are asked for, and whether somebody looks at the ids of the active cameras. */
+/** Whether each part is current; undefined where it is not asked about. */
+export type Refreshes = { readonly [Name in PartName]?: Refresh | undefined };
+
+/** How many cameras and notifications are asked for, which cameras, and whether somebody looks at the ids of the active cameras. */
 export interface Wants {
   readonly cameras: number;
+  /** A part of their ids; empty: any. */
+  readonly search: string;
   readonly notifications: number;
   readonly ids: boolean;
 }
@@ -46,45 +64,44 @@ export interface PageState {
   /** What of the address could not be understood. */
   readonly addressProblems: readonly string[];
   readonly panels: Panels;
-  readonly refresh: Refresh;
+  readonly refreshes: Refreshes;
+  /** Nothing is asked until there is a key. `refused`: there was one, and the service did not take it. */
+  readonly locked: { readonly refused: boolean } | undefined;
   readonly keyHeld: boolean;
   readonly wants: Wants;
-  /** Why the notification that is open could not be stopped. */
-  readonly stopTrouble: Trouble | undefined;
+  /** Why what somebody wanted to be done to a notification was not done. */
+  readonly actionTrouble: { readonly id: string; readonly trouble: Trouble } | undefined;
 }
 
-/** What can happen. Times in milliseconds since 1970. */
+/** What can happen. */
 export type PageEvent =
   | { readonly kind: 'view changed'; readonly view: View; readonly addressProblems: readonly string[] }
-  | { readonly kind: 'panels changed'; readonly panels: Partial<Panels> }
-  | {
-      readonly kind: 'round ended';
-      readonly outcome: RoundOutcome;
-      readonly now: number;
-      readonly chance: number;
-      readonly byHand: boolean;
-    }
+  | { readonly kind: 'parts changed'; readonly panels: Partial<Panels>; readonly refreshes: Refreshes }
+  /** `keySent`: a key was sent and not taken. */
+  | { readonly kind: 'unauthorized'; readonly keySent: boolean }
   | { readonly kind: 'key given' }
   | { readonly kind: 'key forgotten' }
   | { readonly kind: 'wanted'; readonly wants: Partial<Wants> }
-  | { readonly kind: 'stop failed'; readonly trouble: Trouble };
+  | { readonly kind: 'action ended'; readonly id: string; readonly trouble: Trouble | undefined };
 
 /** How many are listed at first, and at most: the service's own limits. */
 export const LIMITS = {
   first: { cameras: 15, notifications: 10 },
-  most: { cameras: 1_000, notifications: 100 },
+  most: { cameras: 5_000, notifications: 100 },
 } as const;
 
-const NOTHING = { subject: undefined, answer: undefined, trouble: undefined } as const;
+/** A part that nothing is known of. */
+export const NOTHING = { subject: undefined, answer: undefined } as const;
 
 const NO_PANELS: Panels = {
+  attention: NOTHING,
   activity: NOTHING,
   series: NOTHING,
   cameras: NOTHING,
   notifications: NOTHING,
   story: NOTHING,
   recent: NOTHING,
-  before: NOTHING,
+  known: NOTHING,
 };
 
 /** The page before anything was asked. */
@@ -93,10 +110,11 @@ export const firstState = (view: View, addressProblems: readonly string[], keyHe
   times: new Times(view.clock),
   addressProblems,
   panels: NO_PANELS,
-  refresh: { phase: 'asking' },
+  refreshes: {},
+  locked: undefined,
   keyHeld,
-  wants: { ...LIMITS.first, ids: false },
-  stopTrouble: undefined,
+  wants: { ...LIMITS.first, search: '', ids: false },
+  actionTrouble: undefined,
 });
 
 /** The page after something happened. */
@@ -105,44 +123,32 @@ export const afterEvent = (state: PageState, event: PageEvent): PageState => {
     case 'view changed': {
       const { view, addressProblems } = event;
       const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
-      return { ...state, view, times, addressProblems, stopTrouble: undefined };
+      return { ...state, view, times, addressProblems, actionTrouble: undefined };
     }
-    case 'panels changed':
-      return { ...state, panels: { ...state.panels, ...event.panels } };
-    case 'round ended': {
-      const { outcome, now } = event;
-      const running = state.panels.notifications.answer?.notifications.some(({ status }) => status === 'in_progress');
-      const live = running === true || isLive(state.view.span, now, state.times);
-      const { activity } = state.panels;
+    case 'parts changed':
       return {
         ...state,
-        panels: outcome.kind === 'answered' ? { ...state.panels, activity: { ...activity, at: now } } : state.panels,
-        refresh: afterRound(state.refresh, outcome, { ...event, live }),
-        keyHeld: state.keyHeld && outcome.kind !== 'unauthorized',
+        panels: { ...state.panels, ...event.panels },
+        refreshes: { ...state.refreshes, ...event.refreshes },
       };
-    }
+    case 'unauthorized':
+      // Where a key that worked is not taken any more, what it showed stays.
+      return { ...state, keyHeld: false, locked: { refused: event.keySent } };
     case 'key given':
-      return { ...state, keyHeld: true, refresh: { phase: 'asking', last: state.refresh.last } };
+      return { ...state, keyHeld: true, locked: undefined };
     case 'key forgotten':
       // Whoever forgets the key leaves: what it showed goes too.
-      return { ...state, keyHeld: false, panels: NO_PANELS, refresh: { phase: 'locked', refused: false } };
+      return { ...state, keyHeld: false, panels: NO_PANELS, refreshes: {}, locked: { refused: false } };
     case 'wanted':
       return { ...state, wants: { ...state.wants, ...event.wants } };
-    case 'stop failed':
-      return { ...state, stopTrouble: event.trouble };
+    case 'action ended':
+      return { ...state, actionTrouble: event.trouble && { id: event.id, trouble: event.trouble } };
   }
 };
 
 /** Whether a part of the page waits for its first answer. */
-export const isBusy = ({ answer, trouble }: Panel<unknown>): boolean => answer === undefined && trouble === undefined;
-
-/** A panel that is asked about a subject: another subject's answer leaves it; what is known about this one is shown. */
-export const panelAbout = <Answer>(
-  panel: Panel<Answer>,
-  subject: string,
-  known: { readonly answer: Answer; readonly at: number } | undefined,
-): Panel<Answer> =>
-  panel.subject === subject ? panel : { subject, answer: known?.answer, at: known?.at, trouble: undefined };
+export const isBusy = ({ panels, refreshes, locked }: PageState, name: PartName): boolean =>
+  panels[name].answer === undefined && locked === undefined && (refreshes[name]?.phase ?? 'asking') === 'asking';
 
 /** What the cameras are ordered by: fire; where the service knows no fire, the frames. */
 export const orderOf = ({ view, panels }: Pick<PageState, 'view' | 'panels'>): string => {
@@ -150,12 +156,4 @@ export const orderOf = ({ view, panels }: Pick<PageState, 'view' | 'panels'>): s
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')
     ? 'total_events'
     : view.orderBy;
-};
-
-/** What questions were refused for, each said once: two panels may have asked the same. */
-export const refusalsOf = ({ notifications, ...panels }: Panels): readonly (Trouble & { kind: 'refused' })[] => {
-  const isOff = notifications.trouble !== undefined && isPhoneOff(notifications.trouble);
-  const asked: readonly Panel<unknown>[] = isOff ? Object.values(panels) : [...Object.values(panels), notifications];
-  const refused = asked.flatMap(({ trouble }) => (trouble?.kind === 'refused' ? [trouble] : []));
-  return [...new Map(refused.map((trouble) => [trouble.detail, trouble])).values()];
 };

@@ -1,15 +1,6 @@
 import type { Series } from './answers.ts';
-import {
-  categoryColour,
-  CATEGORY_MAPS,
-  type CategoryMap,
-  type Colour,
-  countOf,
-  FIRST_CATEGORIES,
-  orderedCategories,
-  PLAIN_COLOUR,
-} from './categories.ts';
-import { STEP_MS, type Times } from './times.ts';
+import { amountOf, type CategoryMap, countOf, FIRST_CATEGORIES, orderedCategories } from './categories.ts';
+import { daysBetween, shiftDay, shortDay, STEP_MS, type Times, utcDayOf } from './times.ts';
 
 /** What a plot shows of each step: a map of counts by category, the camera frames, or how many cameras sent them. */
 export type PlottedFact = CategoryMap | 'total_events' | 'active_cameras';
@@ -18,7 +9,6 @@ export type PlottedFact = CategoryMap | 'total_events' | 'active_cameras';
 export interface PlotLine {
   /** A category; `frames`, `cameras`; or how many further categories are added up in it. */
   readonly label: string;
-  readonly colour: Colour;
   /** One count a step. */
   readonly values: readonly number[];
 }
@@ -28,6 +18,8 @@ export interface PlotData {
   /** Begin of each step, milliseconds since 1970; of the whole step where only a part of it is in the range. */
   readonly starts: readonly number[];
   readonly step: Series['step'];
+  /** The first and the last step, where only a part of them is in the range, or is over: `[true, false]`. */
+  readonly partial: readonly [first: boolean, last: boolean];
   /** What is drawn, one on top of the other: at most eight. They add up to all there is. */
   readonly drawn: readonly PlotLine[];
   /** Every category, for the table. */
@@ -41,21 +33,24 @@ const MOST_DRAWN = 8;
 export const plotData = ({ step, steps }: Series, fact: PlottedFact): PlotData => {
   const length = STEP_MS[step];
   const starts = steps.map(({ ts_utc_start: start }) => Math.floor(Date.parse(start) / length) * length);
+  const [first, last] = [steps[0], steps.at(-1)];
+  const partial = [
+    first !== undefined && Date.parse(first.ts_utc_start) > (starts[0] ?? 0),
+    last !== undefined && Date.parse(last.ts_utc_end) + 1 < (starts.at(-1) ?? 0) + length,
+  ] as const;
   if (fact === 'total_events' || fact === 'active_cameras') {
     const label = fact === 'total_events' ? 'frames' : 'cameras';
-    const line = { label, colour: PLAIN_COLOUR, values: steps.map((each) => each[fact]) };
-    return { starts, step, drawn: [line], columns: [line] };
+    const line = { label, values: steps.map((each) => each[fact]) };
+    return { starts, step, partial, drawn: [line], columns: [line] };
   }
   const columns = orderedCategories(steps).map((label): PlotLine => ({
     label,
-    colour: categoryColour(label),
     values: steps.map((each) => countOf(each[fact], label)),
   }));
-  if (columns.length <= MOST_DRAWN) return { starts, step, drawn: columns, columns };
+  if (columns.length <= MOST_DRAWN) return { starts, step, partial, drawn: columns, columns };
   // The same ones in every plot of the series: those that have the most of everything.
   const further = columns.map(({ label }) => label).filter((label) => !FIRST_CATEGORIES.includes(label));
-  const all = (label: string): number =>
-    steps.reduce((sum, each) => sum + CATEGORY_MAPS.reduce((added, map) => added + countOf(each[map], label), 0), 0);
+  const all = (label: string): number => steps.reduce((sum, each) => sum + amountOf(each, label), 0);
   const free = MOST_DRAWN - 1 - (columns.length - further.length);
   const sums = new Map(further.map((label) => [label, all(label)]));
   const rare = new Set(
@@ -63,10 +58,9 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact): PlotData =
   );
   const together: PlotLine = {
     label: `${rare.size} more categories`,
-    colour: PLAIN_COLOUR,
     values: steps.map((each) => [...rare].reduce((sum, label) => sum + countOf(each[fact], label), 0)),
   };
-  return { starts, step, drawn: [...columns.filter(({ label }) => !rare.has(label)), together], columns };
+  return { starts, step, partial, drawn: [...columns.filter(({ label }) => !rare.has(label)), together], columns };
 };
 
 /** How many steps are drawn: what has not begun is not 0 but nothing, unless it has counts. */
@@ -97,22 +91,49 @@ export const countMarks = (highest: number): readonly number[] => {
 
 /** Most marks of time that fit beneath a plot on a phone. */
 const MOST_MARKS = 7;
-const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1_440, 2_880, 7_200, 10_080, 14_400, 43_200, 86_400];
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720] as const;
+const DAYS = [1, 2, 5, 7, 10, 15, 30, 60] as const;
+const MINUTE_MS = 60_000;
 
-/** The steps that have a mark beneath them, at round times of the clock that is shown, and what the marks say. */
-export const timeMarks = (
-  { starts, step }: Pick<PlotData, 'starts' | 'step'>,
-  times: Times,
-): readonly { readonly index: number; readonly text: string }[] => {
-  const apart = MINUTES.find((minutes) => (starts.length * STEP_MS[step]) / 60_000 / minutes <= MOST_MARKS) ?? Infinity;
-  return starts.flatMap((start, index) => {
-    const wall = times.wall(start);
-    const minute = Number(wall.slice(11, 13)) * 60 + Number(wall.slice(14, 16));
-    const day = Math.round(Date.parse(`${wall.slice(0, 10)}T00:00:00Z`) / STEP_MS.day);
-    const isMarked = apart < 1_440 ? minute % apart === 0 : minute === 0 && day % (apart / 1_440) === 0;
-    if (!isMarked) return [];
-    return [
-      { index, text: minute === 0 ? times.step(start, 'hour').text.replace(/ \d\d:.*/, '') : wall.slice(11, 16) },
-    ];
-  });
+/** A mark beneath a plot. */
+export interface TimeMark {
+  /** Where it is, from 0 at the left end of the plot to 1. */
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * The marks beneath a plot: at round times of the clock that is shown, whose zone need not be whole hours from UTC; beneath days, at UTC
+ * days. At least one.
+ */
+export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
+  const [start, length] = [starts[0], starts.length * STEP_MS[step]];
+  if (start === undefined) return [];
+  const placed = (instant: number, text: string): TimeMark => ({ at: (instant - start) / length, text });
+  const isIn = (instant: number): boolean => instant >= start && instant < start + length;
+  const days = DAYS.find((each) => length / STEP_MS.day / each <= MOST_MARKS) ?? Infinity;
+  const minutes = step === 'day' ? undefined : MINUTES.find((each) => length / MINUTE_MS / each <= MOST_MARKS);
+  const first = step === 'day' ? utcDayOf(start) : times.dayOf(start);
+  const last = step === 'day' ? utcDayOf(start + length - 1) : times.dayOf(start + length - 1);
+  const marks = Array.from({ length: daysBetween(first, last) + 1 }, (_, after) => shiftDay(first, after)).flatMap(
+    (day) => {
+      if (minutes === undefined) {
+        const isRound = daysBetween('2000-01-01', day) % days === 0;
+        return isRound ? [placed(step === 'day' ? Date.parse(day) : times.startOfDay(day), shortDay(day))] : [];
+      }
+      return Array.from({ length: 1_440 / minutes }, (_, index) => index * minutes).flatMap((minute) => {
+        const clock = `${twoDigits(minute / 60)}:${twoDigits(minute % 60)}`;
+        const { first: instant } = times.instants(`${day} ${clock}:00`);
+        // Spring leaves some times out.
+        return times.wall(instant).slice(11, 16) === clock
+          ? [placed(instant, minute === 0 ? shortDay(day) : clock)]
+          : [];
+      });
+    },
+  );
+  const shown = marks.filter(({ at }) => isIn(start + at * length));
+  if (shown.length > 0) return shown;
+  return [placed(start, step === 'day' ? shortDay(first) : times.wall(start).slice(11, 16))];
 };
+
+const twoDigits = (number: number): string => String(Math.floor(number)).padStart(2, '0');

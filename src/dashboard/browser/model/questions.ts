@@ -32,8 +32,29 @@ export const seriesQuestion = (period: PeriodEnds, cameraId: string | undefined)
   });
 
 /** The cameras of some UTC days: a camera that is shown alone is still listed among the others. */
-export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, limit: number): Question =>
-  question('analytics/cameras', { date: last, days: String(days), order_by: orderBy, limit: String(limit) });
+export const camerasQuestion = (
+  { last, days }: Pick<UtcDays, 'last' | 'days'>,
+  orderBy: string,
+  search: string,
+  limit: number,
+): Question =>
+  question('analytics/cameras', {
+    date: last,
+    days: String(days),
+    order_by: orderBy,
+    q: search || undefined,
+    limit: String(limit),
+  });
+
+/** The cameras of the last days, by the UTC day that it is: only when each last sent a frame. */
+export const knownQuestion = (today: string): Question =>
+  question('analytics/cameras', { date: today, days: String(KNOWN_DAYS), counts: 'false', limit: '5000' });
+
+/** A camera that sent nothing for so many days is gone, not silent. */
+export const KNOWN_DAYS = 7;
+
+/** The notifications that somebody has to know of, however many newer ones there are. */
+export const ATTENTION_QUESTION: Question = 'notifications?attention=true';
 
 /** The newest notifications. */
 export const notificationsQuestion = (limit: number): Question => question('notifications', { limit: String(limit) });

@@ -1,12 +1,14 @@
 /** Why something could not be shown as asked for. */
 export type Trouble =
-  /** The service understood the question and does not take it (4xx): asking again is no use. */
+  /** The service, or something before it, understood the question and does not take it (4xx). */
   | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
-  /** The service says that it cannot answer now (5xx). */
+  /** The service says that it cannot answer now (5xx, 429). */
   | {
       readonly kind: 'unavailable';
       readonly status: number;
       readonly detail: string;
+      /** The service's own name for the problem: a gateway before it has none. */
+      readonly code?: string | undefined;
       readonly retryAfterSeconds: number | undefined;
     }
   /** No answer at all: no network, no service, or too late. */
@@ -14,64 +16,68 @@ export type Trouble =
   /** An answer that the page does not understand. */
   | { readonly kind: 'unreadable' };
 
-/** How one round of questions went. */
-export type RoundOutcome =
-  | { readonly kind: 'answered' }
-  | { readonly kind: 'failed'; readonly trouble: Trouble }
-  | { readonly kind: 'unauthorized'; readonly keySent: boolean };
-
-/** When the service last answered a whole round, and from when on that is old. Milliseconds since 1970. */
+/** When a part of the page was last answered, and from when on that is old. Milliseconds since 1970. */
 export interface LastAnswer {
   readonly at: number;
   readonly lateFrom: number;
 }
 
-/** Whether what is shown is current, and when the service is asked again; without `last` it never answered. */
+/** Whether what a part of the page shows is current, and when it is asked about again; without `last` it was never answered. */
 export type Refresh = { readonly last?: LastAnswer | undefined } & (
   | { readonly phase: 'asking' }
   | { readonly phase: 'current'; readonly nextAt: number }
-  /** `failures`: rounds that failed by themselves, one after the other. */
+  /** The service has no phone, in its own words. */
+  | { readonly phase: 'off'; readonly detail: string; readonly nextAt: number }
+  /** `failures`: questions that failed by themselves, one after the other. */
   | { readonly phase: 'failing'; readonly trouble: Trouble; readonly failures: number; readonly nextAt: number }
-  /** Asks nothing until there is a key. `refused`: there was one, and the service did not take it. */
-  | { readonly phase: 'locked'; readonly refused: boolean }
 );
 
-/** How often the service is asked, in milliseconds; and after how many missed rounds an answer is old. */
-export const PACE = { live: 10_000, past: 60_000, firstRetry: 2_000, slowestRetry: 60_000, missedRounds: 3 } as const;
+/** How often the service is asked about each part, in milliseconds; and after how many missed answers the last one is old. */
+export const PACE = {
+  live: 10_000,
+  past: 60_000,
+  /** Alerts: less than the ten seconds in which somebody has to know. */
+  alerts: 8_000,
+  /** While nobody sees the tab; browsers let a hidden one do no more. */
+  hidden: 60_000,
+  /** Cameras that sent in the last minutes. */
+  recent: 60_000,
+  /** Cameras of the last days: less than the minutes after which one is silent, so that its last frame is known by then. */
+  known: 600_000,
+  firstRetry: 2_000,
+  slowestRetry: 60_000,
+  missed: 3,
+} as const;
 
-/**
- * What a round's outcome means for what is shown.
- *
- * @param live whether what is shown can still grow
- * @param chance 0 to 1: many pages must not ask a returning service all at once
- * @param byHand somebody asked for this round: that it failed too must not lengthen the wait for the next one
- */
-export const afterRound = (
+/** How a question was asked. */
+export interface AskedBy {
+  readonly now: number;
+  /** Milliseconds to the next question about the same part. */
+  readonly pace: number;
+  /** 0 to 1: many pages must not ask a returning service all at once. */
+  readonly chance: number;
+  /** Somebody asked for it: that it failed too must not lengthen the wait for the next one. */
+  readonly byHand?: boolean;
+}
+
+/** An answer that was given now, or found unchanged, with a pace. */
+export const answeredAt = (at: number, pace: number): LastAnswer => ({ at, lateFrom: at + PACE.missed * pace });
+
+/** What an answer, or a trouble in its place, means for what is shown. */
+export const afterReply = (
   { last, ...before }: Refresh,
-  outcome: RoundOutcome,
-  {
-    now,
-    live,
-    chance,
-    byHand = false,
-  }: { readonly now: number; readonly live: boolean; readonly chance: number; readonly byHand?: boolean },
+  trouble: Trouble | undefined,
+  { now, pace, chance, byHand = false }: AskedBy,
 ): Refresh => {
-  switch (outcome.kind) {
-    case 'answered': {
-      const pace = live ? PACE.live : PACE.past;
-      return { phase: 'current', last: { at: now, lateFrom: now + PACE.missedRounds * pace }, nextAt: now + pace };
-    }
-    case 'unauthorized':
-      return { phase: 'locked', refused: outcome.keySent, last };
-    case 'failed': {
-      const { trouble } = outcome;
-      const waiting = before.phase === 'failing' ? before : undefined;
-      const failures = (waiting?.failures ?? 0) + (byHand && waiting !== undefined ? 0 : 1);
-      const nextAt = now + retryDelay(trouble, failures, chance);
-      const keeps = byHand && waiting !== undefined && waiting.nextAt > now;
-      return { phase: 'failing', trouble, failures, nextAt: keeps ? Math.min(nextAt, waiting.nextAt) : nextAt, last };
-    }
+  if (trouble === undefined) return { phase: 'current', last: answeredAt(now, pace), nextAt: now + pace };
+  if (isPhoneOff(trouble)) {
+    return { phase: 'off', detail: trouble.detail, last: answeredAt(now, PACE.past), nextAt: now + PACE.past };
   }
+  const waiting = before.phase === 'failing' ? before : undefined;
+  const failures = (waiting?.failures ?? 0) + (byHand && waiting !== undefined ? 0 : 1);
+  const nextAt = now + retryDelay(trouble, failures, chance);
+  const keeps = byHand && waiting !== undefined && waiting.nextAt > now;
+  return { phase: 'failing', trouble, failures, nextAt: keeps ? Math.min(nextAt, waiting.nextAt) : nextAt, last };
 };
 
 /** Twice as long after every failure, with some chance; what the service asks for comes first. */
@@ -83,15 +89,11 @@ const retryDelay = (trouble: Trouble, failures: number, chance: number): number 
 };
 
 /**
- * Whether the service places no phone calls, by its answer about notifications: a 503 that says why and names no time to ask again, or
- * a 404. A 503 without a reason is not the service's own.
+ * Whether the service places no phone calls. Only its own code says that: a 404 is a deployment, and a 503 with some JSON is a gateway,
+ * behind which a fire may be reported.
  */
-export const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly status: number }> =>
-  (trouble.kind === 'unavailable' &&
-    trouble.status === 503 &&
-    trouble.detail !== '' &&
-    trouble.retryAfterSeconds === undefined) ||
-  (trouble.kind === 'refused' && trouble.status === 404);
+const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly kind: 'unavailable' }> =>
+  trouble.kind === 'unavailable' && trouble.status === 503 && trouble.code === 'phone_off';
 
 /** A trouble in words, as a sentence. */
 export const troubleText = (trouble: Trouble): string => {
@@ -104,5 +106,19 @@ export const troubleText = (trouble: Trouble): string => {
       return 'The service does not answer.';
     case 'unreadable':
       return 'The service answered something that this page does not understand. Reload the page: it may be older than the service.';
+  }
+};
+
+/** The same in a word or two, beside what it concerns. */
+export const troubleWord = (trouble: Trouble): string => {
+  switch (trouble.kind) {
+    case 'refused':
+      return `refused (${trouble.status})`;
+    case 'unavailable':
+      return `no answer (${trouble.status})`;
+    case 'unreachable':
+      return 'no answer';
+    case 'unreadable':
+      return 'wrong answer';
   }
 };

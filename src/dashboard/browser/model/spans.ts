@@ -1,6 +1,5 @@
 import { formatInstant, instantFrom, isInstant, parseInstant } from '../../../analytics/model/instant.ts';
 import {
-  DAY_MS,
   daysBetween,
   endText,
   longDay,
@@ -35,7 +34,7 @@ export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
     return { start: startText(end - span.hours * STEP_MS.hour), end: endText(end) };
   }
   const day = span.kind === 'day' ? span.date : times.dayOf(now);
-  return daysOf(day, shiftDay(day, 1), times);
+  return daysOf(shiftDay(day, span.kind === 'days' ? 1 - span.days : 0), shiftDay(day, 1), times);
 };
 
 /** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
@@ -45,12 +44,6 @@ const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string;
   return first < afterLast && whole.start === start && whole.end === end
     ? { first, last: shiftDay(afterLast, -1) }
     : undefined;
-};
-
-/** Some days until today. */
-export const daysUntilToday = (days: number, now: number, times: Times): Span & PeriodEnds => {
-  const today = times.dayOf(now);
-  return { kind: 'range', ...daysOf(shiftDay(today, 1 - days), shiftDay(today, 1), times) };
 };
 
 /** The span of a day: the current day is the moving one. */
@@ -130,23 +123,44 @@ export const sensibleStep = ({ start, end }: PeriodEnds): keyof typeof STEP_MS =
   return count(STEP_MS.hour) <= MOST_STEPS ? 'hour' : 'day';
 };
 
-/** What is shown, in words, without the camera. */
+/** `08:36`, with seconds where there are some. */
+const minuteText = (wall: string): string => wall.slice(11).replace(/:00$/, '');
+
+/** What is shown, in words, without the camera and without its zone: `Saturday 21 November 2026, 08:36 – 09:36`. */
 export const spanTitle = (span: Span, now: number, times: Times): string => {
   if (span.kind === 'last') return span.hours === 1 ? 'Last hour' : `Last ${span.hours} hours`;
   if (span.kind === 'today') return `Today, ${longDay(times.dayOf(now))}`;
   const period = periodOf(span, now, times);
   const days = wholeDaysOf(period, times);
-  if (days === undefined) return `${times.time(period.start).text} – ${times.time(period.end).text}`;
-  return days.first === days.last ? longDay(days.first) : `${longDay(days.first)} – ${longDay(days.last)}`;
+  if (days !== undefined) {
+    if (days.first === days.last) return longDay(days.first);
+    return `${span.kind === 'days' ? `Last ${span.days} days, ` : ''}${longDay(days.first)} – ${longDay(days.last)}`;
+  }
+  // 09:35:59.999999 is the end that everybody calls 09:36; a second that was typed is included wholly, and stays the one that was typed.
+  const end =
+    over(period.end) % 60_000 === 0 ? over(period.end) : over(period.end) - (over(period.end) % 1_000 || 1_000);
+  const [from, until] = [times.wall(Date.parse(period.start)), times.wall(Math.max(end, Date.parse(period.start)))];
+  const [first, last] = [from.slice(0, 10), until.slice(0, 10)];
+  const untilDay = last === first ? '' : `${longDay(last)}, `;
+  return `${longDay(first)}, ${minuteText(from)} – ${untilDay}${minuteText(until)}`;
 };
 
-/** Whoever sent nothing in `recent`, and something in `before`, is silent. */
-export const silencePeriods = (now: number): { readonly recent: PeriodEnds; readonly before: PeriodEnds } => {
+/** The first and the last day of a period by the clock that is shown: `2026-11-20 2026-11-21`, or one. */
+export const daysText = ({ start, end }: PeriodEnds, times: Times): string =>
+  [...new Set([start, end].map((at) => times.dayOf(Date.parse(at))))].join(' ');
+
+/** The zone of what is shown, as it was then: `PST`; `PDT/PST` where the clocks change in between. */
+export const zoneOf = (span: Span, now: number, times: Times): string => {
+  if (times.isUtc) return 'UTC';
+  const { start, end } = periodOf(span, now, times);
+  return [...new Set([times.name(Date.parse(start)), times.name(over(end) - 1)])].join('/');
+};
+
+/** Minutes after which a camera that sends nothing is silent. */
+export const SILENT_MINUTES = 15;
+
+/** The minutes until now: whoever sent nothing in them is silent. */
+export const recentPeriod = (now: number): PeriodEnds => {
   const minute = now - (now % 60_000);
-  // Moves only every 15 minutes, and is asked for as rarely: whoever is silent sent its last frame before it.
-  const quarter = now - (now % (15 * 60_000));
-  return {
-    recent: { start: startText(minute - 15 * 60_000), end: endText(minute) },
-    before: { start: startText(quarter - DAY_MS), end: endText(quarter) },
-  };
+  return { start: startText(minute - SILENT_MINUTES * 60_000), end: endText(minute) };
 };

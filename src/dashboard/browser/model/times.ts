@@ -4,6 +4,21 @@ export const DAY_MS = 86_400_000;
 /** The steps of `GET /api/analytics/series`, in milliseconds. */
 export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS } as const;
 
+/** A length of time, in words: `40 s`, `4 min`, `9 h`, `3 days`. */
+export const lengthText = (milliseconds: number): string => {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} days`;
+};
+
+/** `4 min ago` */
+export const agoText = (milliseconds: number): string => `${lengthText(milliseconds)} ago`;
+
+/** `in 40 s`; `now` where that is over. */
+export const inText = (milliseconds: number): string =>
+  milliseconds < 1_000 ? 'now' : `in ${lengthText(milliseconds)}`;
+
 /** Whose clock the page shows. */
 export type ClockOf = 'local' | 'utc';
 
@@ -130,6 +145,14 @@ export class Times extends ZoneClock {
     if (Number.isNaN(instant)) return { text: at, other: undefined };
     const fraction = /\.\d{4,}/.exec(at)?.[0] ?? '';
     return this.#both((clock) => `${clock.wall(instant)}${fraction} ${clock.name(instant)}`);
+  }
+
+  /** `21 Nov 04:00:02 PST` */
+  moment(milliseconds: number): TimeText {
+    return this.#both((clock) => {
+      const wall = clock.wall(milliseconds);
+      return `${shortDay(wall)} ${wall.slice(11)} ${clock.name(milliseconds)}`;
+    });
   }
 
   /** `04:00:02 PST` */

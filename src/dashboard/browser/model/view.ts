@@ -4,6 +4,9 @@ import { isCalendarDay, type ClockOf } from './times.ts';
 /** How many hours a live range has. */
 export const LIVE_HOURS = [1, 6, 24] as const;
 
+/** How many days, until today, a range has that moves with the day. */
+export const LIVE_DAYS = [7, 30] as const;
+
 /** Which time the page shows. */
 export type Span =
   /** The current day, whichever that is: at midnight the page goes on to the next one. */
@@ -13,7 +16,9 @@ export type Span =
   /** Both ends included; as {@link addressTime} writes them. */
   | { readonly kind: 'range'; readonly start: string; readonly end: string }
   /** The hours until the current minute. */
-  | { readonly kind: 'last'; readonly hours: (typeof LIVE_HOURS)[number] };
+  | { readonly kind: 'last'; readonly hours: (typeof LIVE_HOURS)[number] }
+  /** The current day and those before it: at midnight they move on. */
+  | { readonly kind: 'days'; readonly days: (typeof LIVE_DAYS)[number] };
 
 /** Everything that the address says about what is shown. */
 export interface View {
@@ -103,8 +108,10 @@ const readSpan = (parameters: URLSearchParams, problems: string[]): Span => {
   }
   if (last !== null) {
     const hours = LIVE_HOURS.find((each) => `${each}h` === last);
+    const days = LIVE_DAYS.find((each) => `${each}d` === last);
     if (hours !== undefined) asked.push({ kind: 'last', hours });
-    else problems.push(`last must be ${LIVE_HOURS.map((each) => `${each}h`).join(', ')}.`);
+    else if (days !== undefined) asked.push({ kind: 'days', days });
+    else problems.push('last must be 1h, 6h, 24h, 7d or 30d.');
   }
   const [span] = asked;
   const isGiven = [date, last, from, to].some((value) => value !== null);
@@ -122,6 +129,7 @@ export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: Vie
     parameters.set('ts_utc_end', span.end);
   }
   if (span.kind === 'last') parameters.set('last', `${span.hours}h`);
+  if (span.kind === 'days') parameters.set('last', `${span.days}d`);
   if (cameraId !== undefined) parameters.set('camera_id', cameraId);
   if (orderBy !== DEFAULT_ORDER) parameters.set('order_by', orderBy);
   if (notification !== undefined) parameters.set('notification', notification);

@@ -1,18 +1,29 @@
-import { useState } from 'preact/hooks';
-
-import type { CameraCounts } from '../model/answers.ts';
+import type { CameraCounts, Cameras as CamerasAnswer } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
-import { isBusy, LIMITS, orderOf, type PageState } from '../model/page-state.ts';
-import type { UtcDays } from '../model/spans.ts';
-import { type Column, DataTable } from './data-table.tsx';
+import { LIMITS } from '../model/page-state.ts';
+import { camerasQuestion } from '../model/questions.ts';
+import { type Column, DataTable, type WholeTable } from './data-table.tsx';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
-import { Name, numbers } from './words.tsx';
+import { Name, numbers, PartNote } from './words.tsx';
 
 interface CamerasProps {
-  readonly state: PageState;
-  /** The days that are asked for. */
-  readonly days: UtcDays;
+  readonly answer: CamerasAnswer | undefined;
+  readonly busy: boolean;
+  readonly note: string | undefined;
+  /** What they are ordered by. */
+  readonly order: string;
+  /** How many are asked for. */
+  readonly limit: number;
+  /** A part of the ids of those that are asked for. */
+  readonly search: string;
+  /** The UTC days that are asked for. */
+  readonly days: number;
+  readonly last: string;
+  readonly daysText: string;
+  /** Whether that is exactly what the page shows. */
+  readonly isExact: boolean;
 }
 
 const TOTALS: ReadonlyMap<string, string> = new Map([
@@ -22,96 +33,112 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
-export const Cameras = ({ state, days }: CamerasProps) => {
+export const Cameras = drawnOnChange((props: CamerasProps) => {
+  const { answer, busy, note, order, limit, search, days, last, daysText, isExact } = props;
   const { view, actions } = useShown();
-  const panel = state.panels.cameras;
-  const limit = state.wants.cameras;
-  const order = orderOf(state);
-  const [filter, setFilter] = useState('');
-  const { answer } = panel;
   const cameras = answer?.cameras ?? [];
-  const shown = cameras.filter(({ camera_id: id }) => id.toLowerCase().includes(filter.trim().toLowerCase()));
-  const most = cameras[0] === undefined ? 0 : orderCount(cameras[0], order);
-  const orders = [
-    ...new Set([...TOTALS.keys(), ...orderedCategories(cameras), ...(cameras.length === 0 ? [] : [order])]),
-  ];
-  const columns: readonly Column<CameraCounts>[] = [
-    {
-      name: 'Camera',
-      value: ({ camera_id: id }) => id,
-      cell: (camera) => (
-        <>
-          <CameraLink id={camera.camera_id} current={camera.camera_id === view.cameraId} />
-          <Share of={orderCount(camera, order)} most={most} />
-        </>
-      ),
-    },
-    ...orders.map((each): Column<CameraCounts> => ({
-      name: TOTALS.get(each) ?? `Detections of ${each}`,
-      head: (
-        <ViewLink to={{ ...view, orderBy: each }} class="sort">
-          <Name>{TOTALS.get(each) ?? each}</Name>
-        </ViewLink>
-      ),
-      sort: each === order ? 'descending' : undefined,
-      isNumber: true,
-      value: (camera) => orderCount(camera, each),
-      cell: (camera) => numbers.count(orderCount(camera, each)),
-    })),
-  ];
-  const isCut = answer !== undefined && answer.total_cameras > cameras.length;
-  const wantAll = (): void => {
-    if (isCut && limit < LIMITS.most.cameras) actions.want({ cameras: LIMITS.most.cameras });
+  const total = answer?.total_cameras ?? 0;
+  const wholeTable = async (): Promise<WholeTable<CameraCounts> | undefined> => {
+    const all = await actions.ask(camerasQuestion({ last, days }, order, search, LIMITS.most.cameras));
+    return all && { columns: columnsOf(all.cameras, order, view.cameraId), rows: all.cameras };
   };
+  const isCut = total > cameras.length;
   return (
-    <section class="card" aria-labelledby="cameras-title" aria-busy={isBusy(panel)}>
+    <section class="card" aria-labelledby="cameras-title" aria-busy={busy}>
       <div class="head">
         <h2 id="cameras-title">
-          Cameras <span class="of">{days.text}</span>
+          Cameras <span class="of">{daysText}</span> <PartNote note={note} />
         </h2>
         <label>
           Filter{' '}
           <input
             type="search"
             spellcheck={false}
-            value={filter}
-            onInput={({ currentTarget: { value } }) => {
-              setFilter(value);
-              wantAll();
-            }}
+            maxLength={128}
+            onInput={({ currentTarget: { value } }) => actions.want({ search: value.trim() })}
           />
         </label>
       </div>
       <p class="note">
         Detections by category.{' '}
-        {days.isExact
+        {isExact
           ? null
-          : `Cameras are counted by UTC day: this list covers the ${days.text.replace('UTC', 'whole UTC')}.`}
+          : `Cameras are counted by UTC day: this list covers the ${daysText.replace('UTC', 'whole UTC')}.`}
       </p>
-      {answer !== undefined && shown.length === 0 ? (
-        <p class="empty">{cameras.length === 0 ? 'No camera sent a frame on this day.' : 'No camera of this name.'}</p>
+      {answer !== undefined && cameras.length === 0 ? (
+        <p class="empty">{search === '' ? 'No camera sent a frame on this day.' : 'No camera of this name.'}</p>
       ) : null}
-      {shown.length === 0 ? null : (
+      {cameras.length === 0 ? null : (
         <DataTable
-          title={`Cameras of the ${days.text}`}
+          title={`Cameras of the ${daysText}`}
           class="cameras"
-          columns={columns}
-          rows={shown}
+          columns={columnsOf(cameras, order, view.cameraId)}
+          rows={cameras}
           rowKey={({ camera_id: id }) => id}
           rowClass={({ camera_id: id }) => (id === view.cameraId ? 'alone' : '')}
+          wholeTable={isCut ? wholeTable : undefined}
+          hint={
+            isCut ? `All ${numbers.count(Math.min(total, LIMITS.most.cameras))} cameras are in the file.` : undefined
+          }
         />
       )}
-      {isCut ? (
+      {isCut || limit > LIMITS.first.cameras ? (
         <p class="note">
-          {numbers.count(cameras.length)} of {numbers.count(answer.total_cameras)} cameras.{' '}
-          {limit < LIMITS.most.cameras ? (
-            <button type="button" class="button small" onClick={wantAll}>
-              Show {answer.total_cameras > LIMITS.most.cameras ? numbers.count(LIMITS.most.cameras) : 'all'}
+          {numbers.count(cameras.length)} of {numbers.count(total)} cameras.{' '}
+          {isCut && limit < LIMITS.most.cameras ? (
+            <button type="button" class="button small" onClick={() => actions.want({ cameras: LIMITS.most.cameras })}>
+              Show {total > LIMITS.most.cameras ? numbers.count(LIMITS.most.cameras) : 'all'}
+            </button>
+          ) : null}
+          {limit > LIMITS.first.cameras ? (
+            <button type="button" class="button small" onClick={() => actions.want({ cameras: LIMITS.first.cameras })}>
+              Show {LIMITS.first.cameras}
             </button>
           ) : null}
         </p>
       ) : null}
     </section>
+  );
+});
+
+/** A column for each total, and for each category that occurs; the one that they are ordered by in any case. */
+const columnsOf = (
+  cameras: readonly CameraCounts[],
+  order: string,
+  alone: string | undefined,
+): readonly Column<CameraCounts>[] => {
+  const most = cameras[0] === undefined ? 0 : orderCount(cameras[0], order);
+  const occurring = orderedCategories(cameras).filter((category) =>
+    cameras.some((camera) => countOf(camera.counts_per_category, category) > 0),
+  );
+  return [
+    {
+      name: 'Camera',
+      value: ({ camera_id: id }) => id,
+      cell: (camera) => (
+        <>
+          <CameraLink id={camera.camera_id} current={camera.camera_id === alone} />
+          <Share of={orderCount(camera, order)} most={most} />
+        </>
+      ),
+    },
+    ...[...new Set([...TOTALS.keys(), ...occurring, order])].map((each): Column<CameraCounts> => ({
+      name: TOTALS.get(each) ?? `Detections of ${each}`,
+      head: <OrderLink by={each} />,
+      sort: each === order ? 'descending' : undefined,
+      isNumber: true,
+      value: (camera) => orderCount(camera, each),
+      cell: (camera) => numbers.count(orderCount(camera, each)),
+    })),
+  ];
+};
+
+const OrderLink = ({ by }: { readonly by: string }) => {
+  const { view } = useShown();
+  return (
+    <ViewLink to={{ ...view, orderBy: by }} class="sort">
+      <Name>{TOTALS.get(by) ?? by}</Name>
+    </ViewLink>
   );
 };
 

@@ -1,34 +1,41 @@
 import { useMemo } from 'preact/hooks';
 
+import type { SilentCamera } from '../model/alarms.ts';
 import type { Activity } from '../model/answers.ts';
 import { nearestIds } from '../model/camera-ids.ts';
-import { categoryColour, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
-import { isBusy, type PageState, type Panel } from '../model/page-state.ts';
+import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories, paintOf, type Palette } from '../model/categories.ts';
+import { KNOWN_DAYS } from '../model/questions.ts';
+import { SILENT_MINUTES } from '../model/spans.ts';
+import { lengthText } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, CameraLinks } from './view-link.tsx';
-import { Name, numbers, Swatch, Time } from './words.tsx';
+import { Moment, Name, numbers, PartNote, Swatch, Time } from './words.tsx';
 
 interface FiguresProps {
-  readonly panel: Panel<Activity>;
-  /** The cameras that were active before and send nothing now; undefined where that is not known yet. */
-  readonly silent: readonly string[] | undefined;
+  readonly answer: Activity | undefined;
+  readonly busy: boolean;
+  readonly note: string | undefined;
+  /** How many cameras are silent; undefined: not known yet. */
+  readonly silent: number | undefined;
+  readonly silentNote: string | undefined;
   /** Every camera that the page knows of; empty where it knows none yet. */
   readonly knownIds: readonly string[];
 }
 
 /** The ten facts of what is shown, and how many cameras are silent now. */
-export const Figures = ({ panel, panel: { answer }, silent, knownIds }: FiguresProps) => (
-  <section class="figures" aria-label="Figures" aria-busy={isBusy(panel)}>
+export const Figures = ({ answer, busy, note, silent, silentNote, knownIds }: FiguresProps) => (
+  <section class="figures" aria-label="Figures" aria-busy={busy}>
     <dl class="tiles">
       <Tile name="Camera frames" fact="total_events" count={answer?.total_events} />
       <Tile name="Active cameras" fact="active_cameras" count={answer?.active_cameras} />
       <Tile
         name="Silent now"
         fact="silent_cameras"
-        count={silent?.length}
-        note="active in the last 24 h, nothing for 15 min"
-        isBad={silent !== undefined && silent.length > 0}
+        count={silent}
+        note={silentNote ?? `of the last ${KNOWN_DAYS} days, nothing for ${SILENT_MINUTES} min`}
+        isBad={silentNote !== undefined || (silent !== undefined && silent > 0)}
       />
       <Tile
         name="Reviewed frames"
@@ -38,6 +45,7 @@ export const Figures = ({ panel, panel: { answer }, silent, knownIds }: FiguresP
       />
       <Tile name="Annotated frames" fact="annotated_total_events" count={answer?.annotated_total_events} />
     </dl>
+    <PartNote note={note} />
     {answer?.total_events === 0 ? <UnknownCamera knownIds={knownIds} /> : null}
   </section>
 );
@@ -74,7 +82,7 @@ const UnknownCamera = ({ knownIds }: Pick<FiguresProps, 'knownIds'>) => {
   return (
     <div class="banner" role="status">
       <p>
-        No camera named <bdi>{cameraId}</bdi> sent anything in this time or in the last 24 hours.
+        No camera named <bdi>{cameraId}</bdi> sent anything in this time or in the last {KNOWN_DAYS} days.
         {nearest.length === 0 ? null : ' Did you mean'}
       </p>
       {nearest.length === 0 ? null : <CameraLinks ids={nearest} />}
@@ -84,13 +92,13 @@ const UnknownCamera = ({ knownIds }: Pick<FiguresProps, 'knownIds'>) => {
 
 type CategoryRow = readonly [category: string, answer: Activity];
 
-const COLUMNS: readonly Column<CategoryRow>[] = [
+const columnsOf = (palette: Palette): readonly Column<CategoryRow>[] => [
   {
     name: 'Category',
     value: ([category]) => category,
     cell: ([category]) => (
       <>
-        <Swatch colour={categoryColour(category)} />
+        <Swatch paint={paintOf(palette, category)} />
         <Name>{category}</Name>
       </>
     ),
@@ -103,35 +111,42 @@ const COLUMNS: readonly Column<CategoryRow>[] = [
   })),
 ];
 
+interface CategoriesProps {
+  readonly answer: Activity | undefined;
+  readonly busy: boolean;
+  readonly note: string | undefined;
+  readonly palette: Palette;
+  /** Whether somebody looks at the ids of the active cameras. */
+  readonly wantsIds: boolean;
+}
+
 /** The counts of every category, and which cameras were active. */
-export const Categories = ({ state: { panels, wants } }: { readonly state: PageState }) => {
-  const panel = panels.activity;
-  const { answer } = panel;
-  return (
-    <section class="card" aria-labelledby="categories-title" aria-busy={isBusy(panel)}>
-      <h2 id="categories-title">By category</h2>
-      <DataTable
-        title="By category"
-        class="categories"
-        columns={COLUMNS}
-        rows={answer === undefined ? [] : orderedCategories([answer]).map((category) => [category, answer] as const)}
-        rowKey={([category]) => category}
-      />
-      <p class="note">
-        Detections and annotations are marks: a frame may have several. “{MAP_NAMES.reviewed_counts_per_category}” are
-        the reviewed frames in which a reviewer marked the category.
-      </p>
-      {answer === undefined ? null : (
-        <>
-          <p class="note period">
-            From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
-          </p>
-          <ActiveIds answer={answer} wantsIds={wants.ids} />
-        </>
-      )}
-    </section>
-  );
-};
+export const Categories = drawnOnChange(({ answer, busy, note, palette, wantsIds }: CategoriesProps) => (
+  <section class="card" aria-labelledby="categories-title" aria-busy={busy}>
+    <h2 id="categories-title">
+      By category <PartNote note={note} />
+    </h2>
+    <DataTable
+      title="By category"
+      class="categories"
+      columns={columnsOf(palette)}
+      rows={answer === undefined ? [] : orderedCategories([answer]).map((category) => [category, answer] as const)}
+      rowKey={([category]) => category}
+    />
+    <p class="note">
+      Detections and annotations are marks: a frame may have several. “{MAP_NAMES.reviewed_counts_per_category}” are the
+      reviewed frames in which a reviewer marked the category.
+    </p>
+    {answer === undefined ? null : (
+      <>
+        <p class="note period">
+          From <Time at={answer.ts_utc_start} /> to <Time at={answer.ts_utc_end} />, both included.
+        </p>
+        <ActiveIds answer={answer} wantsIds={wantsIds} />
+      </>
+    )}
+  </section>
+));
 
 /** The ids of the active cameras: over a thousand perhaps, so they are asked for only where somebody looks at them. */
 const ActiveIds = ({
@@ -159,19 +174,44 @@ const ActiveIds = ({
 
 const LAST_DAY = { kind: 'last', hours: 24 } as const;
 
-/** Which cameras are silent now. */
-export const SilentCameras = ({ silent }: { readonly silent: readonly string[] }) => (
+interface SilentCamerasProps {
+  readonly silent: readonly SilentCamera[] | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly note: string | undefined;
+}
+
+/** Which cameras are silent now, since when, and how long that is: who fell silent last comes first. */
+export const SilentCameras = drawnOnChange(({ silent, now, note }: SilentCamerasProps) => (
   <section class="card" aria-labelledby="silent-title">
-    <h2 id="silent-title">Silent cameras</h2>
-    {silent.length === 0 ? (
-      <p class="empty">Every camera of the last 24 hours sent a frame in the last 15 minutes.</p>
+    <h2 id="silent-title">
+      Silent cameras <PartNote note={note} />
+    </h2>
+    {silent === undefined ? null : silent.length === 0 ? (
+      <p class="empty">
+        Every camera of the last {KNOWN_DAYS} days sent a frame in the last {SILENT_MINUTES} minutes.
+      </p>
     ) : (
       <DataTable
         title="Silent cameras"
-        columns={[{ name: 'Camera', value: (id) => id, cell: (id) => <CameraLink id={id} span={LAST_DAY} /> }]}
+        columns={[
+          { name: 'Camera', value: ({ id }) => id, cell: ({ id }) => <CameraLink id={id} span={LAST_DAY} /> },
+          {
+            name: 'Last frame',
+            value: ({ lastAt }) => lastAt ?? '',
+            cell: ({ lastAt }) => (lastAt === undefined ? '–' : <Moment at={lastAt} />),
+          },
+          {
+            name: 'Age in minutes',
+            head: 'Age',
+            isNumber: true,
+            value: ({ lastAt }) => (lastAt === undefined ? '' : Math.floor((now - Date.parse(lastAt)) / 60_000)),
+            cell: ({ lastAt }) => (lastAt === undefined ? '–' : lengthText(now - Date.parse(lastAt))),
+          },
+        ]}
         rows={silent}
-        rowKey={(id) => id}
+        rowKey={({ id }) => id}
       />
     )}
   </section>
-);
+));

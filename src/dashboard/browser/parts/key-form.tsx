@@ -2,10 +2,18 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { canBeKey } from '../asking/kept.ts';
 import { useShown } from './shown.ts';
+import { TimeWords } from './words.tsx';
 
-/** Asks for the function key, and tells where the one that was given was not taken. */
-export const KeyForm = ({ refused }: { readonly refused: boolean }) => {
-  const { actions } = useShown();
+interface KeyFormProps {
+  /** There was a key, and the service did not take it. */
+  readonly refused: boolean;
+  /** When what is shown was true; undefined where no key has worked before. */
+  readonly shownAt: number | undefined;
+}
+
+/** Asks for the function key, and tells where the one that was given was not taken, or is not taken any more. */
+export const KeyForm = ({ refused, shownAt }: KeyFormProps) => {
+  const { actions, times } = useShown();
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
   // Before it is painted: whoever types at once types into it.
@@ -26,7 +34,15 @@ export const KeyForm = ({ refused }: { readonly refused: boolean }) => {
       : undefined;
   return (
     <section class="card key" aria-labelledby="key-title">
-      <h2 id="key-title">This service asks for a key</h2>
+      <h2 id="key-title">
+        {shownAt === undefined ? 'This service asks for a key' : 'The key is not accepted any more'}
+      </h2>
+      {shownAt === undefined ? null : (
+        <p>
+          Nothing is asked until there is a key that is. You see what the service answered at{' '}
+          <TimeWords of={times.moment(shownAt)} />.
+        </p>
+      )}
       <form onSubmit={submit}>
         <label for="key">Function key</label>
         <div class="row">

@@ -3,53 +3,44 @@ import { useRef, useState } from 'preact/hooks';
 import { alertTypeText, markOf, recipientsText, unreachedOf, wavesOf, wordingOf } from '../model/alerts.ts';
 import type { Attempt, Notification, Recipient } from '../model/answers.ts';
 import { isBusy, LIMITS, type PageState } from '../model/page-state.ts';
-import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
+import { type Trouble, troubleText } from '../model/refresh.ts';
 import { DataTable } from './data-table.tsx';
 import { useShown } from './shown.ts';
-import { ViewLink } from './view-link.tsx';
-import { Mark, numbers, Time, TimeWords } from './words.tsx';
+import { Mark, numbers, PartNote, Time, TimeWords } from './words.tsx';
 
-/** What runs, or did not reach somebody, under the head of the page: nobody has to scroll to see it. */
-export const AttentionStrip = ({ of }: { readonly of: readonly Notification[] }) => {
-  const { view } = useShown();
-  return (
-    <div class={of.length === 0 ? 'attention none' : 'attention'} role="status" aria-label="Alerts that need attention">
-      {of.slice(0, 3).map((each) => (
-        <p key={each.notification_id}>
-          <ViewLink to={{ ...view, notification: each.notification_id }} class="id">
-            <Mark of={markOf(each)} /> <b>{alertTypeText(each.alert_type)}</b>{' '}
-            {each.reference === undefined ? null : <bdi>{each.reference}</bdi>}
-          </ViewLink>{' '}
-          <span class="note">{recipientsText(each.recipients)}</span>
-        </p>
-      ))}
-      {of.length > 3 ? <p class="note">and {of.length - 3} more</p> : null}
-    </div>
-  );
-};
+interface NotificationsProps {
+  readonly state: PageState;
+  /** Why the list, and why what is open, is not current. */
+  readonly note: string | undefined;
+  readonly storyNote: string | undefined;
+}
 
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ state }: { readonly state: PageState }) => {
+export const Notifications = ({ state, note, storyNote }: NotificationsProps) => {
   const { view, actions } = useShown();
-  const { notifications: panel, story } = state.panels;
-  const { answer, trouble } = panel;
+  const { notifications: panel, story, attention } = state.panels;
+  const refresh = state.refreshes.notifications;
+  const { answer } = panel;
   const limit = state.wants.notifications;
   const [onlyUnreached, setOnlyUnreached] = useState(false);
   const all = answer?.notifications ?? [];
   const listed = all.filter((each) => !onlyUnreached || unreachedOf(each) > 0);
   // A link may lead to one that is older than the list.
   const { notification: open } = view;
-  const isListed = open === undefined || listed.some((each) => each.notification_id === open);
-  const shown = isListed || story.answer === undefined ? listed : [story.answer, ...listed];
-  const off = trouble !== undefined && isPhoneOff(trouble);
+  const isOpen = (each: Notification): boolean => each.notification_id === open;
+  const opened = listed.some(isOpen) ? undefined : (story.answer ?? attention.answer?.notifications.find(isOpen));
+  const shown = opened === undefined ? listed : [opened, ...listed];
+  const off = refresh?.phase === 'off' ? refresh.detail || 'This service lists no notifications.' : undefined;
   const wantMore = (): void => {
     if (limit < LIMITS.most.notifications) actions.want({ notifications: LIMITS.most.notifications });
   };
   return (
-    <section class="card" aria-labelledby="notifications-title" aria-busy={isBusy(panel)}>
+    <section class="card" aria-labelledby="notifications-title" aria-busy={isBusy(state, 'notifications')}>
       <div class="head">
-        <h2 id="notifications-title">Recent notifications</h2>
-        {off ? null : (
+        <h2 id="notifications-title">
+          Recent notifications <PartNote note={note} />
+        </h2>
+        {off === undefined ? (
           <label>
             <input
               type="checkbox"
@@ -61,15 +52,15 @@ export const Notifications = ({ state }: { readonly state: PageState }) => {
             />{' '}
             Not reached
           </label>
-        )}
+        ) : null}
       </div>
-      {off ? <p class="note">{trouble.detail || 'This service lists no notifications.'}</p> : null}
+      {off === undefined ? null : <p class="note">{off}</p>}
       {answer === undefined || shown.length > 0 ? null : (
         <p class="empty">{onlyUnreached ? 'Everybody was reached.' : 'Nobody has been phoned yet.'}</p>
       )}
       <ul class="notifications">
         {shown.map((each) => (
-          <Item key={each.notification_id} notification={each} isOpen={each.notification_id === open} state={state} />
+          <Item key={each.notification_id} notification={each} isOpen={isOpen(each)} note={storyNote} state={state} />
         ))}
       </ul>
       {all.length >= limit && limit < LIMITS.most.notifications ? (
@@ -84,18 +75,22 @@ export const Notifications = ({ state }: { readonly state: PageState }) => {
 interface ItemProps {
   readonly notification: Notification;
   readonly isOpen: boolean;
+  readonly note: string | undefined;
   readonly state: PageState;
 }
 
-const Item = ({ notification, isOpen, state: { panels, keyHeld, stopTrouble } }: ItemProps) => {
+const Item = ({ notification, isOpen, note, state }: ItemProps) => {
   const { view, actions } = useShown();
+  const { panels, refreshes, keyHeld, actionTrouble } = state;
   const { story } = panels;
+  const button = useRef<HTMLButtonElement>(null);
   const { notification_id: id, alert_type: type, reference, recipients, created_at: at } = notification;
   return (
     <li>
       <button
         type="button"
         class="notification"
+        ref={button}
         aria-expanded={isOpen}
         onClick={() => actions.show({ ...view, notification: isOpen ? undefined : id })}
       >
@@ -108,13 +103,21 @@ const Item = ({ notification, isOpen, state: { panels, keyHeld, stopTrouble } }:
         </span>
       </button>
       {!isOpen ? null : (
-        <div class="story" aria-busy={isBusy(story)}>
+        <div class="story" aria-busy={isBusy(state, 'story')}>
+          <PartNote note={note} />
           {story.answer === undefined ? (
-            <p class="note">{story.trouble === undefined ? 'Asking the service…' : troubleText(story.trouble)}</p>
+            refreshes.story?.phase === 'failing' ? null : (
+              <p class="note">Asking the service…</p>
+            )
           ) : (
             <>
               {keyHeld && story.answer.status === 'in_progress' ? (
-                <StopButton key={id} id={id} trouble={stopTrouble} />
+                <StopButton
+                  key={id}
+                  id={id}
+                  trouble={actionTrouble?.id === id ? actionTrouble.trouble : undefined}
+                  onStopped={() => button.current?.focus()}
+                />
               ) : null}
               <Story of={story.answer} />
             </>
@@ -125,13 +128,28 @@ const Item = ({ notification, isOpen, state: { panels, keyHeld, stopTrouble } }:
   );
 };
 
+interface StopButtonProps {
+  readonly id: string;
+  readonly trouble: Trouble | undefined;
+  /** The button that has the focus will be gone. */
+  readonly onStopped: () => void;
+}
+
 /** Stops a notification, after asking: nobody else is phoned then. */
-const StopButton = ({ id, trouble }: { readonly id: string; readonly trouble: Trouble | undefined }) => {
+const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
   const { actions } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
   return (
     <>
-      <button type="button" class="button stop" onClick={() => dialog.current?.showModal()}>
+      <button
+        type="button"
+        class="button stop"
+        onClick={() => {
+          dialog.current?.showModal();
+          cancel.current?.focus();
+        }}
+      >
         Stop…
       </button>
       <p class="trouble" role="alert">
@@ -148,12 +166,14 @@ const StopButton = ({ id, trouble }: { readonly id: string; readonly trouble: Tr
             class="button stop"
             onClick={() => {
               dialog.current?.close();
+              onStopped();
               actions.stopNotification(id);
             }}
           >
             Stop it
           </button>
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>
+          {/* Whoever presses Enter at once stops nothing. */}
+          <button type="button" class="button" ref={cancel} onClick={() => dialog.current?.close()}>
             Go on phoning
           </button>
         </div>
@@ -165,6 +185,18 @@ const StopButton = ({ id, trouble }: { readonly id: string; readonly trouble: Tr
 /** What became of a notification, wave after wave: every person, and every attempt to reach them. */
 const Story = ({ of: notification }: { readonly of: Notification }) => (
   <>
+    {notification.details === undefined ? null : <p>“{notification.details}”</p>}
+    {notification.acknowledged_by === undefined ? null : (
+      <p>
+        Seen by <bdi>{notification.acknowledged_by}</bdi>
+        {notification.acknowledged_at === undefined ? null : (
+          <>
+            {' '}
+            at <Clock at={notification.acknowledged_at} />
+          </>
+        )}
+      </p>
+    )}
     {wavesOf(notification).map(({ wave, shown, folded }) => (
       <section key={wave ?? 0} aria-label={wave === undefined ? 'People' : `Wave ${wave}`}>
         {wave === undefined ? null : <h3>Wave {wave}</h3>}

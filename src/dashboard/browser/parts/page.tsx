@@ -1,16 +1,19 @@
 import { useMemo } from 'preact/hooks';
 
-import { attentionOf } from '../model/alerts.ts';
-import { silentCameras } from '../model/camera-ids.ts';
-import { type PageState, type Panels, refusalsOf } from '../model/page-state.ts';
-import { troubleText } from '../model/refresh.ts';
-import { periodOf, spanTitle, utcDaysOf } from '../model/spans.ts';
+import type { Alarm } from '../alarm.ts';
+import type { ServiceClock } from '../asking/service-clock.ts';
+import type { Alarms, SilentCamera } from '../model/alarms.ts';
+import { paletteOf } from '../model/categories.ts';
+import { isBusy, orderOf, type PageState, type Panels } from '../model/page-state.ts';
+import { daysText, periodOf, spanTitle, utcDaysOf, zoneOf } from '../model/spans.ts';
+import { partNote, standingOf } from '../model/standing.ts';
+import { AttentionStrip } from './attention.tsx';
 import { Cameras } from './cameras.tsx';
 import { Categories, Figures, SilentCameras } from './figures.tsx';
 import { KeyForm } from './key-form.tsx';
-import { AttentionStrip, Notifications } from './notifications.tsx';
+import { Notifications } from './notifications.tsx';
 import { Plots } from './plots.tsx';
-import { FailureBanner, RefreshStatus } from './refresh-status.tsx';
+import { AlarmSwitch, FailureBanner, RefreshStatus } from './refresh-status.tsx';
 import { type Actions, ShownContext, useShown } from './shown.ts';
 import { ViewBar } from './view-bar.tsx';
 
@@ -18,16 +21,26 @@ interface PageProps {
   readonly state: PageState;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Undefined: not known yet. */
+  readonly silent: readonly SilentCamera[] | undefined;
+  readonly alarms: Alarms;
+  readonly alarm: Alarm;
+  readonly clock: ServiceClock;
   readonly actions: Actions;
 }
 
+/** A clock that is so wrong is told. */
+const WRONG_CLOCK = 60_000;
+
 /** The whole page, from its state. */
-export const Page = ({ state, now, actions }: PageProps) => {
-  const { view, panels, refresh, times } = state;
-  const shown = useMemo(() => ({ view, times, actions }), [view, times, actions]);
+export const Page = ({ state, now, silent, alarms, alarm, clock, actions }: PageProps) => {
+  const { view, panels, locked, times } = state;
+  const days = daysText(periodOf(view.span, now, times), times);
+  const shown = useMemo(() => ({ view, times, days, actions, clock }), [view, times, days, actions, clock]);
+  const ids = useKnownIds(panels);
+  const standing = standingOf(state, now);
   // Where a key that worked is not taken any more, what it showed stays.
-  const isEmpty = refresh.phase === 'locked' && panels.activity.answer === undefined;
-  const problems = [...state.addressProblems, ...refusalsOf(panels).map(troubleText)];
+  const isEmpty = locked !== undefined && standing.at === undefined;
   return (
     <ShownContext.Provider value={shown}>
       {isEmpty ? null : <SkipLink />}
@@ -35,7 +48,8 @@ export const Page = ({ state, now, actions }: PageProps) => {
         <h1>
           <span class="mark" aria-hidden="true" /> Camera activity
         </h1>
-        <RefreshStatus refresh={refresh} />
+        <RefreshStatus state={state} />
+        <AlarmSwitch isOn={alarm.isOn} isHeard={alarm.isHeard} />
         {state.keyHeld ? (
           <button type="button" class="button quiet" onClick={actions.forgetKey}>
             Forget the key
@@ -43,45 +57,49 @@ export const Page = ({ state, now, actions }: PageProps) => {
         ) : null}
       </header>
       <main>
-        <AttentionStrip of={attentionOf(panels.notifications.answer, now)} />
-        <FailureBanner
-          refresh={refresh}
-          shownAt={panels.activity.answer === undefined ? undefined : panels.activity.at}
-        />
-        {refresh.phase === 'locked' ? <KeyForm refused={refresh.refused} /> : null}
-        {problems.length === 0 ? null : (
+        <AttentionStrip alarms={alarms} cameraIds={ids} trouble={state.actionTrouble} />
+        <FailureBanner standing={standing} hasFigures={panels.activity.answer !== undefined} />
+        {locked === undefined ? null : <KeyForm refused={locked.refused} shownAt={standing.at} />}
+        {state.addressProblems.length === 0 ? null : (
           <div class="banner" role="alert">
-            {problems.map((problem) => (
+            {state.addressProblems.map((problem) => (
               <p key={problem}>{problem}</p>
             ))}
           </div>
         )}
-        {isEmpty ? null : <Content state={state} now={now} />}
+        {isEmpty ? null : <Content state={state} now={now} silent={silent} ids={ids} />}
       </main>
       <footer>
-        Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${times.name(now)})`}
+        Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${zoneOf(view.span, now, times)})`}
         {times.readerZone === 'UTC'
           ? '.'
           : '; the other clock is in their titles. Days of cameras, and steps of a day, are UTC days.'}
+        {Math.abs(clock.offset) < WRONG_CLOCK
+          ? null
+          : ` The clock of this computer is ${Math.round(Math.abs(clock.offset) / 60_000)} min ${clock.offset < 0 ? 'fast' : 'slow'}: the page goes by the service’s.`}
       </footer>
     </ShownContext.Provider>
   );
 };
 
-const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
+interface ContentProps extends Pick<PageProps, 'state' | 'now' | 'silent'> {
+  /** Every camera that the page knows of; empty where it knows none yet. */
+  readonly ids: readonly string[];
+}
+
+const Content = ({ state, now, silent, ids }: ContentProps) => {
   const { view, times } = useShown();
-  const { panels } = state;
-  const silent = useSilentCameras(panels);
-  const ids = useKnownIds(panels);
-  // What is large is drawn anew only where it differs: a state changes several times a round.
-  const silentList = useMemo(() => silent && <SilentCameras silent={silent} />, [silent]);
+  const { panels, wants } = state;
+  const counts = panels.activity.answer;
+  const palette = useMemo(() => paletteOf(counts), [counts]);
+  const silentNote = partNote(state, 'recent', now) ?? partNote(state, 'known', now);
+  const days = utcDaysOf(periodOf(view.span, now, times), now);
   const minute = now - (now % 60_000);
-  const plots = useMemo(() => <Plots panel={panels.series} now={minute} />, [panels.series, minute]);
   return (
     <>
       <ViewBar now={now} cameraIds={ids} />
       <h2 id="shown" class="shown" tabIndex={-1}>
-        {spanTitle(view.span, now, times)} <span class="of">{times.isUtc ? 'UTC' : times.name(now)}</span>
+        {spanTitle(view.span, now, times)} <span class="of">{zoneOf(view.span, now, times)}</span>
         {view.cameraId === undefined ? null : (
           <>
             {' · '}
@@ -90,15 +108,49 @@ const Content = ({ state, now }: Omit<PageProps, 'actions'>) => {
         )}
       </h2>
       <div class="columns">
-        <Figures panel={panels.activity} silent={silent} knownIds={ids} />
+        <Figures
+          answer={panels.activity.answer}
+          busy={isBusy(state, 'activity')}
+          note={partNote(state, 'activity', now)}
+          silent={silent?.length}
+          silentNote={silentNote}
+          knownIds={ids}
+        />
         <div class="aside">
-          <Notifications state={state} />
-          {silentList}
+          <Notifications
+            state={state}
+            note={partNote(state, 'notifications', now)}
+            storyNote={partNote(state, 'story', now)}
+          />
+          <SilentCameras silent={silent} now={minute} note={silentNote} />
         </div>
         <div class="body">
-          <Categories state={state} />
-          {plots}
-          <Cameras state={state} days={utcDaysOf(periodOf(view.span, now, times), now)} />
+          <Categories
+            answer={panels.activity.answer}
+            busy={isBusy(state, 'activity')}
+            wantsIds={wants.ids}
+            palette={palette}
+            note={partNote(state, 'activity', now)}
+          />
+          <Plots
+            answer={panels.series.answer}
+            busy={isBusy(state, 'series')}
+            note={partNote(state, 'series', now)}
+            palette={palette}
+            now={minute}
+          />
+          <Cameras
+            answer={panels.cameras.answer}
+            busy={isBusy(state, 'cameras')}
+            note={partNote(state, 'cameras', now)}
+            order={orderOf(state)}
+            limit={wants.cameras}
+            search={wants.search}
+            days={days.days}
+            last={days.last}
+            daysText={days.text}
+            isExact={days.isExact}
+          />
         </div>
       </div>
     </>
@@ -119,19 +171,13 @@ const SkipLink = () => (
   </a>
 );
 
-const useSilentCameras = ({ before, recent }: Panels): readonly string[] | undefined =>
-  useMemo(() => {
-    const [active, sending] = [before.answer?.active_camera_ids, recent.answer?.active_camera_ids];
-    return active && sending && silentCameras(active, sending);
-  }, [before.answer, recent.answer]);
-
-/** Cameras to choose from: those of the last 24 hours, those of what is shown, and those of the list. */
-const useKnownIds = ({ before, activity, cameras }: Panels): readonly string[] => {
-  const lists = [before.answer, activity.answer, cameras.answer];
+/** Cameras to choose from: those of the last days, those of what is shown, and those of the list. */
+const useKnownIds = ({ known, activity, cameras }: Panels): readonly string[] => {
+  const lists = [known.answer, activity.answer, cameras.answer];
   return useMemo(
     () => [
       ...new Set([
-        ...(before.answer?.active_camera_ids ?? []),
+        ...(known.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
         ...(activity.answer?.active_camera_ids ?? []),
         ...(cameras.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
       ]),

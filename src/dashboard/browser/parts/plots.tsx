@@ -1,8 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Series } from '../model/answers.ts';
-import { CATEGORY_MAPS, cssColour, MAP_NAMES } from '../model/categories.ts';
-import { isBusy, type Panel } from '../model/page-state.ts';
+import { CATEGORY_MAPS, cssColour, MAP_NAMES, paintOf, type Palette } from '../model/categories.ts';
 import {
   countMarks,
   drawnSteps,
@@ -13,10 +12,12 @@ import {
   type PlottedFact,
   timeMarks,
 } from '../model/plot-data.ts';
+import { STEP_MS } from '../model/times.ts';
 import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
-import { Name, numbers, Swatch, TimeWords } from './words.tsx';
+import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
 
 const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
   ...CATEGORY_MAPS.map((map) => [MAP_NAMES[map], map] as const),
@@ -25,13 +26,16 @@ const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
 ];
 
 interface PlotsProps {
-  readonly panel: Panel<Series>;
+  readonly answer: Series | undefined;
+  readonly busy: boolean;
+  readonly note: string | undefined;
+  readonly palette: Palette;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
+export const Plots = drawnOnChange(({ answer, busy, note, palette, now }: PlotsProps) => {
   const { view, actions } = useShown();
   const [pointed, setPointed] = useState<number>();
   const [isolated, setIsolated] = useState<string>();
@@ -41,10 +45,11 @@ export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
     if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
   };
   return (
-    <section aria-labelledby="plots-title" aria-busy={isBusy(panel)}>
+    <section aria-labelledby="plots-title" aria-busy={busy}>
       <h2 id="plots-title" class="unseen">
         Over time
       </h2>
+      <PartNote note={note} />
       <div class="plots">
         {PLOTS.map(([title, fact]) => (
           <Plot
@@ -52,6 +57,7 @@ export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
             title={title}
             fact={fact}
             series={answer}
+            palette={palette}
             now={now}
             pointed={pointed}
             onPoint={setPointed}
@@ -63,12 +69,13 @@ export const Plots = ({ panel, panel: { answer }, now }: PlotsProps) => {
       </div>
     </section>
   );
-};
+});
 
 interface PlotProps {
   readonly title: string;
   readonly fact: PlottedFact;
   readonly series: Series | undefined;
+  readonly palette: Palette;
   readonly now: number;
   /** The begin of the step under the pointer, or that was tapped; in all plots the same. */
   readonly pointed: number | undefined;
@@ -109,10 +116,15 @@ const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
       </figcaption>
       <ul class="legend">
         {data?.drawn.map((line) => {
-          const value = index < 0 ? wholeOf(line, fact) : numbers.count(line.values[index] ?? 0);
+          const whole = wholeOf(line, fact);
           const words = (
             <>
-              <Swatch colour={line.colour} /> <Name>{line.label}</Name> <b>{value}</b>
+              <Swatch paint={paintOf(drawing.palette, isPlain ? '' : line.label)} /> <Name>{line.label}</Name>{' '}
+              {/* The whole is the longest value: its place is kept, so that nothing moves beneath a pointer. */}
+              <b class="stay">
+                <span>{index < 0 ? whole : numbers.count(line.values[index] ?? 0)}</span>
+                <span aria-hidden="true">{whole}</span>
+              </b>
             </>
           );
           return (
@@ -128,14 +140,29 @@ const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
           );
         })}
       </ul>
-      {data === undefined ? <div class="canvas" /> : <Drawing data={data} lines={lines} index={index} {...drawing} />}
+      {data === undefined ? (
+        <div class="canvas" />
+      ) : (
+        <Drawing data={data} isPlain={isPlain} lines={lines} index={index} {...drawing} />
+      )}
       {data === undefined ? null : <PlotTable title={title} data={data} />}
     </figure>
   );
 };
 
-interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'onPoint' | 'onPart'> {
+/** The bars that are of a part of their step only: the range begins or ends within it, or it is not over yet. */
+const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn: number, now: number) =>
+  Array.from({ length: drawn }, (_, at) => at).filter(
+    (at) =>
+      (at === 0 && first) ||
+      (at === starts.length - 1 && last) ||
+      (at === drawn - 1 && (starts[at] ?? 0) + STEP_MS[step] > now),
+  );
+
+interface DrawingProps extends Pick<PlotProps, 'title' | 'palette' | 'now' | 'onPoint' | 'onPart'> {
   readonly data: PlotData;
+  /** Without categories. */
+  readonly isPlain: boolean;
   /** Of the step that is pointed at; -1: none is. */
   readonly index: number;
   /** What of it is drawn. */
@@ -146,7 +173,7 @@ interface DrawingProps extends Pick<PlotProps, 'title' | 'now' | 'onPoint' | 'on
 const MOST_APART = 62;
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
-const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingProps) => {
+const Drawing = ({ title, palette, data, isPlain, lines, now, index, onPoint, onPart }: DrawingProps) => {
   const { times } = useShown();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
@@ -206,16 +233,24 @@ const Drawing = ({ title, data, lines, now, index, onPoint, onPart }: DrawingPro
         <svg viewBox={`0 0 ${Math.max(count, 1)} ${top}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="grid" d={marks.map((mark) => `M0 ${top - mark}H${count}`).join('')} />
           {index < 0 ? null : <rect x={index} y="0" width="1" height={top} />}
-          {pathsOf(lines, drawn, top).map(({ label, colour, d }) => (
-            <path key={label} class={count > MOST_APART ? '' : 'apart'} style={{ fill: cssColour(colour) }} d={d} />
+          {pathsOf(lines, drawn, top).map(({ label, d }) => (
+            <path
+              key={label}
+              class={count > MOST_APART ? '' : 'apart'}
+              style={{ fill: cssColour(paintOf(palette, isPlain ? '' : label).colour) }}
+              d={d}
+            />
+          ))}
+          {partialSteps(data, drawn, now).map((at) => (
+            <rect key={at} class="partial" x={at} y="0" width="1" height={top} />
           ))}
           {part === undefined ? null : <rect x={part.first} y="0" width={part.last - part.first + 1} height={top} />}
         </svg>
         {peak === undefined ? <p class="empty">Nothing in this time.</p> : null}
       </div>
       <div class="marks" aria-hidden="true">
-        {bottom.map(({ index: at, text }) => (
-          <span key={at} style={{ left: `${(at / count) * 100}%` }}>
+        {bottom.map(({ at, text }) => (
+          <span key={at} style={{ left: `${at * 100}%` }}>
             {text}
           </span>
         ))}

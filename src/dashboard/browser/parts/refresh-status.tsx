@@ -1,39 +1,26 @@
-import { useEffect, useState } from 'preact/hooks';
-
-import { type Refresh, troubleText } from '../model/refresh.ts';
-import { useShown } from './shown.ts';
+import type { PageState } from '../model/page-state.ts';
+import { type Standing, standingOf } from '../model/standing.ts';
+import { agoText } from '../model/times.ts';
+import { useSeconds, useShown } from './shown.ts';
 import { TimeWords } from './words.tsx';
 
-/** The time now, every second: nothing else is drawn anew for it. */
-const useSeconds = (): number => {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
-};
-
-const ago = (seconds: number): string => {
-  if (seconds < 60) return `${seconds} s ago`;
-  return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3_600)} h ago`;
-};
-
-/** How long ago the service last answered; in the header. */
-export const RefreshStatus = ({ refresh }: { readonly refresh: Refresh }) => {
+/** How the page stands, as its worst part; in the header. */
+export const RefreshStatus = ({ state }: { readonly state: PageState }) => {
   const { times, actions } = useShown();
-  const { last, phase } = refresh;
-  const now = Math.max(useSeconds(), last?.at ?? 0);
-  const isLate = last !== undefined && now > last.lateFrom;
+  const { phase, at, bad } = standingOf(state, useSeconds());
   return (
-    <div class={`refresh ${phase} ${isLate ? 'late' : ''}`}>
+    <div class={`refresh ${phase}`}>
       <span class="dot" aria-hidden="true" />
-      <span class="words" title={last && times.clock(last.at).text}>
-        {last === undefined
-          ? phase === 'asking'
-            ? 'Asking the service…'
-            : 'No answer yet'
-          : `Updated ${ago(Math.floor((now - last.at) / 1_000))}`}
+      <span class="words" title={at === undefined ? undefined : times.moment(at).text}>
+        {phase === 'locked' ? (
+          'Key needed'
+        ) : phase === 'failing' || phase === 'late' ? (
+          `Not current: ${bad.join(', ')}`
+        ) : at === undefined || phase === 'asking' ? (
+          'Asking the service…'
+        ) : (
+          <Updated at={at} />
+        )}
       </span>
       {phase === 'locked' ? null : (
         <button type="button" class="button" onClick={actions.refreshNow}>
@@ -44,41 +31,52 @@ export const RefreshStatus = ({ refresh }: { readonly refresh: Refresh }) => {
   );
 };
 
-/**
- * Says that the service does not answer and what is shown instead. It is there always, so that a screen reader hears it change.
- *
- * @param shownAt when the figures were answered that are shown; undefined where none are
- */
+const Updated = ({ at }: { readonly at: number }) => <>Updated {agoText(useSeconds() - at)}</>;
+
+/** Switches the sound, and says where it could not be heard. */
+export const AlarmSwitch = ({ isOn, isHeard }: { readonly isOn: boolean; readonly isHeard: boolean }) => {
+  const { actions } = useShown();
+  return (
+    <>
+      <button type="button" class="button quiet" aria-pressed={isOn} onClick={() => actions.switchAlarm(!isOn)}>
+        Alarm {isOn ? 'on' : 'off'}
+      </button>
+      {isOn && !isHeard ? <span class="trouble">Click the page: before that it makes no sound.</span> : null}
+    </>
+  );
+};
+
+/** Says what is not answered, and what is shown instead. It is there always, so that a screen reader hears it change. */
 export const FailureBanner = ({
-  refresh,
-  shownAt,
+  standing: { troubles },
+  hasFigures,
 }: {
-  readonly refresh: Refresh;
-  readonly shownAt: number | undefined;
+  readonly standing: Standing;
+  readonly hasFigures: boolean;
 }) => {
   const { times } = useShown();
-  const failing = refresh.phase === 'failing';
   return (
-    <div class={failing ? 'banner' : 'banner none'}>
+    <div class={troubles.length > 0 ? 'banner' : 'banner none'}>
       <div role="status">
-        {failing ? (
-          <>
-            <strong>{troubleText(refresh.trouble)}</strong>{' '}
-            {shownAt === undefined ? (
-              'There is nothing to show yet.'
-            ) : (
+        {troubles.map(({ text, parts, shownAt }) => (
+          <p key={text}>
+            {parts.length === 0 ? null : `Not current: ${parts.join(', ')}. `}
+            <strong>{text}</strong>{' '}
+            {shownAt !== undefined ? (
               <>
-                You see what it answered at <TimeWords of={times.clock(shownAt)} />.
+                You see what it answered at <TimeWords of={times.moment(shownAt)} />.
               </>
+            ) : hasFigures ? null : (
+              'There is nothing to show yet.'
             )}
-          </>
-        ) : null}
+          </p>
+        ))}
       </div>
-      {failing ? (
+      {troubles.length === 0 ? null : (
         <p class="next">
-          Next try at <TimeWords of={times.clock(refresh.nextAt)} />.
+          Next try at <TimeWords of={times.clock(Math.min(...troubles.map(({ nextAt }) => nextAt)))} />.
         </p>
-      ) : null}
+      )}
     </div>
   );
 };

@@ -1,9 +1,10 @@
 import { Fragment } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
-import { dayAround, daysUntilToday, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
+import { dayAround, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay, type Times } from '../model/times.ts';
-import { LIVE_HOURS, type Span, type View } from '../model/view.ts';
+import { LIVE_DAYS, LIVE_HOURS, type Span, type View } from '../model/view.ts';
+import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 
@@ -56,15 +57,12 @@ export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
             {hours} h
           </ViewLink>
         ))}
-        {[7, 30].map((days) => {
-          const last = daysUntilToday(days, now, times);
-          const isShown = span.kind === 'range' && span.start === last.start && span.end === last.end;
-          return (
-            <ViewLink key={`${days} days`} to={to(last)} current={isShown}>
-              {days} days
-            </ViewLink>
-          );
-        })}
+        {LIVE_DAYS.map((days) => (
+          <ViewLink key={days} to={to({ kind: 'days', days })} current={span.kind === 'days' && span.days === days}>
+            <span class="unseen">Last </span>
+            {days} days
+          </ViewLink>
+        ))}
         <RangeForm now={now} />
       </div>
       <CameraForm cameraIds={cameraIds} />
@@ -125,10 +123,17 @@ const DayForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
   );
 };
 
+const CameraChoice = drawnOnChange(({ ids }: { readonly ids: readonly string[] }) => (
+  <datalist id="cameras">
+    {ids.map((id) => (
+      <option key={id} value={id} />
+    ))}
+  </datalist>
+));
+
 const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
   const { view, actions } = useShown();
   const field = useField(view.cameraId ?? '');
-  const options = useMemo(() => cameraIds.map((id) => <option key={id} value={id} />), [cameraIds]);
   return (
     <form
       class="group"
@@ -150,7 +155,7 @@ const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
         value={field.value}
         onInput={field.onInput}
       />
-      <datalist id="cameras">{options}</datalist>
+      <CameraChoice ids={cameraIds} />
       <button type="submit" class="button">
         Show
       </button>

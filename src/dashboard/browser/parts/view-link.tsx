@@ -10,11 +10,20 @@ interface ViewLinkProps {
   /** What is shown now is what the link leads to. */
   readonly current?: boolean;
   readonly label?: string;
+  /** Called when the page shows it. */
+  readonly onFollowed?: () => void;
   readonly children: ComponentChildren;
 }
 
 /** A real link, so that a view opens in another tab or is copied as every link is; a plain click stays on the page. */
-export const ViewLink = ({ to, class: className = 'button', current = false, label, children }: ViewLinkProps) => {
+export const ViewLink = ({
+  to,
+  class: className = 'button',
+  current = false,
+  label,
+  onFollowed,
+  children,
+}: ViewLinkProps) => {
   const { actions } = useShown();
   const named = label === undefined ? {} : { 'aria-label': label };
   if (to === undefined) {
@@ -28,6 +37,7 @@ export const ViewLink = ({ to, class: className = 'button', current = false, lab
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     actions.show(to);
+    onFollowed?.();
   };
   const marked = current ? { 'aria-current': 'true' as const } : {};
   return (

@@ -1,5 +1,5 @@
 import { type Wording, wordingOf } from '../model/alerts.ts';
-import { type Colour, cssColour } from '../model/categories.ts';
+import { cssColour, type Paint } from '../model/categories.ts';
 import type { TimeText } from '../model/times.ts';
 import { useShown } from './shown.ts';
 
@@ -12,6 +12,11 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
 
 /** An instant as an answer has it. */
 export const Time = ({ at }: { readonly at: string }) => <TimeWords of={useShown().times.time(at)} at={at} />;
+
+/** The same without its year. */
+export const Moment = ({ at }: { readonly at: string }) => (
+  <TimeWords of={useShown().times.moment(Date.parse(at))} at={at} />
+);
 
 const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -36,10 +41,14 @@ export const Mark = ({ of }: { readonly of: Wording | string }) => {
   );
 };
 
-/** A small mark in a line's colour; the words beside it say the same. */
-export const Swatch = ({ colour }: { readonly colour: Colour }) => (
-  <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColour(colour) }} />
+/** A small mark as a category is painted; the words beside it say the same. */
+export const Swatch = ({ paint: { colour, pattern } }: { readonly paint: Paint }) => (
+  <span class={`swatch pattern-${pattern}`} aria-hidden="true" style={{ backgroundColor: cssColour(colour) }} />
 );
+
+/** Why what a part shows is not current, and as of when it is true; where it is current, nothing. */
+export const PartNote = ({ note }: { readonly note: string | undefined }) =>
+  note === undefined ? null : <span class="part-note">Not current: {note}</span>;
 
 /** A name that may be long: cut, with the whole in its title. */
 export const Name = ({ children }: { readonly children: string }) => (

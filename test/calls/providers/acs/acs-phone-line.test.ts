@@ -31,12 +31,11 @@ const asked = async (what: 'speak' | 'hangUp', refusals: readonly Refusal[]): Pr
   onTestFinished(() => server.stop());
   const callId = parseCallId('a-call');
   if (callId === undefined) throw new Error('malformed');
-  return lineTo(server)
-    [what](callId, 'a text')
-    .then(
-      () => ({ isDone: true, left }),
-      (error: unknown) => error,
-    );
+  const line = lineTo(server);
+  return line[what](callId, 'a text').then(
+    () => ({ isDone: true, left }),
+    (error: unknown) => error,
+  );
 };
 
 it.each([

@@ -25,6 +25,13 @@ const recorded = {
 const ofKind = (kind: string) => ({ ...recorded, type: `Microsoft.Communication.${kind}` });
 const withData = (more: object) => ({ ...recorded, data: { ...recorded.data, ...more } });
 
+/** What an event of a kind says of its attempt, its speech and its key. */
+const told = async (kind: string, more: object) => {
+  const parsed = await parseCallEvents([{ ...withData(more), type: `Microsoft.Communication.${kind}` }]);
+  const [event] = 'events' in parsed ? parsed.events : [];
+  return { attempt: event?.attempt?.index, speech: event?.speech, key: event?.key };
+};
+
 describe("a callback's events", () => {
   it('are parsed as ACS sends them', async () => {
     expect(await parseCallEvents([recorded])).toEqual({
@@ -72,11 +79,6 @@ describe("a callback's events", () => {
 
   it('about speeches name which one, and keys have their tone and number', async () => {
     const { operationContext: context } = recorded.data;
-    const told = async (kind: string, more: object) => {
-      const parsed = await parseCallEvents([{ ...withData(more), type: `Microsoft.Communication.${kind}` }]);
-      const [event] = 'events' in parsed ? parsed.events : [];
-      return { attempt: event?.attempt?.index, speech: event?.speech, key: event?.key };
-    };
     expect(await told('PlayCompleted', {})).toEqual({ attempt: 3, speech: 0, key: undefined });
     expect(await told('PlayCanceled', { operationContext: `${context}/9` })).toMatchObject({ attempt: 3, speech: 9 });
     expect(await told('PlayCanceled', { operationContext: `${context}/7` })).toMatchObject({ attempt: undefined });

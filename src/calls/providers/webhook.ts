@@ -1,0 +1,68 @@
+import pLimit from 'p-limit';
+
+import { lazily } from '../../azure/lazily.ts';
+import { LONGEST_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcome-events.ts';
+
+/** Who is told of outcomes, and how it knows that they come from here. */
+export interface WebhookTarget {
+  readonly url: string;
+  /** `whsec_` and the key in Base64. */
+  readonly secret: string;
+}
+
+const AT_A_TIME = 4;
+
+/** Thrown if the receiver does not take an event. */
+export class WebhookRefused extends Error {
+  override readonly name = 'WebhookRefused';
+
+  constructor(status: number) {
+    super(`the receiver of the webhook answers ${status}`);
+  }
+}
+
+/**
+ * Posts outcomes to any address: one CloudEvent (structured mode) a request, signed as Standard Webhooks says. What is not answered with 2xx is
+ * sent again later, with the same id and time.
+ *
+ * @param source of the events
+ */
+export const outcomeWebhook = ({ url, secret }: WebhookTarget, source: string): OutcomeTopic => {
+  const signer = lazily(async () => import('standardwebhooks').then(({ Webhook }) => new Webhook(secret)));
+  const post = async ({ id, type, subject, time, data }: OutcomeEvent, signal: AbortSignal): Promise<void> => {
+    const at = new Date(time).toISOString();
+    const event = {
+      specversion: '1.0',
+      id,
+      source,
+      type,
+      subject,
+      time: at,
+      datacontenttype: 'application/json',
+      data,
+    };
+    const body = JSON.stringify(event);
+    const sentAt = new Date();
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/cloudevents+json; charset=utf-8',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+        'webhook-signature': (await signer()).sign(id, sentAt, body),
+      },
+      body,
+      // The body has names: it goes to no other address.
+      redirect: 'manual',
+      signal,
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new WebhookRefused(response.status);
+  };
+  return {
+    publish: async (events) => {
+      const signal = AbortSignal.timeout(LONGEST_PUBLISHING_MS);
+      await pLimit(AT_A_TIME).map(events, async (event) => post(event, signal));
+    },
+  };
+};

@@ -1,0 +1,25 @@
+import type { TabSign } from './model/alarms.ts';
+
+const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
+const flame = link?.href ?? '';
+
+/** A mark at the lower right of the flame: each has a shape of its own. */
+const MARKS: Readonly<Record<TabSign['icon'], string>> = {
+  calm: '',
+  alert: '<circle cx="22" cy="22" r="10" fill="#c00"/><path d="M22 15v8m0 3v3" stroke="#fff" stroke-width="4"/>',
+  outage:
+    '<path d="M2 2 30 30M30 2 2 30" stroke="#111" stroke-width="6"/><path d="M2 2 30 30M30 2 2 30" stroke="#fff" stroke-width="2"/>',
+  silence: '<path d="M13 13h18v18H13z" fill="#fc0"/><path d="M19 17v10m6-10v10" stroke="#111" stroke-width="4"/>',
+};
+
+let shown: TabSign['icon'] = 'calm';
+
+/** Shows what the tab says: its icon, and its title, which begins with what somebody has to know of. */
+export const showInTab = ({ icon, words }: TabSign, title: string): void => {
+  const [count, ...rest] = words[0]?.startsWith('(') ? words : ['', ...words];
+  const text = `${count === '' ? '' : `${count} `}${[...rest, title].join(' · ')}`;
+  if (document.title !== text) document.title = text;
+  if (link === null || icon === shown) return;
+  shown = icon;
+  link.href = flame.replace('%3C/svg%3E', `${encodeURIComponent(MARKS[icon])}%3C/svg%3E`);
+};

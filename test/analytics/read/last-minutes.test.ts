@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { InterposedTable } from '../../storage/interposed-table.ts';
+import { all, CountingProcess, DATE, frame, MemoryStorage, START } from '../counting.ts';
+import { DAY } from '../oracle.ts';
+
+const [SECOND, MINUTE] = [1_000_000n, 60_000_000n];
+
+it('cameras last sent an event in the minute that their events say, whatever instance counted them in whichever shard', async () => {
+  const events = fc.array(
+    fc.record({
+      camera: fc.integer({ min: 0, max: 5 }),
+      second: fc.integer({ min: 0, max: 3 * 86_400 - 1 }),
+      instance: fc.integer({ min: 0, max: 1 }),
+    }),
+    { minLength: 1, maxLength: 30 },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      events,
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (sent, shards, days) => {
+        const storage = new MemoryStorage();
+        const instances = [storage.process(shards), storage.process(shards)];
+        const last = new Map<string, bigint>();
+        for (const [index, { camera, second, instance }] of sent.entries()) {
+          const ts = START - 2n * DAY + BigInt(second) * SECOND;
+          // Both at the same time: they write into stripes of their own.
+          await Promise.all([
+            instances[instance]?.record([frame(`ridge-${camera}`, `f-${index}`, ts)]),
+            instances[1 - instance]?.record([frame('other', `o-${index}`, ts)]),
+          ]);
+          if (ts < START - BigInt(days - 1) * DAY) continue;
+          for (const id of [`ridge-${camera}`, 'other']) {
+            const minute = ts - (ts % MINUTE);
+            if (minute >= (last.get(id) ?? minute)) last.set(id, minute);
+          }
+        }
+        const { reader } = storage.process();
+        expect(new Map([...(await reader.lastMinutes(DATE, days))].toSorted())).toEqual(new Map([...last].toSorted()));
+        const one = await reader.lastMinutes(DATE, days, new Set(['ridge-0']));
+        expect([...one]).toEqual([...last].filter(([id]) => id === 'ridge-0').map(([id, at]) => [id, instantFrom(at)]));
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+it('the last minutes of cameras that send now cost a few reads by key, however many there are and however many days are asked about', async () => {
+  const storage = new InterposedTable();
+  const [first, now] = [START, START + 700n * MINUTE];
+  await new CountingProcess(storage).record(
+    [first, now].flatMap((ts) => all(300).map((index) => frame(`ridge-${index}`, `f-${ts}-${index}`, ts))),
+  );
+  const requests: string[] = [];
+  storage.turn = async ({ kind }) => void requests.push(kind);
+  const found = await new CountingProcess(storage).reader.lastMinutes(
+    DATE,
+    31,
+    new Set(all(300).map((index) => `ridge-${index}`)),
+  );
+  expect(found.size).toBe(300);
+  // The manifest, then total, list and hours; and total, list and the row of the one hour.
+  expect(requests.filter((kind) => kind !== 'create')).toEqual(all(7).map(() => 'get'));
+});
