@@ -1,9 +1,31 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run soak`: the worlds, with many more seeds than `npm test` plays, and with broken rules. They need neither a bundle nor Azurite. */
+/** `npm run soak`: the worlds, with many more seeds than `npm test` plays, and with broken rules; and the page for eight hours. */
 export default defineConfig({
   test: {
-    include: ['test/worlds/**/*.test.ts', 'test/worlds/**/*.soak.ts', 'test/http/**/*.soak.ts', 'bench/**/*.soak.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          // They need neither a bundle nor Azurite.
+          name: 'worlds',
+          include: [
+            'test/worlds/**/*.test.ts',
+            'test/worlds/**/*.soak.ts',
+            'test/http/**/*.soak.ts',
+            'bench/**/*.soak.ts',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'page',
+          include: ['test/dashboard/**/*.soak.ts'],
+          globalSetup: ['test/harness/global-setup.ts'],
+        },
+      },
+    ],
     env: { WORLD_SEEDS: process.env['WORLD_SEEDS'] ?? (process.env['WORLD_SEED'] === undefined ? '1000' : '1') },
     maxWorkers: 2,
     testTimeout: 3_600_000,

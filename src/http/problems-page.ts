@@ -49,7 +49,7 @@ export const problemsPage = (): Route =>
         200: {
           description: 'A page with an anchor for each code.',
           mediaType: 'text/html',
-          schema: z.string(),
+          schema: z.string().meta({ id: 'CodesPage' }),
           examples: { page: '<!doctype html>…' },
         },
       },

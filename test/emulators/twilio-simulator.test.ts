@@ -54,6 +54,17 @@ const message = (text: string): string => {
   return response.toString();
 };
 
+const gather = (): string => {
+  const response = new VoiceResponse();
+  response
+    .gather({ input: ['dtmf'], numDigits: 1, finishOnKey: '', timeout: 5, action: '/key' })
+    .say({ voice: 'Polly.Joanna' }, 'Press a key.');
+  response.redirect('/after');
+  return response.toString();
+};
+
+const code = (error: unknown) => z.object({ code: z.number() }).safeParse(error).data?.code;
+
 const hangup = (): string => {
   const response = new VoiceResponse();
   response.hangup();
@@ -125,14 +136,6 @@ it.each([
 });
 
 it('gathers a key, which stops what is said, and listens on after the last word', async () => {
-  const gather = (): string => {
-    const response = new VoiceResponse();
-    response
-      .gather({ input: ['dtmf'], numDigits: 1, finishOnKey: '', timeout: 5, action: '/key' })
-      .say({ voice: 'Polly.Joanna' }, 'Press a key.');
-    response.redirect('/after');
-    return response.toString();
-  };
   for (const [number, isComplete] of [
     ['+12065550170', false],
     ['+12065550171', true],
@@ -151,7 +154,6 @@ it('queues calls beyond the pace of the account, cancels a queued one, and refus
   const [, queued] = calls.map(({ sid }) => simulator.find(sid));
   expect(queued?.status).toBe('queued');
   expect((await client.calls(queued?.sid ?? '').update({ status: 'canceled' })).status).toBe('canceled');
-  const code = (error: unknown) => z.object({ code: z.number() }).safeParse(error).data?.code;
   await expect(client.calls(queued?.sid ?? '').update({ status: 'completed' })).rejects.toSatisfy(
     (error) => code(error) === 21_220,
   );

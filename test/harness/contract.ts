@@ -87,7 +87,8 @@ export class Contract {
     const [template = '', operations] = Object.entries(this.#document.paths).find(([one]) => fits(one, path)) ?? [];
     const verb = method.toLowerCase();
     if (operations?.[verb] === undefined) {
-      if (operations !== undefined && method === 'OPTIONS' && status === 204 && body === '' && headers.has('allow')) return [];
+      if (operations !== undefined && method === 'OPTIONS' && status === 204 && body === '' && headers.has('allow'))
+        return [];
       return status === 404 && body === '' ? [] : ['not described, and not an empty 404'];
     }
     const response = operations[verb].responses[String(status)];

@@ -5,8 +5,9 @@ import { Service } from '../demo/service.ts';
  * 06 is busy at first, 08 is busy and then does not answer at first, 01 never answers.
  */
 const ALERTS = [
-  { alert_type: 'BurnJob', recipients: ['+12065550300'] },
-  { alert_type: 'ReportOfFire', recipients: ['+12065550308', '+12065550200'] },
+  { alert_type: 'BurnJob', recipients: ['+12065550308', '+12065550200'] },
+  // It stays in the strip under the head of the page: nobody is reached.
+  { alert_type: 'ReportOfFire', recipients: ['+12065550301'], reference: 'bear-creek' },
   { alert_type: 'ConfirmedFire', recipients: ['+12065550300', '+12065550306', '+12065550301'] },
 ] as const;
 

@@ -88,8 +88,10 @@ export const startTwilioSimulator = async ({
     published: [...topic.published],
     keyFetches: 0,
   });
-  const logins = [`${apiKeySid}:${apiKeySecret}`, `${accountSid}:${authToken}`].map(
-    (login) => `Basic ${Buffer.from(login).toString('base64')}`,
+  const logins = new Set(
+    [`${apiKeySid}:${apiKeySecret}`, `${accountSid}:${authToken}`].map(
+      (login) => `Basic ${Buffer.from(login).toString('base64')}`,
+    ),
   );
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -100,7 +102,7 @@ export const startTwilioSimulator = async ({
       account.refuse(`${method} ${asked.pathname}`, status, reason);
       send(response, { status, body: errorBody(status, code, reason) });
     };
-    if (!logins.includes(headers.authorization ?? '')) return refuse(401, 20_003, 'Authenticate');
+    if (!logins.has(headers.authorization ?? '')) return refuse(401, 20_003, 'Authenticate');
     const root = `/2010-04-01/Accounts/${accountSid}`;
     if (!asked.pathname.startsWith(`${root}/`)) return refuse(404, 20_404, 'no such resource');
     const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;

@@ -112,7 +112,8 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     if (holds(holder, one, now)) {
       if (!one.isUrgent) continue;
       if (onlyRings(holder) && holder.hangUpAt === undefined) return { kind: 'hang up', call: holder };
-      wakeAt.push(releasedAt(holder));
+      // Another instance may learn that it rings.
+      wakeAt.push(holder.acceptedAt === undefined ? now + ANSWERED_WITHIN_MS : releasedAt(holder));
       continue;
     }
     const ringing = one.isUrgent && isFull ? open.filter(onlyRings) : [];

@@ -62,6 +62,7 @@ const MOST_REMEMBERED = 500;
 const MOST_TOGETHER = 15;
 /** An event that met another writer is decided again so often. */
 const TRIES = 20;
+const MOST_CONFLICTS = 5;
 const LONGEST_PAUSE_MS = 400;
 
 /**
@@ -142,7 +143,7 @@ export class Cases {
     let troubles = 0;
     for (let tried = 1; tried <= TRIES; tried += 1) {
       try {
-        return await this.#round(id, events, unclear);
+        return await this.#round(id, events, unclear, tried > MOST_CONFLICTS);
       } catch (error) {
         this.#remembered.delete(id);
         if (error instanceof WriteConflict) {
@@ -155,11 +156,15 @@ export class Cases {
     throw new StorageTrouble(0, { reason: 'contended' });
   }
 
-  /** @param unclear what was perhaps written: the answer was lost */
+  /**
+   * @param unclear what was perhaps written: the answer was lost
+   * @param isStuck it met others again and again: a row of an open call may be gone
+   */
   async #round(
     id: NotificationId,
     events: readonly Pending[],
     unclear: Decided[],
+    isStuck: boolean,
   ): Promise<readonly Done[] | undefined> {
     const { store, clock } = this.#parts;
     const [lost] = unclear;
@@ -172,7 +177,7 @@ export class Cases {
       // What a claim was decided from is outdated by now.
       if (beside !== undefined) throw new WriteConflict();
     }
-    const lines = events.some(({ event }) => isAboutLines(event)) ? await store.lines() : undefined;
+    const lines = isStuck || events.some(({ event }) => isAboutLines(event)) ? await store.lines() : undefined;
     let decided = this.#decide(known, events, lines);
     if (remembered !== undefined && decided.isUnsure) {
       const read = await store.load(id);

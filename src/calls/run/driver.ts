@@ -103,12 +103,12 @@ export class Driver {
   /** A line that waits for what to do is not kept waiting by the table. @throws {StorageTrouble} if it takes too long */
   async #inTime({ isAwaiting }: AttemptReport, taking: Promise<void>): Promise<void> {
     if (isAwaiting !== true) return taking;
-    let cancel = (): void => undefined;
-    const late = new Promise<never>((_, reject) => {
-      cancel = this.#parts.clock.after(TOLD_WITHIN_MS, () => reject(new StorageTrouble(0, { reason: 'late' })));
-    });
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#parts.clock.after(TOLD_WITHIN_MS, () =>
+      late.reject(new StorageTrouble(0, { reason: 'late' })),
+    );
     try {
-      return await Promise.race([taking, late]);
+      return await Promise.race([taking, late.promise]);
     } finally {
       cancel();
     }
@@ -347,7 +347,10 @@ export class Driver {
       return;
     }
     // The account is this service's alone: a call to the number that no attempt has is that of the request.
-    const known = found.length === 0 ? new Set() : callIdsOf([stored, ...(await store.list({ most: MOST_COMPARED }, () => true)).found]);
+    const known =
+      found.length === 0
+        ? new Set()
+        : callIdsOf([stored, ...(await store.list({ most: MOST_COMPARED }, () => true)).found]);
     const callId = found.find((one) => !known.has(one));
     log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
     await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);

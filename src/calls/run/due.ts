@@ -199,7 +199,8 @@ export class DueWork {
   async #dial(read: Snapshot, log: Log): Promise<void> {
     const { clock, cases, alarm, deadlineMs, newId, callsPerSecond } = this.#parts;
     let at = read;
-    while (!this.#again) {
+    // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
+    for (let isFirst = true; isFirst || !this.#again; isFirst = false) {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
@@ -226,7 +227,12 @@ export class DueWork {
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
       const started = late === undefined ? withStart(line, callsPerSecond, now) : line;
       const known = decided?.isProbe === true ? withProbe(started, now) : started;
-      const beside = { snapshot: at, who, line: known, ...(await this.#takingOver(who, decided?.takesOver, at)) };
+      const beside = {
+        snapshot: at,
+        who,
+        line: known,
+        ...(late ? {} : await this.#takingOver(who, decided?.takesOver, at)),
+      };
       const attemptId = newId();
       const done = await this.#claim(who, { index: who.index, attemptId }, claim, beside, log);
       if (done === undefined) return;
@@ -269,7 +275,7 @@ export class DueWork {
     call: OpenRow | undefined,
     { open }: Snapshot,
   ): Promise<Pick<Beside, 'takesOver' | 'earlier'>> {
-    const takesOver = call ?? open.find((one) => one.number === number);
+    const takesOver = call ?? open.find((one) => one.number === number && one.attempt === undefined);
     if (takesOver?.attempt === undefined) return { takesOver };
     const known = await this.#parts.store.loadReadable(takesOver.attempt.notificationId);
     return { takesOver, earlier: known && { known, next: withoutNumber(known, takesOver.attempt) } };

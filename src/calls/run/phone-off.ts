@@ -5,7 +5,7 @@ import { WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { logNotDone } from './call-log.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { abandoned } from '../state/notification.ts';
+import { abandoned, attemptIn } from '../state/notification.ts';
 import { LINE_KEY } from '../store/keys.ts';
 import { type Due, isUnreadable, NotificationStore } from '../store/notification-store.ts';
 
@@ -68,7 +68,11 @@ export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffPa
         }
       }
       // Their calls are over, or cannot be read.
-      for (const row of open) await store.drop(row);
+      for (const row of open) {
+        const stored = row.attempt && (await store.loadReadable(row.attempt.notificationId));
+        const isHeld = stored && row.attempt && attemptIn(stored, row.attempt)?.holdsNumber;
+        if (isHeld !== true) await store.drop(row);
+      }
       if (etags.has(LINE_KEY)) await store.drop({ rowKey: LINE_KEY });
     } catch (error) {
       logNotDone(error, {}, log);

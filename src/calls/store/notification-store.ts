@@ -302,7 +302,7 @@ export class NotificationStore {
       ...replacing(known, changed),
       ...(snapshot === undefined ? [] : this.#countWrites(snapshot, counted, now)),
       ...(snapshot === undefined || who === undefined ? [] : entryWrites(snapshot, who)),
-      ...openWrites(known, next, takenOver),
+      ...openWrites(known, next, takenOver).filter((write) => isThere(write, beside.lines)),
       ...attentionWrites(known, next),
       ...lineWrites(beside),
       ...dueWrites(known, next, who?.rowKey),
@@ -528,6 +528,10 @@ export const isUnreadable = (error: unknown): error is Error => isDamage(error) 
 
 /** In the place of a recipient whose row cannot be read. */
 const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], queuedAt: 0, isUnreadable: true };
+
+/** The row of an open call may be gone, if it was taken for left over. */
+const isThere = ({ kind, rowKey }: RowWrite, lines: StoredLines | undefined): boolean =>
+  (kind !== 'delete' && kind !== 'merge') || lines?.etags.has(rowKey) !== false;
 
 const idOf = (row: StoredRow | undefined): NotificationId | undefined => {
   const [, id = ''] = row?.rowKey.split('|') ?? [];

@@ -85,6 +85,12 @@ describe('one call at a time to a number', () => {
     ['for 10 s', fire('n'), ringing('n', { hangUpAt: NOW - 10_000 }), 'dial n over'],
     ['or until its own look is 10 s overdue', fire('n'), open('n', { lookAt: NOW - 10_000 }), 'dial n over'],
     ['and not sooner', fire('n'), open('n', { lookAt: NOW - 9_999 }), 'wait 1'],
+    [
+      'a request of another instance is asked about again',
+      fire('n'),
+      requested('n', 9_000, { isUrgent: false }),
+      'wait 2000',
+    ],
     ['that holds for urgent ones alone', anomaly('n'), open('n', { lookAt: NOW - 10_000 }), 'wait'],
   ])('%s', (_, one, call, expected) => {
     expect(said([one], [call])).toBe(expected);

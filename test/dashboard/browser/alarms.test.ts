@@ -126,7 +126,7 @@ describe('alerts', () => {
     await page.getByText('That was not done. The service cannot answer now (503).').waitFor();
     // Somebody else at another screen.
     service.before = () => undefined;
-    service.notifications = service.notifications.map((each) => ({ acknowledged_by: 'Bo', ...each }));
+    service.notifications = [RUNNING, MISSED].map((each) => Object.assign({}, each, { acknowledged_by: 'Bo' }));
     await nextRound();
     expect(await page.locator('.attention:not(.seen)').count()).toBe(0);
     expect(await page.title()).toMatch(/^Today/);

@@ -7,6 +7,8 @@ export const CAMERAS = Array.from({ length: 1_300 }, (_, camera) => `mountain-to
 /** As many categories as hardly any camera has. */
 const CATEGORIES = Array.from({ length: 60 }, (_, category) => `category-${category}`);
 
+const answer = (body: object) => ({ status: 200, jsonBody: body });
+
 const countsOf = (seed: number) => {
   const perCategory = Object.fromEntries(CATEGORIES.map((name, index) => [name, (seed * 7 + index * 13) % 97]));
   return {
@@ -27,7 +29,6 @@ export const letEverythingChange = (service: PageService): void => {
   let asked = 0;
   service.before = (path) => {
     asked += 1;
-    const answer = (body: object) => ({ status: 200, jsonBody: body });
     const { pathname, searchParams: query } = new URL(path, 'http://localhost');
     const sending = CAMERAS.slice(asked % 7);
     if (pathname === '/api/analytics/series') {
@@ -44,7 +45,7 @@ export const letEverythingChange = (service: PageService): void => {
       const all = CAMERAS.slice(0, Number(query.get('limit'))).map((camera_id) => ({ camera_id, last_event_at: at }));
       const cameras = query.has('counts')
         ? all
-        : all.map((camera, index) => ({ ...camera, ...countsOf(asked + index) }));
+        : all.map((camera, index) => Object.assign(camera, countsOf(asked + index)));
       return answer({ date: TODAY, days: 1, total_cameras: 1_300, cameras });
     }
     if (pathname !== '/api/analytics') return undefined;

@@ -28,6 +28,21 @@ it('notifications of a service that phones people are listed and told as it answ
     notifications.map(({ recipients }) => recipientsText(recipients)),
   );
 
+  // One reached nobody: who has it is told to everybody.
+  const alerts = page.locator('.attention:not(.seen) .alert');
+  expect((await alerts.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+    expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek 1 not reached, .* ago I have it$/),
+  ]);
+  await alerts.first().getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Ana');
+  await page.keyboard.press('Enter');
+  await page.locator('.attention.seen').getByText('seen by Ana').waitFor();
+  await settled();
+  expect(await alerts.count()).toBe(0);
+  const stored: unknown = await (await stage.fetch(`${url}/api/notifications?attention=true`)).json();
+  const named = z.parse(notificationsSchema, stored).notifications.flatMap(({ acknowledged_by: by }) => by ?? []);
+  expect(named).toEqual(['Ana']);
+
   await press('Confirmed fire');
   expect((await textsOf('.story .status')).map((text) => text.slice(2))).toEqual(
     ['heard', 'heard', 'not_reached', 'busy', 'not_reached', 'no_answer'].map((word) => wordingOf(word).text),

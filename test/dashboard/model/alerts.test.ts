@@ -41,7 +41,7 @@ it('a notification that more than one has to confirm says how many have', () => 
 
 it('what comes next is the first attempt to reach somebody, or the next wave where that is earlier; nothing where it is over', () => {
   const [early, late] = ['2026-11-21T08:01:00.000Z', '2026-11-21T08:02:00.000Z'];
-  const waiting = [late, early].map((at) => ({ ...person('waiting'), next_attempt_at: at }));
+  const waiting = [late, early].map((at) => Object.assign(person('waiting'), { next_attempt_at: at }));
   const running = { ...notification('in_progress'), recipients: waiting };
   expect(nextOf(running)).toEqual({ what: 'next attempt', at: early });
   expect(nextOf({ ...running, next_wave_at: late })).toEqual({ what: 'next attempt', at: early });

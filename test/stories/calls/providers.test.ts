@@ -36,15 +36,15 @@ const KEYS: typeof STORIES = {
 
 const PACE = { ringMs: 100, eventMs: 50, speakMs: 400 };
 
-for (const provider of PROVIDERS) {
-  const told = (state: NotificationState, heard: (number: string) => readonly string[], numbers: readonly string[]) =>
-    Object.fromEntries(
-      state.recipients.map(({ status, attempts }, index) => {
-        const number = numbers[index] ?? '';
-        return [number, [status, attempts.map(({ outcome }) => outcome).join(' '), heard(number)]];
-      }),
-    );
+const told = (state: NotificationState, heard: (number: string) => readonly string[], numbers: readonly string[]) =>
+  Object.fromEntries(
+    state.recipients.map(({ status, attempts }, index) => {
+      const number = numbers[index] ?? '';
+      return [number, [status, attempts.map(({ outcome }) => outcome).join(' '), heard(number)]];
+    }),
+  );
 
+for (const provider of PROVIDERS) {
   it.concurrent(
     `${provider}: what becomes of people is the same whoever calls them`,
     async ({ expect, onTestFinished }) => {

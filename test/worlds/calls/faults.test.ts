@@ -254,6 +254,18 @@ describe('a row that cannot be read', () => {
     });
   });
 
+  it('of an open call that is gone keeps its call from nothing', async () => {
+    await play('gone open row', {}, listens, async (world) => {
+      const fire = world.senders.send(to([people(1)]), 'fire');
+      await world.pass(1_000);
+      const open = world.rows.find(({ rowKey }) => rowKey.startsWith('due|!open'));
+      if (open !== undefined) await world.table.transact(CALLS, [{ kind: 'delete', rowKey: open.rowKey }]);
+      await world.pass(120_000);
+      expect(await statuses(world, fire)).toEqual(['heard']);
+      expect(world.network.calls).toHaveLength(1);
+    });
+  });
+
   it('of a notification stops no other one', async () => {
     await play('unreadable whole', { lines: 1 }, listens, async (world) => {
       const lost = world.senders.send(to([people(2)]), 'lost');

@@ -66,12 +66,13 @@ const brokenPromises = async (world: TwilioWorld, sent: readonly Sent[]): Promis
   return broken;
 };
 
+const numbers = (endings: readonly string[], from: number) =>
+  endings.map((ending, index) => `+120655${String(from + index).padStart(3, '0')}${ending}`);
+
 it.each(MODES)('everybody is called as promised through Twilio: $name', { timeout: 600_000 }, async (mode) => {
   for (let seed = 1; seed <= 3; seed += 1) {
     const play = (isTold: boolean) =>
       inTwilioWorld(`${mode.name} ${seed}`, mode, { callsPerSecond: 2, isTold }, async (world) => {
-        const numbers = (endings: readonly string[], from: number) =>
-          endings.map((ending, index) => `+120655${String(from + index).padStart(3, '0')}${ending}`);
         const sending = [
           world.send('Anomaly', numbers(ENDINGS.slice(0, 6), 100), false, 'one'),
           world.send('ConfirmedFire', numbers(ENDINGS.slice(6), 200), false, 'two'),

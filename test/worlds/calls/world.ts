@@ -85,8 +85,7 @@ export class World extends Ground {
       // Enough confirmations stop the rest of waves only.
       if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
       const view = await this.view(id);
-      const isConfirmed =
-        request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
+      const isConfirmed = request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
       if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
     }
   }

@@ -1,10 +1,17 @@
-import type { TwilioSettings } from '../../../settings/twilio.ts';
 import type { PhoneLine } from '../../model/phone-line.ts';
 import type { InstructionCallbacks } from '../callbacks.ts';
 import { OpenRequests } from './open-requests.ts';
-import { type Send, TwilioApi } from './twilio-api.ts';
+import { type Send, TwilioApi, type TwilioAccount } from './twilio-api.ts';
 import { TwilioCallbacks } from './twilio-callbacks.ts';
-import { TwilioPhoneLine } from './twilio-phone-line.ts';
+import { type TwilioLineOptions, TwilioPhoneLine } from './twilio-phone-line.ts';
+
+/** How Twilio is reached and how it calls. */
+export interface TwilioOptions
+  extends TwilioAccount, Pick<TwilioLineOptions, 'source' | 'callsPerSecond' | 'detectsMachines'> {
+  /** Signs callbacks. */
+  readonly authToken: string;
+  readonly voice: string;
+}
 
 /** What is the same for every provider. */
 export interface ConnectOptions {
@@ -21,7 +28,7 @@ export interface ConnectOptions {
  * @param send by default `fetch`
  */
 export const connectToTwilio = (
-  twilio: TwilioSettings,
+  twilio: TwilioOptions,
   { ringMs, callbackBaseUrl, testCallbackBaseUrl }: ConnectOptions,
   send?: Send,
 ): { readonly line: PhoneLine; readonly instructions: InstructionCallbacks } => {

@@ -27,10 +27,8 @@ const LISTENS_SECONDS = 10;
 /** A call asks again so often what to do if nobody knows. */
 const MOST_ASKED = 5;
 
-let twilioPackage: Promise<typeof import('./package.ts')> | undefined;
-
-/** Loaded with the first callback, once. */
-const loaded = async () => (twilioPackage ??= import('./package.ts'));
+/** Loaded with the first callback. */
+const loaded = async () => import('./package.ts');
 
 /** What something comes to; undefined if that takes longer, and it goes on. */
 const within = async <Result>(ms: number, doing: Promise<Result>): Promise<Result | undefined> => {

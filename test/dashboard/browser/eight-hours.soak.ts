@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+
+import { frame, NOON } from './activity.ts';
+import { CAMERAS } from './largest.ts';
+import { heapOf, measured } from './measured.ts';
+import { setStage } from './stage.ts';
+
+const MINUTE = 60_000;
+const ROUND = 10_000;
+/** A shift of eight hours. */
+const ROUNDS = (8 * 60 * MINUTE) / ROUND;
+
+const CATEGORIES = Array.from({ length: 60 }, (_, category) => `category-${category}`);
+
+let sent = 0;
+const sends = (camera: string | undefined, at: number) => {
+  sent += 1;
+  const detections = Object.fromEntries(CATEGORIES.map((category, index) => [category, (sent + index) % 7]));
+  return frame(camera ?? '', at, { detections, reviewed: sent % 5 === 0 });
+};
+
+const stage = setStage(CAMERAS.map((camera) => sends(camera, NOON - 10 * MINUTE)));
+
+it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50 ms, at most 10 KB a round', async () => {
+  const { page, nextRound } = await stage.open('?tz=utc');
+  const { measure } = await measured(page);
+  const [costs, bytes]: [number[], number[]] = [[], []];
+  let heap = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await stage.service.record([sends(CAMERAS[round % 1_300], NOON - MINUTE + round * ROUND)]);
+    const [before, from] = [await measure(), stage.service.asked.length];
+    await nextRound(ROUND);
+    costs.push((await measure()).cost - before.cost);
+    bytes.push(stage.service.asked.slice(from).reduce((sum, each) => sum + each.bytes, 0));
+    if (round % 200 === 199) heap = Math.max(heap, await heapOf(page));
+  }
+  expect(heap).toBeLessThan(30);
+  // All tasks of a round together, in milliseconds of the processor: then none of them took longer.
+  expect(costs.slice(1).filter((cost) => cost > 50)).toEqual([]);
+  expect(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS).toBeLessThanOrEqual(10_240);
+});
