@@ -125,10 +125,10 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  const code = reasonCode(call.reason, status);
-  if (status === 'failed') return { recipient: number, status, code, reason: call.reason };
+  const why = { code: reasonCode(call.reason, status), reason: call.reason };
+  if (status === 'failed') return { recipient: number, status, ...why };
   const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
-  return { recipient: number, status, code, reason: call.reason, ...(at === undefined ? {} : { since: at }) };
+  return { recipient: number, status, ...why, ...(at === undefined ? {} : { since: at }) };
 };
 
 const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({

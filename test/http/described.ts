@@ -147,6 +147,7 @@ const valuesOf = (given: unknown): fc.Arbitrary<unknown> => {
       );
       return fc.record(members, { requiredKeys: required });
     }
+    case undefined:
     default:
       throw new TypeError(`this test makes no values of ${JSON.stringify(given)}`);
   }

@@ -45,7 +45,7 @@ const create = async (at: number, people = 1, more: { confirm?: boolean; referen
 
 const timesOf = (found: readonly NotificationCase[]) => found.map(({ notification }) => notification.createdAt - START);
 
-const allListed = async (most: number, isMeant = (_: NotificationCase) => true) => {
+const allListed = async (most: number, isMeant: (known: NotificationCase) => boolean = () => true) => {
   const pages: number[][] = [];
   let after: Awaited<ReturnType<NotificationStore['list']>>['next'];
   do {
@@ -67,8 +67,7 @@ describe('the list of notifications', () => {
     for (let at = 0; at < 30; at += 1) await create(START + at, 50);
     const pages = await allListed(100);
     expect(pages.map(({ length }) => length)).toEqual([19, 11]);
-    const one = (known: NotificationCase) => known.notification.createdAt === START;
-    expect(await allListed(1, one)).toEqual([[], [0]]);
+    expect(await allListed(1, ({ notification }) => notification.createdAt === START)).toEqual([[], [0]]);
   });
 
   it('is of a time', async () => {
@@ -78,13 +77,13 @@ describe('the list of notifications', () => {
   });
 });
 
-describe('what needs attention', () => {
-  const end = async (known: StoredCase, state: 'heard' | 'not_reached', now: number) => {
-    const [recipient] = known.recipients;
-    if (recipient === undefined) throw new Error('nobody');
-    return store.commit(known, withRecipient(known, 0, final(recipient, state), now), now);
-  };
+const end = async (known: StoredCase, state: 'heard' | 'not_reached', now: number) => {
+  const [recipient] = known.recipients;
+  if (recipient === undefined) throw new Error('nobody');
+  return store.commit(known, withRecipient(known, 0, final(recipient, state), now), now);
+};
 
+describe('what needs attention', () => {
   it('is listed until somebody is reached, or it is stopped, or a day after its end, however many others there are', async () => {
     const [reached, missed, stopped] = [await create(START), await create(START + 1), await create(START + 2)];
     for (let at = 3; at < 30; at += 1) await end(await create(START + at), 'heard', START + at);

@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- a function that one test uses stands in that test */
 import { describe, expect, it, vi } from 'vitest';
 
 import { findAlertType } from '../../../src/calls/model/alert-types.ts';
@@ -182,7 +183,7 @@ describe('an accident', () => {
     let calls = 0;
     const fateOf = (): Fate => ((calls += 1) === 1 ? 'listens' : 'rings out');
     await play('ringing', fateOf, scene, async ({ calls: [first, second], world }) => {
-      for (let second_ = 0; world.network.calls.length < 2 && second_ < 200; second_ += 1) await world.pass(1_000);
+      for (let waited = 0; world.network.calls.length < 2 && waited < 200; waited += 1) await world.pass(1_000);
       const [call, ringing] = world.network.calls;
       expect([first, second]).not.toEqual([]);
       if (call?.listening === undefined || ringing === undefined) throw new Error('no second call');
