@@ -36,7 +36,7 @@ const REFUSALS: Readonly<Record<string, number>> = {
   NotFound: 20_404,
   7504: 20_005,
   8529: 21_212,
-  8519: 21_211,
+  560484: 21_211,
 };
 
 /** The answer of a request whose story says this fault. */
