@@ -10,15 +10,15 @@ import { type Answers, type ProblemAnswers, problemMembers } from './route/answe
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
-const code = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
+const codeSchema = z.string().describe('Why, for machines: see `/api/problems`. New ones may come.');
 
 const since = z.iso.datetime().describe('Since when they wait, UTC.');
 
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), code, reason, since: since.optional() }),
-  z.strictObject({ recipient, status: z.literal('failed'), code, reason }),
+  z.strictObject({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since: since.optional() }),
+  z.strictObject({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
@@ -27,7 +27,12 @@ const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
 /** In a problem, which is logged and passed on, the numbers are masked. */
 const failuresSchema = z
   .array(
-    z.strictObject({ recipient: z.string().regex(MASKED_NUMBER_PATTERN), status: z.literal('failed'), code, reason }),
+    z.strictObject({
+      recipient: z.string().regex(MASKED_NUMBER_PATTERN),
+      status: z.literal('failed'),
+      code: codeSchema,
+      reason,
+    }),
   )
   .min(1)
   .max(50);

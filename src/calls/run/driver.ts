@@ -53,6 +53,7 @@ export type Attended = StoredCase | 'moved' | 'unknown';
 // Of the calls of the last hours; each is a text of 40 characters.
 const MOST_SPOKEN_TO = 10_000;
 const MOST_KEPT = 10_000;
+const KEPT_RETRY_MS = 2_000;
 const HUNG_UP_AT_A_TIME = 16;
 // A line that waits for what its call is to do gives up soon after.
 const TOLD_WITHIN_MS = 3_000;
@@ -73,6 +74,7 @@ export class Driver {
   readonly #spokenTo = new Map<CallId, Spoken>();
   /** Keys and ends of messages that were reported while the table was away. */
   readonly #kept: { readonly event: AttemptReport; readonly alertType: AlertTypeName }[] = [];
+  #writing: Promise<void> | undefined;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
 
   constructor(parts: DriverParts) {
@@ -121,18 +123,15 @@ export class Driver {
 
   /** Writes down what was kept while the table was away. Until that is done, this instance may call somebody who has heard. @throws {StorageTrouble} */
   async writeKept(log: Log): Promise<void> {
+    this.#writing ??= this.#writeAll(log).finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(log: Log): Promise<void> {
     for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
-      try {
-        await this.#take(kept.event, kept.alertType, log);
-      } catch (error) {
-        if (error instanceof StorageTrouble) throw error;
-        // Its rows cannot be read, or it is a bug: no reason to keep others waiting.
-        log.warn('call records unreachable', {
-          call_id: kept.event.callId,
-          event_kind: kept.event.kind,
-          kind: errorKind(error),
-        });
-      }
+      await this.#take(kept.event, kept.alertType, log);
       this.#kept.shift();
     }
   }
@@ -267,10 +266,24 @@ export class Driver {
 
   #keep(event: AttemptReport, alertType: AlertTypeName): void {
     // Of a call of another system nobody is called again.
-    if (event.attempt !== undefined && this.#kept.length < MOST_KEPT) {
-      // Nobody waits any more when it is written down.
-      this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
-    }
+    if (event.attempt === undefined || this.#kept.length >= MOST_KEPT) return;
+    // Nobody waits any more when it is written down.
+    this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
+    if (this.#kept.length === 1) this.#writeSoon();
+  }
+
+  /** Another instance that knows nothing of it may call again: it is written down as soon as the table is back. */
+  #writeSoon(): void {
+    const { clock, log } = this.#parts;
+    const write = async (): Promise<void> => {
+      try {
+        await this.writeKept(log);
+      } catch (error) {
+        if (!(error instanceof StorageTrouble)) log.error('unexpected error', { kind: errorKind(error) });
+        if (this.#kept.length > 0) this.#writeSoon();
+      }
+    };
+    clock.after(KEPT_RETRY_MS, () => void write());
   }
 
   async #endLine(callId: CallId, fields: LogFields, log: Log): Promise<boolean> {

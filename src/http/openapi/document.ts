@@ -22,7 +22,7 @@ import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/
 import { KEPT_ANSWER_HEADERS, KEPT_REQUEST_HEADERS, keptAnswer, type KeptBody } from '../route/kept.ts';
 import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
-import { WEBHOOKS } from './webhooks.ts';
+import { describeWebhooks } from './webhooks.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -73,7 +73,12 @@ const keep = (text: string): KeptBody => ({
  */
 const describeApi = (routes: readonly Route[]) =>
   createDocument(
-    { ...ABOUT, paths: describePaths(routes), webhooks: WEBHOOKS, components: { securitySchemes: SECURITY_SCHEMES } },
+    {
+      ...ABOUT,
+      paths: describePaths(routes),
+      webhooks: describeWebhooks(),
+      components: { securitySchemes: SECURITY_SCHEMES },
+    },
     {
       override: ({ jsonSchema, io }) => {
         // Answers may gain members within a version: see what the description promises.

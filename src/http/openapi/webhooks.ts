@@ -6,104 +6,109 @@ import { MASKED_NUMBER_PATTERN } from '../../calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../calls/state/recipient.ts';
 import { NOTIFICATION_EXAMPLE, notificationAnswer } from '../notification-answer.ts';
 
-const about = {
-  notification_id: z.string(),
-  alert_type: z.enum(ALERT_TYPE_NAMES),
-  reference: z.string().optional(),
-  details: z.string().optional(),
-  reached: z.int().min(0).describe('How many were reached when this was sent.'),
-  confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
-};
+/**
+ * What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. Made when the description is
+ * asked for: no instance should start later for it.
+ */
+export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> => {
+  const about = {
+    notification_id: z.string(),
+    alert_type: z.enum(ALERT_TYPE_NAMES),
+    reference: z.string().optional(),
+    details: z.string().optional(),
+    reached: z.int().min(0).describe('How many were reached when this was sent.'),
+    confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
+  };
 
-const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
-  z
-    .looseObject({
-      specversion: z.literal('1.0'),
-      id: z.string().describe('The same when it is sent again.'),
-      source: z.string().describe('Which service: its name is in it.'),
-      type: z.literal(type),
-      subject: z.string().describe('The id of the notification.'),
-      time: z.iso.datetime(),
-      datacontenttype: z.literal('application/json'),
-      data,
-    })
-    .meta({ id });
+  const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
+    z
+      .looseObject({
+        specversion: z.literal('1.0'),
+        id: z.string().describe('The same when it is sent again.'),
+        source: z.string().describe('Which service: its name is in it.'),
+        type: z.literal(type),
+        subject: z.string().describe('The id of the notification.'),
+        time: z.iso.datetime(),
+        datacontenttype: z.literal('application/json'),
+        data,
+      })
+      .meta({ id });
 
-const OUTCOME = z
-  .xor([
-    event(
-      'Notification.RecipientFinal',
-      'RecipientFinal',
-      z.looseObject({
-        ...about,
-        recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
-        index: z.int().min(0).max(49).describe('In `recipients`.'),
-        wave: z.int().min(1).max(50).optional().describe('From 1; left out without waves.'),
-        status: z.enum(FINAL_STATES),
-        attempts: z.int().min(0).max(100),
-      }),
-    ),
-    event('Notification.Completed', 'Completed', notificationAnswer),
-    event(
-      'Notification.Acknowledged',
-      'Acknowledged',
-      z.looseObject({ ...about, acknowledged_by: z.string(), acknowledged_at: z.iso.datetime() }),
-    ),
-  ])
-  .meta({ id: 'Outcome' });
-
-const ID = NOTIFICATION_EXAMPLE.notification_id;
-const EXAMPLE = {
-  specversion: '1.0',
-  id: `${ID}/acknowledged`,
-  source: '/Wildfire%20Watch/notifications',
-  type: 'Notification.Acknowledged',
-  subject: ID,
-  time: '2026-11-21T08:00:41.000Z',
-  datacontenttype: 'application/json',
-  data: {
-    notification_id: ID,
-    alert_type: 'ConfirmedFire',
-    reached: 1,
-    acknowledged_by: 'Ana',
-    acknowledged_at: '2026-11-21T08:00:40.000Z',
-  },
-};
-
-/** What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. */
-export const WEBHOOKS: NonNullable<ZodOpenApiObject['webhooks']> = {
-  outcome: {
-    post: {
-      operationId: 'onOutcome',
-      tags: ['calls'],
-      summary: 'What became of a notification',
-      description:
-        'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. What is not answered with 2xx within 10 seconds is sent again for 24 hours.',
-      security: [],
-      requestParams: {
-        header: z.object({
-          'webhook-id': z.string().meta({ param: { description: 'The `id` of the event.', example: EXAMPLE.id } }),
-          'webhook-timestamp': z
-            .string()
-            .meta({ param: { description: 'When it was sent, in seconds since 1970.', example: '1795248041' } }),
-          'webhook-signature': z.string().meta({
-            param: {
-              description: 'Of id, time and body.',
-              example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
-            },
-          }),
+  const OUTCOME = z
+    .xor([
+      event(
+        'Notification.RecipientFinal',
+        'RecipientFinal',
+        z.looseObject({
+          ...about,
+          recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
+          index: z.int().min(0).max(49).describe('In `recipients`.'),
+          wave: z.int().min(1).max(50).optional().describe('From 1; left out without waves.'),
+          status: z.enum(FINAL_STATES),
+          attempts: z.int().min(0).max(100),
         }),
-      },
-      requestBody: {
-        required: true,
-        content: {
-          'application/cloudevents+json': { schema: OUTCOME, examples: { acknowledged: { value: EXAMPLE } } },
+      ),
+      event('Notification.Completed', 'Completed', notificationAnswer),
+      event(
+        'Notification.Acknowledged',
+        'Acknowledged',
+        z.looseObject({ ...about, acknowledged_by: z.string(), acknowledged_at: z.iso.datetime() }),
+      ),
+    ])
+    .meta({ id: 'Outcome' });
+
+  const ID = NOTIFICATION_EXAMPLE.notification_id;
+  const EXAMPLE = {
+    specversion: '1.0',
+    id: `${ID}/acknowledged`,
+    source: '/Wildfire%20Watch/notifications',
+    type: 'Notification.Acknowledged',
+    subject: ID,
+    time: '2026-11-21T08:00:41.000Z',
+    datacontenttype: 'application/json',
+    data: {
+      notification_id: ID,
+      alert_type: 'ConfirmedFire',
+      reached: 1,
+      acknowledged_by: 'Ana',
+      acknowledged_at: '2026-11-21T08:00:40.000Z',
+    },
+  };
+
+  return {
+    outcome: {
+      post: {
+        operationId: 'onOutcome',
+        tags: ['calls'],
+        summary: 'What became of a notification',
+        description:
+          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. What is not answered with 2xx within 10 seconds is sent again for 24 hours.',
+        security: [],
+        requestParams: {
+          header: z.object({
+            'webhook-id': z.string().meta({ param: { description: 'The `id` of the event.', example: EXAMPLE.id } }),
+            'webhook-timestamp': z
+              .string()
+              .meta({ param: { description: 'When it was sent, in seconds since 1970.', example: '1795248041' } }),
+            'webhook-signature': z.string().meta({
+              param: {
+                description: 'Of id, time and body.',
+                example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+              },
+            }),
+          }),
+        },
+        requestBody: {
+          required: true,
+          content: {
+            'application/cloudevents+json': { schema: OUTCOME, examples: { acknowledged: { value: EXAMPLE } } },
+          },
+        },
+        responses: {
+          '2XX': { description: 'The event is taken.' },
+          '4XX': { description: 'It is not, and is sent again.' },
         },
       },
-      responses: {
-        '2XX': { description: 'The event is taken.' },
-        '4XX': { description: 'It is not, and is sent again.' },
-      },
     },
-  },
+  };
 };

