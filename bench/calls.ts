@@ -42,7 +42,7 @@ export const callbacksBench = async (stage: Stage): Promise<void> => {
 
   /** Calls a number whose CallConnected is lost, posts that event itself, and sees when the request to speak arrives. */
   const callbackToPlay = async (round: number): Promise<number> => {
-    const to = `+1${String(2_065_550_000 + round)}25`;
+    const to = `+1${String(20_655_500 + round)}25`;
     await notify(url, to);
     const find = () => acs.log().calls.find((one) => one.to === to);
     while (find()?.state !== 'connected') await sleep(1);

@@ -37,6 +37,10 @@ const refusal = (environment: Readonly<Record<string, string | undefined>>): Set
   throw new Error('was not refused');
 };
 
+/** The names of the settings that are refused. */
+const refused = (environment: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  [...new Set(refusal(environment).problems.map(({ setting }) => setting))].toSorted();
+
 describe('settings', () => {
   it('have defaults where they are not required', () => {
     expect(readSettings(REQUIRED)).toEqual({
@@ -123,7 +127,7 @@ describe('settings', () => {
   });
 
   it('are those of Twilio where it is configured, or named; both and none named is an error', () => {
-    const { SERVICE_NAME = '', TABLES_CONNECTION_STRING = '', CALLBACK_BASE_URL = '' } = REQUIRED;
+    const { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL } = REQUIRED;
     const common = { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL };
     const twilio = {
       TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
@@ -137,10 +141,8 @@ describe('settings', () => {
     expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
     expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
     expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'acs' }).phone).toHaveProperty('connection');
-    const named = (given: Readonly<Record<string, string>>) =>
-      [...new Set(refusal(given).problems.map(({ setting }) => setting))].toSorted();
-    expect(named({ ...REQUIRED, ...twilio })).toEqual(['PHONE_PROVIDER']);
-    expect(named({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
+    expect(refused({ ...REQUIRED, ...twilio })).toEqual(['PHONE_PROVIDER']);
+    expect(refused({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
     const reference = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
     for (const [name, wrong] of [
       ['PHONE_PROVIDER', 'vonage'],
@@ -154,7 +156,7 @@ describe('settings', () => {
       ['TWILIO_MACHINE_DETECTION', 'yes'],
       ['TWILIO_API_BASE_URL', 'http://api.example'],
     ] as const) {
-      expect(named({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
+      expect(refused({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
     }
   });
 

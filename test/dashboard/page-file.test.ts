@@ -42,7 +42,9 @@ describe('the built page', () => {
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
     ]);
-    expect(/\burl\(\s*['"]?(?!data:)[a-z]/i.test(html)).toBe(false);
+    const style = /<style>([^]*?)<\/style>/.exec(html)?.[1] ?? '';
+    expect(style).toContain('{');
+    expect(/\burl\(\s*['"]?(?!data:)[a-z]/i.test(style)).toBe(false);
   });
 
   it('is under 150 KB over the wire, with the licences of the packages that are in it', () => {

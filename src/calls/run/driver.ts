@@ -131,7 +131,17 @@ export class Driver {
 
   async #writeAll(log: Log): Promise<void> {
     for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
-      await this.#take(kept.event, kept.alertType, log);
+      try {
+        await this.#take(kept.event, kept.alertType, log);
+      } catch (error) {
+        if (error instanceof StorageTrouble) throw error;
+        // Its rows cannot be read, or it is a bug: no reason to keep others waiting.
+        log.warn('call records unreachable', {
+          call_id: kept.event.callId,
+          event_kind: kept.event.kind,
+          kind: errorKind(error),
+        });
+      }
       this.#kept.shift();
     }
   }

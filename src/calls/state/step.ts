@@ -149,12 +149,15 @@ const stepOf = (
   const terms = termsOf(known, policy);
   if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
   if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
+  // Somebody may have answered while the table was away, and be listening.
+  const isAfterTrouble = now < (troubleAt ?? -Infinity) + terms.messageMs;
   if (event.kind === 'look') {
-    // Somebody may have answered while the table was away, and be listening.
-    const isLeftAlone = now < (troubleAt ?? -Infinity) + terms.messageMs && recipient.attempts.some(isUnsure);
-    return isLeftAlone ? unchanged(recipient) : looked(recipient, terms, now);
+    return isAfterTrouble && recipient.attempts.some(isUnsure) ? unchanged(recipient) : looked(recipient, terms, now);
   }
   const attempt = attemptOf(recipient, attemptId);
+  if (event.kind === 'make way' && isAfterTrouble && attempt !== undefined && isUnsure(attempt)) {
+    return unchanged(recipient);
+  }
   if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
   if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
   const isUrgent = isUrgentNotification(known.notification);

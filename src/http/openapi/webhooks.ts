@@ -6,6 +6,20 @@ import { MASKED_NUMBER_PATTERN } from '../../calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../calls/state/recipient.ts';
 import { NOTIFICATION_EXAMPLE, notificationAnswer } from '../notification-answer.ts';
 
+const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
+  z
+    .looseObject({
+      specversion: z.literal('1.0'),
+      id: z.string().describe('The same when it is sent again.'),
+      source: z.string().describe('Which service: its name is in it.'),
+      type: z.literal(type),
+      subject: z.string().describe('The id of the notification.'),
+      time: z.iso.datetime(),
+      datacontenttype: z.literal('application/json'),
+      data,
+    })
+    .meta({ id });
+
 /**
  * What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. Made when the description is
  * asked for: no instance should start later for it.
@@ -19,20 +33,6 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
     reached: z.int().min(0).describe('How many were reached when this was sent.'),
     confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
   };
-
-  const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
-    z
-      .looseObject({
-        specversion: z.literal('1.0'),
-        id: z.string().describe('The same when it is sent again.'),
-        source: z.string().describe('Which service: its name is in it.'),
-        type: z.literal(type),
-        subject: z.string().describe('The id of the notification.'),
-        time: z.iso.datetime(),
-        datacontenttype: z.literal('application/json'),
-        data,
-      })
-      .meta({ id });
 
   const OUTCOME = z
     .xor([

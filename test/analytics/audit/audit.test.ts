@@ -535,7 +535,7 @@ describe('a repair', () => {
     const manifestAfter = memory.rows(DATE).find(({ rowKey }) => rowKey === 'shards')?.properties;
     expect(manifestAfter).toMatchObject({ shards: 2, closes: expect.stringMatching(/^20/) });
     const late = await new CountingProcess(memory, 1).record(messages.slice(0, 1));
-    expect(late).toEqual([{ refused: 'the day of data.ts_utc is closed: its counts are final' }]);
+    expect(late).toEqual([{ code: 'day_closed', refused: 'the day of data.ts_utc is closed: its counts are final' }]);
   });
 
   it('brings a manifest back that was lost after the closing was announced, with its moment, and nobody opens the day again', async () => {

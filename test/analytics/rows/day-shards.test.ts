@@ -129,7 +129,9 @@ describe('the shards of a day', () => {
     await storage.process().shards.close(DATE);
     storage.now = () => start + 120_000;
     vi.spyOn(Date, 'now').mockReturnValue(start - 60_000);
-    expect(await behind.record(frames(START, 1))).toEqual([{ refused: expect.stringContaining('is closed') }]);
+    expect(await behind.record(frames(START, 1))).toEqual([
+      { code: 'day_closed', refused: expect.stringContaining('is closed') },
+    ]);
     expect(lines).toEqual([['clock is off', { ahead_seconds: -180 }]]);
   });
 

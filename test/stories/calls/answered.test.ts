@@ -33,10 +33,13 @@ it.concurrent('calls, speaks once when somebody answers, and hangs up after it',
     reference: 'ridge-04',
     created_at: time,
     status: 'completed',
+    reached: 1,
+    confirmed_by: [],
     recipients: [
       {
         recipient: '+1206•••••00',
         status: 'heard',
+        answered_at: time,
         attempts: [{ call_connection_id: call.id, placed_at: time, ended_at: time, outcome: 'heard' }],
       },
     ],

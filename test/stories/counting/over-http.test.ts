@@ -33,7 +33,11 @@ it('compressed events are recorded, and a body without Content-Length is a 411: 
   const refused = await watch.request('/api/events', streamed);
   expect([refused.status, JSON.parse(refused.body)]).toMatchObject([411, PROBLEM_TYPES.length_required]);
   const zipped = { method: 'POST', body: gzipSync(batch), headers: { 'content-encoding': 'gzip' } };
-  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({ recorded: 1, unchanged: 0 });
+  expect(JSON.parse((await watch.request('/api/events', zipped)).body)).toEqual({
+    recorded: 1,
+    unchanged: 0,
+    superseded: 0,
+  });
 });
 
 it('every single thing that is wrong with a query is named, also what the host joins or loses', async () => {

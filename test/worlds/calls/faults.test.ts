@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { type AlertTypeName, findAlertType } from '../../../src/calls/model/alert-types.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import { CALLS } from '../../../src/calls/store/keys.ts';
+import { callsTo, people, statuses, to } from './asking.ts';
 import { BEGINNING } from './ground.ts';
 import { type Fate, type Mode, QUIET } from './modes.ts';
 import { someNumber, type SentRequest } from './senders.ts';
@@ -16,19 +15,6 @@ import { inWorld, type World } from './world.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
-const people = (count: number, group = 0): PhoneNumber[] =>
-  Array.from({ length: count }, (_, index) => someNumber(group, index));
-
-const to = (
-  waves: readonly (readonly PhoneNumber[])[],
-  alertType: AlertTypeName = 'ConfirmedFire',
-  more: Partial<NotificationRequest> = {},
-): NotificationRequest => {
-  const type = findAlertType(alertType);
-  if (type === undefined) throw new Error(`no alert type ${alertType}`);
-  return { alertType: type, waves, ...more };
-};
-
 const play = (
   name: string,
   mode: Partial<Mode>,
@@ -38,12 +24,8 @@ const play = (
   inWorld(name, { ...QUIET, lines: 100, answersWithinMs: [3_000, 12_000], ...mode }, { fateOf }, look);
 
 const listens = (): Fate => 'listens';
-const callsTo = (world: World, number: PhoneNumber | undefined) =>
-  world.network.calls.filter(({ request }) => request?.number === number);
 const rangAt = (world: World, number: PhoneNumber): number =>
   Math.min(...callsTo(world, number).map(({ placedAt }) => placedAt)) - BEGINNING;
-const statuses = async (world: World, sent: SentRequest): Promise<readonly string[]> =>
-  (await world.viewOf(sent))?.recipients.map(({ status }) => status) ?? [];
 const tableRequests = ({ requests }: World): number => requests.filter(({ to: where }) => where === 'table').length;
 const logged = ({ instances }: World, what: string) => instances.logs.filter(({ event }) => event === what);
 const idOf = ({ answers: [first] }: SentRequest): string => (first?.kind === 'sent' ? first.id : '');

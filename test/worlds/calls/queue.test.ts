@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { type AlertTypeName, findAlertType } from '../../../src/calls/model/alert-types.ts';
+import type { AlertTypeName } from '../../../src/calls/model/alert-types.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
+import { callsTo, people, statuses, to as toWaves } from './asking.ts';
 import { BEGINNING } from './ground.ts';
 import { type Fate, type Mode, QUIET } from './modes.ts';
 import { someNumber, type SentRequest } from './senders.ts';
@@ -17,18 +18,10 @@ const KINDS = (['429', '603'] as const).flatMap((whenLinesAreTaken) =>
 );
 const SEEDS = Number(process.env['WORLD_SEEDS'] ?? 2);
 
-const people = (count: number, group = 0): PhoneNumber[] =>
-  Array.from({ length: count }, (_, index) => someNumber(group, index));
-
 const to = (
   numbers: readonly PhoneNumber[],
-  alertType: AlertTypeName = 'ConfirmedFire',
-  more: Partial<NotificationRequest> = {},
-) => {
-  const type = findAlertType(alertType);
-  if (type === undefined) throw new Error(`no alert type ${alertType}`);
-  return { alertType: type, waves: [numbers], ...more };
-};
+  ...rest: [alertType?: AlertTypeName, more?: Partial<NotificationRequest>]
+): NotificationRequest => toWaves([numbers], ...rest);
 
 const SOON: Partial<Mode> = { answersWithinMs: [3_000, 12_000] };
 
@@ -65,16 +58,12 @@ const twoAtOnce = ({ network }: World): readonly string[] => {
   );
 };
 
-const callsTo = (world: World, number: PhoneNumber | undefined) =>
-  world.network.calls.filter(({ request }) => request?.number === number);
 const rangAt = (world: World, number: PhoneNumber | undefined, alertType?: AlertTypeName): number => {
   const calls = callsTo(world, number).filter(
     ({ fate, request }) => fate !== 'turned away' && (alertType === undefined || request?.alertType.name === alertType),
   );
   return Math.min(...calls.map(({ placedAt }) => placedAt)) - BEGINNING;
 };
-const statuses = async (world: World, sent: SentRequest): Promise<readonly string[]> =>
-  (await world.viewOf(sent))?.recipients.map(({ status }) => status) ?? [];
 const endOf = (world: World): number =>
   Math.max(...world.network.calls.map(({ endedAt = Infinity }) => endedAt)) - BEGINNING;
 

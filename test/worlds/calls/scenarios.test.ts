@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { type AlertTypeName, findAlertType } from '../../../src/calls/model/alert-types.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
+import { callsTo, people, statuses, to } from './asking.ts';
 import { BEGINNING } from './ground.ts';
 import { type Fate, type Mode, QUIET } from './modes.ts';
 import { MS_PER_CHARACTER } from './network.ts';
@@ -18,19 +18,6 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-const people = (count: number, group = 0): PhoneNumber[] =>
-  Array.from({ length: count }, (_, index) => someNumber(group, index));
-
-const to = (
-  waves: readonly (readonly PhoneNumber[])[],
-  alertType: AlertTypeName = 'ConfirmedFire',
-  more: Partial<NotificationRequest> = {},
-): NotificationRequest => {
-  const type = findAlertType(alertType);
-  if (type === undefined) throw new Error(`no alert type ${alertType}`);
-  return { alertType: type, waves, ...more };
-};
-
 /** What callees do, by the last digits of their number and by how often they were called before; otherwise they listen. */
 const fates =
   (byIndex: Readonly<Record<number, Fate | readonly Fate[]>>) =>
@@ -39,17 +26,11 @@ const fates =
     return typeof fate === 'string' ? fate : (fate[earlier] ?? 'listens');
   };
 
-const statuses = async (world: World, sent: SentRequest): Promise<readonly string[]> =>
-  (await world.viewOf(sent))?.recipients.map(({ status }) => status) ?? [];
-
 const outcomes = async (world: World, sent: SentRequest): Promise<readonly (readonly (string | undefined)[])[]> =>
   (await world.viewOf(sent))?.recipients.map(({ attempts }) => attempts.map(({ outcome }) => outcome)) ?? [];
 
 const reasons = ({ answers: [first] }: SentRequest): readonly (string | undefined)[] =>
   first?.kind === 'sent' ? first.calls.map((call) => (call.status === 'placed' ? undefined : call.reason)) : [];
-
-const callsTo = (world: World, number: PhoneNumber | undefined) =>
-  world.network.calls.filter(({ request }) => request?.number === number);
 
 interface Scene {
   /** How the mode differs from `QUIET`. */
@@ -225,11 +206,13 @@ describe('our set-up', () => {
   });
 });
 
+/** When the first of two people of a group was called first. */
+const firstCallOf = (world: World, group: number): number =>
+  Math.min(...people(2, group).flatMap((number) => callsTo(world, number).map(({ placedAt }) => placedAt)));
+
 describe('waves', () => {
   const request = to([people(2), people(2, 1), people(2, 2)], 'ConfirmedFire', { confirm: true, waveMs: 60_000 });
   const mode = { lines: 6 };
-  const firstCallOf = (world: World, group: number): number =>
-    Math.min(...people(2, group).flatMap((number) => callsTo(world, number).map(({ placedAt }) => placedAt)));
 
   it('are dialled one after the other, each after its time', async () => {
     await play('waves', { mode, request, passMs: 1_800_000 }, async (world, sent) => {

@@ -85,8 +85,8 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
     ],
     [
       'record/transaction.ts',
-      'writes: [...writes, guard], rows }',
-      "writes: [...writes.map((write) => (write.kind === 'insert' ? write : { ...write, etag: '*' })), guard], rows }",
+      'writes: [...writes, guard] }',
+      "writes: [...writes.map((write) => (write.kind === 'insert' ? write : { ...write, etag: '*' })), guard] }",
     ],
   ],
 };
