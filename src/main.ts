@@ -8,13 +8,10 @@ import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days
 import { FORMAT } from './analytics/rows/format.ts';
 import { Table } from './storage/table.ts';
 import { lazyCredential } from './azure/credential.ts';
-import { AcsPhoneLine, connectToAcs } from './calls/providers/acs/acs-phone-line.ts';
-import { parseCallEvents } from './calls/providers/acs/call-events.ts';
-import { createTokenVerifier } from './calls/providers/acs/callback-token.ts';
-import { connectToTwilio } from './calls/providers/twilio/connect.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
 import { outcomeSource } from './calls/model/outcome-events.ts';
 import { eventGridTopic } from './calls/providers/event-grid-topic.ts';
+import { connectToProvider } from './calls/providers/provider.ts';
 import { outcomeWebhook } from './calls/providers/webhook.ts';
 import { createPhone } from './calls/phone.ts';
 import { phoneOff } from './calls/run/phone-off.ts';
@@ -36,13 +33,11 @@ import { instructionCallback } from './http/instruction-callback.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
-import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
-import type { AcsSettings, CallingSettings, PhoneSettings } from './settings/phone.ts';
-import type { TwilioSettings } from './settings/twilio.ts';
+import type { PhoneSettings } from './settings/phone.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
 declare const DEBUG: boolean;
@@ -66,21 +61,8 @@ const analytics = {
 };
 
 // Phone calls: through the one provider that is configured
-const startAcs = (own: CallingSettings & AcsSettings) => {
-  const client = lazily(() => connectToAcs(own.connection, credential));
-  const verifyToken = createTokenVerifier(own);
-  if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  return {
-    line: new AcsPhoneLine(client, own),
-    callbacks: { parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() },
-  };
-};
-const startTwilio = (own: CallingSettings & { readonly twilio: TwilioSettings }) => {
-  const { line, instructions } = connectToTwilio(own.twilio, own);
-  return { line, callbacks: { instructions, refusals: new RefusalLog() } };
-};
 const startPhone = (own: PhoneSettings) => {
-  const { line, callbacks } = 'twilio' in own ? startTwilio(own) : startAcs(own);
+  const { line, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
@@ -95,7 +77,7 @@ const startPhone = (own: PhoneSettings) => {
     bodyOf: answerOf,
     log: appLog,
   });
-  return { ...parts, ...callbacks };
+  return { ...parts, ...callbacks, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const { sweepSchedule, retentionMs } = settings.sweep;

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import type { AlertType } from '../calls/model/alert-types.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import type { InstructionCallbacks } from '../calls/providers/callbacks.ts';
-import type { RefusalLog } from './callback.ts';
+import type { Log } from '../log.ts';
+import type { Refusal, RefusalLog } from './callback.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { RETRY_AFTER } from './route/answers.ts';
@@ -45,6 +46,9 @@ export const instructionCallback = (
       tag: 'callbacks',
       summary: `What becomes of a call about ${alertType.name}`,
       description: `The telephone service reports here, and asks what to say. When somebody answers, the message is spoken: “${alertType.phrase}”`,
+      demand: (headers, log) => {
+        if ((headers.get(signatureHeader) ?? '') === '') refuse(phoneOr503(phone), 'no token', log);
+      },
       query: 'any',
       headers: z.object({
         [signatureHeader]: z.string().optional().meta({ description: 'The signature of the telephone service.' }),
@@ -76,16 +80,19 @@ export const instructionCallback = (
         },
       },
       handle: async ({ headers, body: form, search, log }) => {
-        const { handle, instructions, refusals } = phoneOr503(phone);
+        const parts = phoneOr503(phone);
+        const { handle, instructions } = parts;
         const request = { path: `api/${alertType.callbackPath}`, search, form };
         const signature = headers[signatureHeader] ?? '';
         const base = await instructions.baseOf(request, signature);
-        if (base === undefined) {
-          refusals.note(signature === '' ? 'no token' : 'token not valid', log);
-          throw new Problem('not_authorised');
-        }
+        if (base === undefined) return refuse(parts, 'token not valid', log);
         const body = await instructions.answer(request, base, async (events) => handle(events, alertType, log), log);
         return { status: 200, body };
       },
     }),
   });
+
+const refuse = ({ refusals }: InstructionParts, reason: Refusal, log: Log): never => {
+  refusals.note(reason, log);
+  throw new Problem('not_authorised');
+};

@@ -28,6 +28,13 @@ export type TokenVerdict = 'valid' | 'invalid' | 'unknown';
 /** The `Authorization` header of a callback → whether the line sent it. */
 export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict>;
 
+/** The callbacks of a line that reports events in JSON. */
+export interface EventCallbacks {
+  readonly parseEvents: ParseCallEvents;
+  /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
+  readonly verifyToken: VerifyToken | undefined;
+}
+
 /** A callback that is a form, as it came. */
 export interface InstructionRequest {
   /** That of the callback, from `api/` on. */

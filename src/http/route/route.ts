@@ -65,6 +65,12 @@ export interface Operation<
    * @throws {Problem} where the token is not believed
    */
   readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
+  /**
+   * Refuses a request by its headers, before anything else of it is read.
+   *
+   * @throws {Problem}
+   */
+  readonly demand?: (headers: HttpRequest['headers'], log: Log) => void;
   readonly answers: Of;
   /** Besides those that the description derives: 401 for a function key, 411, 413 and 415 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
@@ -168,11 +174,12 @@ const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): 
 };
 
 const respond = async (
-  { callbackToken, path, query, headers, body, conditional, answers, handle }: Operation,
+  { callbackToken, demand, path, query, headers, body, conditional, answers, handle }: Operation,
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
   const log = invocationLog(context);
+  demand?.(request.headers, log);
   await callbackToken?.(request.headers.get('authorization'), log);
   const reply = await handle({
     path: path && readPath(request, path),
