@@ -97,7 +97,11 @@ export class Driver {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
-      if (isKept(event)) this.#keep(event, alertType.name);
+      if (isKept(event)) {
+        // A line that asks what comes next has spoken, perhaps by the answer of another instance.
+        if (event.isAwaiting === true) this.#keep({ ...event, kind: 'spoken to' }, alertType.name);
+        this.#keep(event, alertType.name);
+      }
       await this.#withoutTable(event, known, alertType, log);
     }
   }

@@ -108,19 +108,21 @@ export class TwilioPhoneLine implements PhoneLine {
 
   async hangUp(callId: CallId): Promise<void> {
     if (this.#open.answer(callId, { kind: 'hang up' })) return;
-    try {
-      // `canceled` ends what is queued or rings; only `completed` ends what was answered meanwhile.
-      const isEnded = !this.#open.isKnown(callId) && OVER.has((await this.#end(callId, 'canceled')).status);
-      if (!isEnded) await this.#end(callId, 'completed');
-    } catch (error) {
-      if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
-    }
+    // `canceled` ends what is queued or rings; only `completed` ends what was answered, perhaps meanwhile.
+    const isAnswered = this.#open.isKnown(callId);
+    if (!isAnswered && OVER.has((await this.#end(callId, 'canceled')) ?? '')) return;
+    await this.#end(callId, 'completed');
   }
 
-  async #end(callId: CallId, status: 'canceled' | 'completed') {
-    return this.#repeated(async (withinMs) =>
-      this.#api.change(callId, new URLSearchParams({ Status: status }), withinMs),
-    );
+  /** @returns the state of the call afterwards; undefined where it is over, or this cannot be done to a call in its state */
+  async #end(callId: CallId, status: 'canceled' | 'completed'): Promise<string | undefined> {
+    const form = new URLSearchParams({ Status: status });
+    try {
+      return (await this.#repeated(async (withinMs) => this.#api.change(callId, form, withinMs))).status;
+    } catch (error) {
+      if (error instanceof PhoneLineError && error.failure === 'gone') return undefined;
+      throw error;
+    }
   }
 
   #path(callbackPath: string, base = this.#options.callbackBaseUrl): string {

@@ -118,7 +118,12 @@ describe('a hang-up', () => {
       ],
       ['canceled', 'completed'],
     ],
-    ['succeeds if the call is over', [refused(400, 21_220)], ['canceled']],
+    [
+      'ends what was answered meanwhile, if that is why it cannot be cancelled',
+      [refused(400, 21_220), { status: 200, body: call(callId, 'completed') }],
+      ['canceled', 'completed'],
+    ],
+    ['succeeds if the call is over', [refused(400, 21_220), refused(400, 21_220)], ['canceled', 'completed']],
     [
       'is sent again after an unclear answer',
       [refused(500, 1), { status: 200, body: call(callId, 'canceled') }],
