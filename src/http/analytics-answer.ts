@@ -4,7 +4,7 @@ import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { CategoryTally, Tally } from '../analytics/model/tally.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { FaultCode } from './problem-types.ts';
 import { DAY_PATTERN, identifier } from './request-values.ts';
@@ -106,7 +106,7 @@ export const answeredPeriod = ({ start, end }: Period) => ({
  */
 export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   const { categories } = withKnownCategories(tally, always);
-  const counts = (of: keyof CategoryTally): Record<string, number> =>
+  const counts = (of: 'detections' | 'reviewed' | 'annotations'): Record<string, number> =>
     Object.fromEntries(Array.from(categories, ([category, own]) => [category, own[of]]));
   return {
     total_events: tally.events,

@@ -48,17 +48,17 @@ export class AzureTable implements TableConnection {
   async get(
     partitionKey: string,
     rowKey: string,
-    { select, exact = false }: Selection,
+    { select }: Selection,
     abortSignal: AbortSignal,
   ): Promise<StoredRow | undefined> {
     try {
       const entity = await this.#client().getEntity(partitionKey, rowKey, {
         abortSignal,
         onResponse: this.#noteDate,
-        disableTypeConversion: exact,
+        disableTypeConversion: true,
         ...(select && { queryOptions: { select: selectOf(select) } }),
       });
-      return storedRow(partitionKey, { ...entity, rowKey }, exact);
+      return storedRow(partitionKey, { ...entity, rowKey });
     } catch (error) {
       // A 404 without the code of Table Storage comes from something in between: it says nothing about rows.
       if (isCode(error, 404, 'ResourceNotFound', 'EntityNotFound')) return undefined;
@@ -69,7 +69,7 @@ export class AzureTable implements TableConnection {
   async page(
     partitionKey: string,
     range: KeyRange,
-    { select, exact = false, where, most = PAGE_ROWS, continuation }: PageQuery,
+    { select, where, most = PAGE_ROWS, continuation }: PageQuery,
     abortSignal: AbortSignal,
   ): Promise<Page> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
@@ -81,7 +81,7 @@ export class AzureTable implements TableConnection {
         .listEntities({
           abortSignal,
           onResponse: this.#noteDate,
-          disableTypeConversion: exact,
+          disableTypeConversion: true,
           queryOptions: { filter, ...(select && { select: selectOf(select) }) },
         })
         .byPage({
@@ -92,7 +92,7 @@ export class AzureTable implements TableConnection {
       const page = done === true ? undefined : value;
       const next = page?.continuationToken;
       return {
-        rows: (page ?? []).map((entity) => storedRow(partitionKey, entity, exact)),
+        rows: (page ?? []).map((entity) => storedRow(partitionKey, entity)),
         continuation: next === '' ? undefined : next,
       };
     } catch (error) {
@@ -204,18 +204,44 @@ const selectOf = (select: readonly string[]): string[] => ['RowKey', ...select];
 const isForeign = (name: string): boolean =>
   name === 'partitionKey' || name === 'rowKey' || name === 'etag' || name.startsWith('odata.');
 
-/** @param exact for a copy, which gets a timestamp of its own */
-const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>, exact: boolean): StoredRow => {
+const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>): StoredRow => {
   const { rowKey } = entity;
   if (typeof rowKey !== 'string') throw new StorageTrouble(0, { reason: 'no key' });
   const properties: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(entity)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
-    if (value === null || isForeign(name) || (exact && name === 'timestamp')) continue;
-    // The SDK decodes bytes into a block that it shares with others: as long as one of them is kept, so is the block.
-    properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
+    if (value === null || isForeign(name)) continue;
+    properties[name] = plainValue(value);
   }
   return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
+};
+
+/** A time with a fraction of a millisecond. */
+const FINER_THAN_A_DATE = /\.\d{3}\d*[1-9]/;
+
+/**
+ * A property as the program has it. Left to itself the SDK cuts times to milliseconds and turns an Int64 into a `bigint`: what has no exact
+ * value here stays as it is, with its type.
+ */
+const plainValue = (stored: unknown): unknown => {
+  if (typeof stored !== 'object' || stored === null || !('type' in stored) || !('value' in stored)) return stored;
+  const { type, value } = stored;
+  switch (type) {
+    case 'String':
+      return value;
+    case 'Boolean':
+      return value === true || value === 'true';
+    case 'Int32':
+    case 'Double':
+      return Number.isFinite(Number(value)) ? Number(value) : stored;
+    case 'DateTime':
+      return FINER_THAN_A_DATE.test(String(value)) ? stored : new Date(String(value));
+    case 'Binary':
+      // Bytes of their own: small ones are cut out of a block that others share, and one that is kept keeps the block.
+      return new Uint8Array(Buffer.from(String(value), 'base64'));
+    default:
+      return stored;
+  }
 };
 
 const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {

@@ -12,8 +12,6 @@ export interface Page {
 export interface Selection {
   /** Names of the properties to read; all by default. `Timestamp` reads `timestamp`. */
   readonly select?: readonly string[] | undefined;
-  /** Each property with its type, so that a write of what was read makes the same row again. */
-  readonly exact?: boolean | undefined;
 }
 
 /** Which rows of a key range a page has. */

@@ -11,8 +11,8 @@ export interface StoredRow extends RowKeys {
 }
 
 /**
- * What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. An exact read gives values with their type
- * in Table Storage: `{ type: 'Int64', value: '7' }`.
+ * What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. What JavaScript has no value for keeps its
+ * type in Table Storage, so that it is written again as it was: `{ type: 'Int64', value: '7' }`.
  */
 export type PropertyValue =
   string | number | boolean | Uint8Array | Date | { readonly type: string; readonly value: unknown };
@@ -50,10 +50,15 @@ export const writeOf = (
   kind: 'merge' | 'replace' = 'merge',
 ): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
-/** What an exact read gave, to write a copy of the row. */
-export const copiedProperties = ({ properties }: StoredRow): NewProperties =>
+/** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
+export const FORMAT_PROPERTY = 'format';
+
+/** What was read of a row, to write it again: without the time of its last write. */
+export const copiedProperties = ({ properties }: Pick<StoredRow, 'properties'>): NewProperties =>
   Object.fromEntries(
-    Object.entries(properties).filter((property): property is [string, PropertyValue] => isValue(property[1])),
+    Object.entries(properties).filter(
+      (property): property is [string, PropertyValue] => property[0] !== 'timestamp' && isValue(property[1]),
+    ),
   );
 
 const isValue = (value: unknown): value is PropertyValue =>

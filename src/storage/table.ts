@@ -1,6 +1,6 @@
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
 import { LaterFormat, RequestRefused, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
-import type { KeyRange, NewProperties, RowWrite, StoredRow } from './row.ts';
+import { FORMAT_PROPERTY, type KeyRange, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 
 /** How long a request may take, and how often it is made. */
 export interface Patience {
@@ -28,9 +28,6 @@ const DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const MOST_EMPTY_PAGES = 20;
 const MOST_RETRY_AFTER_MS = 3_000;
-
-/** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
-const FORMAT_PROPERTY = 'format';
 
 /** How long to wait after try `n` (1, 2, …) failed: exponential, with full jitter, in milliseconds. */
 export const backoffMs = (tries: number, baseMs: number, mostMs: number, random: () => number = Math.random): number =>
@@ -65,7 +62,7 @@ export class Table {
   ): Promise<StoredRow | undefined> {
     const selection = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
     const row = await this.#read(rest, async (signal) => this.#connection.get(partitionKey, rowKey, selection, signal));
-    if (row !== undefined) this.checkFormat(row);
+    if (row !== undefined && rest.isAnyFormat !== true) this.checkFormat(row);
     return row;
   }
 
@@ -229,8 +226,7 @@ export class Table {
 
   /** One without a format is read as damaged if it lacks what this format has. @throws {LaterFormat} */
   checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
-    const stored = row.properties[FORMAT_PROPERTY];
-    const format = typeof stored === 'object' && stored !== null && 'value' in stored ? Number(stored.value) : stored;
+    const format = row.properties[FORMAT_PROPERTY];
     const { format: known } = this.#options;
     if (typeof format === 'number' && format > known) throw new LaterFormat(row, format, known);
   }

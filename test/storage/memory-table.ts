@@ -167,12 +167,12 @@ const isWanted = (row: MemoryRow, where: PageQuery['where']): boolean => {
   return typeof text === 'string' && where.from <= text && text <= where.to;
 };
 
-const selected = (properties: MemoryRow['properties'], { select, exact }: Selection): MemoryRow['properties'] => {
+const selected = (properties: MemoryRow['properties'], { select }: Selection): MemoryRow['properties'] => {
   const own: Record<string, unknown> = {};
   for (const name of select ?? Object.keys(properties)) {
     const stored = name === 'Timestamp' ? 'timestamp' : name;
     const value = properties[stored];
-    if (value !== undefined && !(exact === true && stored === 'timestamp')) own[stored] = value;
+    if (value !== undefined) own[stored] = value;
   }
   return own;
 };

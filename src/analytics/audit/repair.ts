@@ -156,7 +156,7 @@ const repairRound = async (round: Round): Promise<void> => {
 const writeShards = async ({ table, report, lease, say }: Round, shards: number): Promise<void> => {
   const { day, closed, closes = closed ? storageNow(table) : undefined } = report;
   const partition = dayPartition(day);
-  const row = await table.get(partition, SHARDS_KEY, { exact: true });
+  const row = await table.get(partition, SHARDS_KEY);
   const properties = { shards, ...(closes !== undefined && { [CLOSES]: sortableInstant(closes) }) };
   const write = writeOf(SHARDS_KEY, row?.etag, properties, 'replace');
   if (closes === undefined) await lease.renew();

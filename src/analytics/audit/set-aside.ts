@@ -81,7 +81,7 @@ const move = async (
     const totals = await table.all(partition, stripesOf(TOTAL_KEY));
     const lists = totalKey === undefined ? [] : await listsOf(table, partition, totalKey);
     const keys = new Set([...aside.keys(), ...lists.map(({ rowKey }) => rowKey)]);
-    const read = await Promise.all(Array.from(keys, async (key) => table.get(partition, key, { exact: true })));
+    const read = await Promise.all(Array.from(keys, async (key) => table.get(partition, key)));
     const moved = read
       .filter((row) => row !== undefined)
       .filter(({ rowKey, etag }) => (aside.get(rowKey) ?? etag) === etag);

@@ -6,6 +6,8 @@ export interface CategoryTally {
   readonly reviewed: number;
   /** Annotations of it. */
   readonly annotations: number;
+  /** What a later version counts, as it was read. */
+  readonly rest?: readonly unknown[];
 }
 
 /**
@@ -17,6 +19,8 @@ export interface Tally {
   readonly reviewed: number;
   readonly annotated: number;
   readonly categories: ReadonlyMap<string, CategoryTally>;
+  /** What a later version counts, as it was read. */
+  readonly rest?: Readonly<Record<string, unknown>>;
 }
 
 const NOTHING: CategoryTally = { detections: 0, reviewed: 0, annotations: 0 };
@@ -32,6 +36,7 @@ const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
       detections: own.detections + sign * more.detections,
       reviewed: own.reviewed + sign * more.reviewed,
       annotations: own.annotations + sign * more.annotations,
+      ...(own.rest && { rest: own.rest }),
     });
   }
   return {
@@ -39,6 +44,7 @@ const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
     reviewed: left.reviewed + sign * right.reviewed,
     annotated: left.annotated + sign * right.annotated,
     categories,
+    ...(left.rest && { rest: left.rest }),
   };
 };
 

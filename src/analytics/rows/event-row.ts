@@ -24,7 +24,7 @@ const facetProperties = <Value>(
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** Writes an event's row whole: an insert if it is not stored yet (`etag` undefined), else a replacement. */
+/** Writes an event's row: an insert if it is not stored yet (`etag` undefined). A facet that is stored never goes, so a merge writes it whole. */
 export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
   const properties = {
     ts_utc: sortableInstant(ts),
@@ -32,7 +32,7 @@ export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facet
     ...facetProperties('reviewed', facets.reviewed, (value) => value),
     ...facetProperties('annotations', facets.annotations, countsText),
   };
-  return writeOf(rowKey, etag, properties, 'replace');
+  return writeOf(rowKey, etag, properties);
 };
 
 const readInstant = (value: unknown): Instant => {

@@ -94,7 +94,8 @@ export const tallyPropertyNames = (name: string): readonly string[] =>
 /**
  * A tally as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
  * "categories":{"smoke":[20,3,2]}}`. The three counts are detections, reviewed events and annotations. Each further property
- * has up to 250 more categories. Categories are only appended, so that each keeps its index.
+ * has up to 250 more categories. Categories are only appended, so that each keeps its index. What a later version has added is written again
+ * as it was.
  */
 export const tallyProperties = (name: string, tally: Tally): Record<string, string> => {
   const categories = [...tally.categories];
@@ -103,7 +104,13 @@ export const tallyProperties = (name: string, tally: Tally): Record<string, stri
     const own = categories.slice(first, first + CATEGORIES_A_PROPERTY);
     properties[textName(name, first / CATEGORIES_A_PROPERTY)] = JSON.stringify({
       ...(first === 0 && { events: tally.events, reviewed: tally.reviewed, annotated: tally.annotated }),
-      categories: Object.fromEntries(own.map(([category, c]) => [category, [c.detections, c.reviewed, c.annotations]])),
+      categories: Object.fromEntries(
+        own.map(([category, { detections, reviewed, annotations, rest = [] }]) => [
+          category,
+          [detections, reviewed, annotations, ...rest],
+        ]),
+      ),
+      ...(first === 0 && tally.rest),
     });
   }
   return properties;
@@ -123,19 +130,22 @@ export const readTallyText = (name: string, properties: Properties): Tally | und
     if (!isObject(own)) throw new DecodeError('a tally lacks its categories');
     for (const [category, counts] of Object.entries(own)) {
       if (!Array.isArray(counts)) throw new DecodeError('a category lacks its counts');
-      const [detections, reviewed, annotations]: readonly unknown[] = counts;
+      const [detections, reviewed, annotations, ...rest]: readonly unknown[] = counts;
       categories.set(category, {
         detections: readCount(detections),
         reviewed: readCount(reviewed),
         annotations: readCount(annotations),
+        ...(rest.length > 0 && { rest }),
       });
     }
   }
+  const { events, reviewed, annotated, categories: _read, ...rest } = head;
   return {
-    events: readCount(head['events']),
-    reviewed: readCount(head['reviewed']),
-    annotated: readCount(head['annotated']),
+    events: readCount(events),
+    reviewed: readCount(reviewed),
+    annotated: readCount(annotated),
     categories,
+    ...(Object.keys(rest).length > 0 && { rest }),
   };
 };
 

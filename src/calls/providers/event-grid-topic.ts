@@ -1,4 +1,3 @@
-import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
 import type { TokenCredential } from '@azure/identity';
 
 import { LONGEST_PUBLISHING_MS, type OutcomeTopic } from '../model/outcome-events.ts';
@@ -21,7 +20,9 @@ export const eventGridTopic = (
   source: string,
   credential: TokenCredential,
 ): OutcomeTopic => {
-  const client = lazily(() => {
+  const client = lazily(async () => {
+    // Loaded with the first outcome: it is a part of the time that the app takes to start.
+    const { AzureKeyCredential, EventGridPublisherClient } = await import('@azure/eventgrid');
     const options = {
       // Whoever looks tries again.
       retryOptions: { maxRetries: 0 },
@@ -37,7 +38,8 @@ export const eventGridTopic = (
   });
   return {
     publish: async (events) => {
-      await client().send(
+      const publisher = await client();
+      await publisher.send(
         events.map(({ id, type, subject, time, data }) => ({
           id,
           type,

@@ -53,6 +53,8 @@ const NO_MORE_AFTER_MS = 90_000;
 // All that may be ringing or open is over within this time.
 const LONGEST_CALL_MS = 300_000;
 const CONFLICT_PAUSE_MS = 50;
+// What cannot be read takes no line and no lane from others meanwhile.
+const UNREADABLE_FOR_MS = 600_000;
 
 /**
  * Finds what is due and does it: dials who is next, looks after calls of which nothing was heard, opens waves, deletes what has expired. Three call
@@ -65,6 +67,8 @@ export class DueWork {
   readonly #inLane: Record<Lane, number> = { 'urgent dialling': 0, dialling: 0, looks: 0, expiry: 0 };
   /** When this instance saw claims first: the clocks of two instances differ. */
   #seenAt = new Map<string, number>();
+  /** What is due of rows that cannot be read, and when it is tried again. */
+  readonly #unreadable = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #again = false;
   /** Something was left because its lane was full. */
@@ -114,6 +118,7 @@ export class DueWork {
     await driver.writeKept(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
+    for (const [key, until] of this.#unreadable) if (until <= now) this.#unreadable.delete(key);
     for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
@@ -131,12 +136,12 @@ export class DueWork {
       if (now < overdueAt || row.attempt === undefined) continue;
       this.#start('looks', row.rowKey, async () => driver.checkOpen(row), log);
     }
-    await this.#dial(await this.#withNumbers(snapshot, log), log);
+    await this.#dial(await this.#withNumbers(snapshot), log);
   }
 
   /** Starts something in its lane, unless it is under way or the lane is full: then it is found by the look after the next end. */
   #start(lane: Lane, key: string, doing: () => Promise<void>, log: Log): void {
-    if (this.#underWay.has(key)) return;
+    if (this.#underWay.has(key) || this.#unreadable.has(key)) return;
     if (this.#inLane[lane] >= LANES[lane]) {
       this.#isCrowded = true;
       return;
@@ -147,7 +152,8 @@ export class DueWork {
         await doing();
       } catch (error) {
         // What cannot be read was told, and stops nothing.
-        if (!isUnreadable(error)) logNotDone(error, { due: lane }, log);
+        if (isUnreadable(error)) this.#putOff(key);
+        else logNotDone(error, { due: lane }, log);
       }
       this.#inLane[lane] -= 1;
       this.#underWay.delete(key);
@@ -156,6 +162,10 @@ export class DueWork {
       void this.look(this.#parts.log);
     };
     this.#underWay.set(key, run());
+  }
+
+  #putOff(key: string): void {
+    this.#unreadable.set(key, this.#parts.clock.now() + UNREADABLE_FOR_MS);
   }
 
   async #attend(due: Due, snapshot: Snapshot, log: Log): Promise<void> {
@@ -174,14 +184,16 @@ export class DueWork {
     const { store } = this.#parts;
     if (attended === 'unknown') await store.drop(due);
     else if (!isCurrentEntry(due, attended)) await store.dropLeftOver(due, attended);
+    else if (attended.recipients.some(({ isUnreadable: isLost }) => isLost === true)) this.#putOff(due.rowKey);
   }
 
   /** Those whose entries do not name their numbers: a version before wrote them, or they cannot be read. */
-  async #withNumbers(snapshot: Snapshot, log: Log): Promise<Snapshot> {
+  async #withNumbers(snapshot: Snapshot): Promise<Snapshot> {
     const queue = [...snapshot.queue];
     for (const due of snapshot.due) {
       if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined)
         continue;
+      if (this.#unreadable.has(due.rowKey)) continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
         const members = waitingIn({ ...due, ...(stored && entriesOf(stored).get(due.rowKey)) });
@@ -189,10 +201,10 @@ export class DueWork {
         queue.push(...members);
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        logNotDone(error, { due: due.kind }, log);
+        this.#putOff(due.rowKey);
       }
     }
-    return { ...snapshot, queue };
+    return { ...snapshot, queue: queue.filter((one) => !this.#unreadable.has(personOf(one))) };
   }
 
   /** Dials who is next, one claim after the other; the requests go side by side. */
@@ -237,6 +249,7 @@ export class DueWork {
       const done = await this.#claim(who, { index: who.index, attemptId }, claim, beside, log);
       if (done === undefined) return;
       at = { ...at, line: known, queue: at.queue.filter((one) => one !== who) };
+      if (done === 'unreadable') this.#putOff(personOf(who));
       if (done === 'unreadable' || !done.asks.some(({ ask }) => ask === 'dial')) continue;
       this.#seenAt.set(attemptId, now);
       const attempt = { notificationId: who.notificationId, index: who.index, attemptId };
@@ -305,6 +318,7 @@ export class DueWork {
         const { snapshot } = beside;
         return await cases.take(id, ref, { kind: 'postpone', until }, log, { snapshot, who });
       }
+      if (done.stored.recipients[who.index]?.isUnreadable === true) return 'unreadable';
       // Left over: of somebody who does not wait any more.
       const isGrouped = beside.snapshot.queue.some((one) => one !== who && one.rowKey === who.rowKey);
       const entry = isGrouped ? { rowKey: who.rowKey } : who;
@@ -348,3 +362,6 @@ export class DueWork {
     }
   }
 }
+
+/** Somebody who waits, among those of one entry. */
+const personOf = ({ rowKey, index }: Waiting): string => `${rowKey} ${index}`;

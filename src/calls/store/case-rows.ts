@@ -215,18 +215,19 @@ export const withinLimit = (writes: readonly RowWrite[]): readonly RowWrite[] =>
   return excess <= 0 ? writes : writes.filter((write) => !isOmitted(write) || (excess -= 1) < 0);
 };
 
-/** Whether an entry is still what it says: the others are left over. */
+/** Whether an entry is still what it says: the others are left over. That of somebody whose row cannot be read stays: a later version may have written both. */
 export const isCurrentEntry = (
   { rowKey, index }: { readonly rowKey: string; readonly index?: number | undefined },
   { notification, recipients }: NotificationCase,
 ): boolean => {
   if (index !== undefined) {
     const recipient = recipients[index];
-    return recipient !== undefined && rowKey === recipientEntry(notification, index, recipient);
+    if (recipient === undefined) return false;
+    return recipient.isUnreadable === true || rowKey === recipientEntry(notification, index, recipient);
   }
   return (
     rowKey === notificationEntry(notification) ||
-    recipients.some((one, at) => rowKey === recipientEntry(notification, at, one))
+    recipients.some((one, at) => one.isUnreadable === true || rowKey === recipientEntry(notification, at, one))
   );
 };
 

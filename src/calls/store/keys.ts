@@ -91,8 +91,11 @@ export const openKey = (number: string): string => `${OPEN}${number}`;
 export const parseOpenKey = (rowKey: string): string | undefined =>
   rowKey.startsWith(OPEN) ? rowKey.slice(OPEN.length) : undefined;
 
+/** The first key of what is due: before it are the days, the lines and the open calls. */
+export const FIRST_DUE = 'due|"';
+
 /** What is known of the lines, and the open calls. */
-export const LINES: KeyRange = { from: 'due|!', before: 'due|"' };
+export const LINES: KeyRange = { from: 'due|!', before: FIRST_DUE };
 
 /**
  * What is due:

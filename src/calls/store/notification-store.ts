@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-import { isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
+import { DamagedRow, isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { AttemptRef } from '../model/call-context.ts';
@@ -37,6 +37,7 @@ import {
   type DueKey,
   dueKey,
   dueUntil,
+  FIRST_DUE,
   idempotencyRowKey,
   indexOf,
   LINE_KEY,
@@ -87,6 +88,8 @@ export type Due = DueKey & DueProperties;
 export interface Waiting extends Queued, RecipientRef {
   /** The entry. */
   readonly rowKey: string;
+  /** What a later version has written of them there. */
+  readonly more?: readonly unknown[] | undefined;
 }
 
 /** An open call as its row says; without an attempt if that cannot be read. */
@@ -193,16 +196,19 @@ export class NotificationStore {
     { keyHash }: KeyUse,
     now: number,
   ): Promise<{ readonly earlier?: IdempotencyRow; readonly etag?: string | undefined }> {
-    const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
+    const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), { ...IN_A_CALL, isAnyFormat: true });
     if (row === undefined) return {};
-    const earlier = idempotencyRows.parse(row);
-    return now - earlier.createdAt < KEY_HOLDS_MS ? { earlier, etag: row.etag } : { etag: row.etag };
+    // One that cannot be read keeps nobody from being called.
+    const earlier = this.#readable([row], () => idempotencyRows.parse(row));
+    return earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS
+      ? { earlier, etag: row.etag }
+      : { etag: row.etag };
   }
 
-  /** A notification with its recipients; undefined if there is none. @throws {DamagedRow} and LaterFormat if its own row cannot be read */
+  /** A notification with its recipients; undefined if there is none. @throws {DamagedRow} and LaterFormat if its own row cannot be read, which is told */
   async load(id: NotificationId): Promise<StoredCase | undefined> {
     const rows = await this.#table.all(CALLS, notificationRange(id), { ...IN_A_CALL, isAnyFormat: true });
-    return rows.length === 0 ? undefined : this.#caseOf(rows);
+    return rows.length === 0 ? undefined : this.#telling(rows, () => this.#caseOf(rows));
   }
 
   /** A notification with its recipients; undefined if there is none that can be read. */
@@ -328,8 +334,11 @@ export class NotificationStore {
     const day = dayOf(now);
     const rows = await this.#table.all(CALLS, dueUntil(day, now + AHEAD_MS), { tries: 2, isAnyFormat: true });
     const due = rows.flatMap((row): readonly Due[] => {
+      if (row.rowKey < FIRST_DUE) return [];
       const key = parseDueKey(row.rowKey);
-      return key === undefined ? [] : [{ ...key, ...this.#readable([row], () => dueRows.parse(row)) }];
+      // It stays for a version that knows it.
+      if (key === undefined) this.#tell(row, new DamagedRow(CALLS, row.rowKey, 'it is of no kind that is known'));
+      return key === undefined ? [] : [{ ...this.#readable([row], () => dueRows.parse(row)), ...key }];
     });
     const dayRow = rows.find(({ rowKey }) => rowKey === dayRowKey(day));
     const used = dayRow === undefined ? 0 : this.#readable([dayRow], () => dayRows.parse(dayRow))?.calls;
@@ -377,12 +386,9 @@ export class NotificationStore {
 
   /** Moves an entry about outcomes that could not be published. */
   async publishAgain(due: Due & { readonly kind: 'publish' }, at: number): Promise<void> {
-    const { notificationId, batch, indexes, isCompleted, isAcknowledged, to, firstAt = due.at } = due;
-    const key = dueKey(at, { kind: 'publish', notificationId, batch });
-    await this.#table.transact(CALLS, [
-      deleting(due.rowKey),
-      insertDue(key, { indexes, isCompleted, isAcknowledged, to, firstAt }),
-    ]);
+    const { at: dueAt, rowKey, kind, notificationId, batch, ...properties } = due;
+    const key = dueKey(at, { kind, notificationId, batch });
+    await this.#table.transact(CALLS, [deleting(rowKey), insertDue(key, { firstAt: dueAt, ...properties })]);
   }
 
   /** Deletes the rows of what has expired, also those that cannot be read. Safe to stop at any point: the entry goes last. */
@@ -394,11 +400,13 @@ export class NotificationStore {
     const stored = rows.length === 0 ? undefined : this.#readable(rows, () => this.#caseOf(rows));
     if (stored !== undefined) {
       const { keyHash } = stored.notification;
-      const keyRow = keyHash === undefined ? undefined : await this.#table.get(CALLS, idempotencyRowKey(keyHash));
+      const keyRow =
+        keyHash === undefined
+          ? undefined
+          : await this.#table.get(CALLS, idempotencyRowKey(keyHash), { isAnyFormat: true });
+      const use = keyRow && this.#readable([keyRow], () => idempotencyRows.parse(keyRow));
       // The key may belong to a later notification by now.
-      if (keyRow !== undefined && idempotencyRows.parse(keyRow).notificationId === due.notificationId) {
-        await this.#unlessGone([keyRow.rowKey]);
-      }
+      if (keyRow && use?.notificationId === due.notificationId) await this.#unlessGone([keyRow.rowKey]);
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
     }
     await this.#unlessGone([attentionKey(due.notificationId)]);
@@ -426,19 +434,31 @@ export class NotificationStore {
   }
 
   /** What can be read of rows; undefined, and told once, if that is nothing. */
-  #readable<Value>([row]: readonly StoredRow[], read: () => Value): Value | undefined {
+  #readable<Value>(rows: readonly StoredRow[], read: () => Value): Value | undefined {
+    try {
+      return this.#telling(rows, read);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /** What can be read of rows. @throws {DamagedRow} and LaterFormat if that is nothing, which is told once */
+  #telling<Value>([row]: readonly StoredRow[], read: () => Value): Value | undefined {
     if (row === undefined) return undefined;
     try {
       this.#table.checkFormat(row);
       return read();
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      if (!this.#told.has(row.rowKey) && this.#told.size < MOST_TOLD) {
-        this.#told.add(row.rowKey);
-        this.#parts.tell?.(row, error);
-      }
-      return undefined;
+      if (isUnreadable(error)) this.#tell(row, error);
+      throw error;
     }
+  }
+
+  #tell(row: StoredRow, error: Error): void {
+    if (this.#told.has(row.rowKey) || this.#told.size >= MOST_TOLD) return;
+    this.#told.add(row.rowKey);
+    this.#parts.tell?.(row, error);
   }
 
   /** The rows of one notification. Recipients are known by the index of their key: one that cannot be read stays in its place. */
@@ -517,7 +537,7 @@ export class NotificationStore {
     if (calls === 0 || used === undefined) return [];
     const rowKey = dayRowKey(day);
     const etag = etags.get(rowKey);
-    const write = writeOf(rowKey, etag, dayRows.propertiesOf({ calls: used + calls }), 'replace');
+    const write = writeOf(rowKey, etag, dayRows.propertiesOf({ calls: used + calls }));
     const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
     return etag === undefined ? [write, insertDue(expiry)] : [write];
   }
@@ -545,13 +565,13 @@ export const waitingIn = (due: Due): readonly Waiting[] => {
   if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
   const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
   const isUrgent = due.kind === 'dial_urgent';
-  const one = (position: number, dueAt: number, hash: string): Waiting => {
+  const one = (position: number, dueAt: number, hash: string, more?: readonly unknown[]): Waiting => {
     const who = { notificationId, index: position, rowKey, number: hash, position };
-    return { ...who, isUrgent, dueAt, queuedAt, refusals, hadNoLine };
+    return { ...who, isUrgent, dueAt, queuedAt, refusals, hadNoLine, more };
   };
   if (index === undefined) {
     // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([position, hash]) => one(position, 0, hash));
+    return (people ?? []).map(([position, hash, ...more]) => one(position, 0, hash, more));
   }
   return number === undefined ? [] : [one(index, at, number)];
 };
@@ -573,9 +593,13 @@ export const queueOf = (known: NotificationCase): readonly Waiting[] =>
 const entryWrites = ({ queue, etags }: Snapshot, { rowKey, index }: Waiting): readonly RowWrite[] => {
   const people = queue
     .filter((one) => one.rowKey === rowKey && one.index !== index)
-    .map(({ index: at, number }): [number, string] => [at, number]);
+    .map(({ index: at, number, more = [] }): [number, string, ...unknown[]] => {
+      const person: [number, string, ...unknown[]] = [at, number];
+      person.push(...more);
+      return person;
+    });
   if (people.length === 0) return [deleting(rowKey)];
-  return [{ kind: 'replace', rowKey, etag: etags.get(rowKey) ?? '', properties: dueRows.propertiesOf({ people }) }];
+  return [{ kind: 'merge', rowKey, etag: etags.get(rowKey) ?? '', properties: dueRows.propertiesOf({ people }) }];
 };
 
 /** Writes what is known of the lines, unless somebody else has since they were read: two refusals at once must not know of each other's call. */

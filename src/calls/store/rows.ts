@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { DamagedRow } from '../../storage/errors.ts';
-import type { NewProperties, StoredRow } from '../../storage/row.ts';
+import { copiedProperties, FORMAT_PROPERTY, type NewProperties, type StoredRow } from '../../storage/row.ts';
 import { ALERT_TYPE_NAMES } from '../model/alert-types.ts';
 import { NOT_MADE, OUTCOMES } from '../model/outcome.ts';
 import { ATTEMPT_STATES } from '../state/attempt.ts';
@@ -12,8 +12,19 @@ import { isMaskedNumber, type MaskedNumber, parsePhoneNumber, type PhoneNumber }
 import { MESSAGE, MOST_REPEATS, THANKED, UNDERSTOOD } from '../model/speech.ts';
 import { FINAL_STATES, type Recipient, RECIPIENT_STATES } from '../state/recipient.ts';
 
-/** The format of the rows that this version writes. */
+/**
+ * The format of the rows that this version writes. Raise it only when the version before would misread what this one writes: a row of a
+ * later format is left alone.
+ */
 export const CALLS_FORMAT = 2;
+
+/**
+ * An object of which a later version may know more: what it has added is carried along and written again as it was. Only `copiedProperties`
+ * and JSON come in, so that whatever is carried along can be written.
+ */
+const open = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>> => z.looseObject(shape);
 
 // A time is stored as a date, so that a storage browser shows it as one; it is milliseconds since 1970 in the program.
 const time = z.codec(z.date(), z.number(), {
@@ -21,7 +32,7 @@ const time = z.codec(z.date(), z.number(), {
   encode: (ms) => new Date(ms),
 });
 
-const notificationSchema = z.object({
+const notificationSchema = open({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
   reference: z.string().optional(),
@@ -55,7 +66,7 @@ const number = z.custom<PhoneNumber | MaskedNumber>(
 );
 const count = z.number().optional();
 
-const laterSpeech = z.object({
+const laterSpeech = open({
   number: z.literal([1, MOST_REPEATS, UNDERSTOOD, THANKED]),
   askedAt: z.number(),
   acceptedAt: count,
@@ -65,7 +76,7 @@ const laterSpeech = z.object({
 });
 
 const attemptsSchema = z.array(
-  z.object({
+  open({
     id: z.string(),
     line: z.string().optional(),
     state: z.enum(ATTEMPT_STATES),
@@ -124,7 +135,7 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
 
 const attempts = json(attemptsSchema);
 
-const recipientSchema = z.object({
+const recipientSchema = open({
   state: z.enum(RECIPIENT_STATES),
   number: number.optional(),
   wave: z.int(),
@@ -143,15 +154,15 @@ const recipientSchema = z.object({
   reason: z.string().optional(),
 });
 
-const idempotencySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: time });
+const idempotencySchema = open({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: time });
 
-const daySchema = z.object({ calls: z.int() });
+const daySchema = open({ calls: z.int() });
 
-const fault = z.object({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
+const fault = open({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
 
-const lineSchema = z.object({
+const lineSchema = open({
   lines: json(
-    z.object({
+    open({
       known: count,
       refusedAt: count,
       sureAt: count,
@@ -166,7 +177,7 @@ const lineSchema = z.object({
   ),
 });
 
-const openSchema = z.object({
+const openSchema = open({
   notificationId: notificationIdSchema,
   index: z.int(),
   attemptId: z.string(),
@@ -178,9 +189,9 @@ const openSchema = z.object({
   lookAt: time.optional(),
 });
 
-const dueSchema = z.object({
+const dueSchema = open({
   /** Of those who wait for their first call: the index and the hash of the number of each. */
-  people: json(z.array(z.tuple([z.int(), z.string()]))).optional(),
+  people: json(z.array(z.tuple([z.int(), z.string()], z.unknown()))).optional(),
   /** Of one who waits again. */
   number: z.string().optional(),
   queuedAt: time.optional(),
@@ -205,7 +216,10 @@ export type DueProperties = z.output<typeof dueSchema>;
 /** How one kind of row is read and written. */
 const rowsOf = <Schema extends z.ZodType<unknown, NewProperties>>(schema: Schema) => ({
   /** @throws {DamagedRow} */
-  parse: ({ partitionKey, rowKey, properties }: StoredRow): z.output<Schema> => {
+  parse: (row: StoredRow): z.output<Schema> => {
+    const { partitionKey, rowKey } = row;
+    // Each write has the format of its own version.
+    const { [FORMAT_PROPERTY]: _format, ...properties } = copiedProperties(row);
     const parsed = schema.safeParse(properties);
     if (parsed.success) return parsed.data;
     const wrong = parsed.error.issues.map(({ path }) => path.join('.')).join();

@@ -1,6 +1,6 @@
-import { EventGridDeserializer } from '@azure/eventgrid';
 import * as z from 'zod';
 
+import { lazily } from '../../../azure/lazily.ts';
 import { parseCallContext } from '../../model/call-context.ts';
 import type { CallEvent, CallEventKind, PressedKey } from '../../model/call-event.ts';
 import { parseCallId } from '../../model/call-id.ts';
@@ -54,7 +54,10 @@ const KEY_OF_TONE: ReadonlyMap<unknown, string> = new Map([
   ['pound', '#'],
 ]);
 
-const deserializer = new EventGridDeserializer();
+// The SDK is loaded with the first callback: it is a part of the time that the app takes to start.
+const deserializer = lazily(async () =>
+  import('@azure/eventgrid').then(({ EventGridDeserializer }) => new EventGridDeserializer()),
+);
 
 /** The array in a callback's body → its events, or all elements that are not CloudEvents 1.0. */
 export const parseCallEvents: ParseCallEvents = async (batch) => {
@@ -83,7 +86,7 @@ const isKnownType = (type: string): type is keyof typeof KIND_OF_TYPE => Object.
 const deserialize = async (element: unknown): Promise<{ type: string; data?: unknown } | undefined> => {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) return undefined;
   try {
-    const [cloudEvent] = await deserializer.deserializeCloudEvents({ ...element });
+    const [cloudEvent] = await (await deserializer()).deserializeCloudEvents({ ...element });
     // CloudEvents demands that they are not empty; the deserializer does not check that.
     return cloudEvent?.id && cloudEvent.source && cloudEvent.type ? cloudEvent : undefined;
   } catch {
