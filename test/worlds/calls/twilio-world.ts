@@ -6,7 +6,7 @@ import { type Form, signatureOf, type WebhookAnswer } from '../../../infra/emula
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, findAlertType } from '../../../src/calls/model/alert-types.ts';
 import { LONGEST_REQUEST_MS } from '../../../src/calls/model/phone-line.ts';
-import { type PhoneNumber, parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { createPhone, type Phone, type Sent } from '../../../src/calls/phone.ts';
 import type { InstructionCallbacks } from '../../../src/calls/providers/callbacks.ts';
 import { connectToTwilio } from '../../../src/calls/providers/twilio/connect.ts';
@@ -33,6 +33,8 @@ const API = 'https://twilio.example';
 const NUMBER = '+12065550199';
 const SWEEP_MS = 30_000;
 const CLOCK_AHEAD_MS = 1_000;
+/** A request for a call waits so long for its answer. */
+const GIVEN_UP_MS = 10_000;
 /** A conversation at human speed: a message of the world takes so long. */
 export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
@@ -43,23 +45,44 @@ interface Instance {
   readonly log: Log;
 }
 
+/** How a world of Twilio differs from the usual one. */
+export interface TwilioWorldOptions {
+  /** How many calls the account may start a second; 2 if it is not given. */
+  readonly callsPerSecond?: number;
+  /** How many it really starts; as many as it may if it is not given. */
+  readonly startsPerSecond?: number;
+  readonly detectsMachines?: boolean;
+  readonly isTold?: boolean;
+  readonly death?: Death;
+}
+
+/** A request of an instance to Twilio. */
+export interface Asked {
+  readonly at: number;
+  /** Method and path below the account. */
+  readonly request: string;
+  readonly form: URLSearchParams;
+}
+
 /** Several instances of the service with the real provider of Twilio, and the simulated account, in virtual time. */
 export class TwilioWorld extends Ground {
   readonly account: Account;
   readonly logs: { readonly event: string; readonly level: string }[] = [];
   readonly #instances: Instance[] = [];
-  readonly #callsPerSecond: number;
+  readonly asked: Asked[] = [];
+  readonly #options: TwilioWorldOptions;
   #isEnded = false;
 
-  constructor(seed: string, mode: Mode, time: VirtualTime, callsPerSecond: number, isTold: boolean, death?: Death) {
+  constructor(seed: string, mode: Mode, time: VirtualTime, options: TwilioWorldOptions) {
+    const { callsPerSecond = 2, startsPerSecond = callsPerSecond, isTold = false, death } = options;
     super(seed, mode, time, isTold, death);
-    this.#callsPerSecond = callsPerSecond;
+    this.#options = options;
     this.account = new Account({
       accountSid: SECRETS.accountSid,
       ownNumbers: [NUMBER],
       pace: PACE,
       lines: mode.lines,
-      callsPerSecond,
+      callsPerSecond: startsPerSecond,
       webhooks: { post: async (url, form) => this.#post(url, form) },
       print: (line) => this.story.tell(() => line),
     });
@@ -74,7 +97,7 @@ export class TwilioWorld extends Ground {
   /** Sends a notification through any instance, again until one answers. */
   async send(alertType: string, numbers: readonly string[], confirm: boolean, key: string): Promise<Sent> {
     const type = findAlertType(alertType) ?? ALERT_TYPES[0];
-    const waves = [numbers.flatMap((number): PhoneNumber[] => [parsePhoneNumber(number) ?? []].flat())];
+    const waves = [numbers.flatMap((number) => parsePhoneNumber(number) ?? [])];
     for (;;) {
       const instance = this.#any();
       const sent = await instance?.life
@@ -83,6 +106,12 @@ export class TwilioWorld extends Ground {
       if (sent !== undefined) return sent;
       await new Promise((resolve) => void setTimeout(resolve, 2_000));
     }
+  }
+
+  /** Somebody stops a notification, through any instance. */
+  async stop(sent: Sent): Promise<void> {
+    const instance = this.#any();
+    if (sent.kind === 'sent') await instance?.life.do(async () => instance.phone.stop(sent.id, instance.log));
   }
 
   /** A notification as the table has it. */
@@ -126,9 +155,9 @@ export class TwilioWorld extends Ground {
     const settings = {
       ...SECRETS,
       source: parsePhoneNumber(NUMBER) ?? unknownNumber(),
-      callsPerSecond: this.#callsPerSecond,
+      callsPerSecond: this.#options.callsPerSecond ?? 2,
       voice: 'Polly.Joanna',
-      detectsMachines: false,
+      detectsMachines: this.#options.detectsMachines === true,
       apiBaseUrl: API,
     };
     const options = { ringMs: this.rules.ringMs, callbackBaseUrl: BASE, testCallbackBaseUrl: undefined };
@@ -166,8 +195,15 @@ export class TwilioWorld extends Ground {
       } as const;
       return life.request(travel, async () => {
         if (fault === 'unreachable') throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } });
-        const reply: ApiReply = this.account.reply({ method, path, query, form: new URLSearchParams(body) });
-        if (typeof reply === 'string') return new Promise(() => undefined);
+        const form = new URLSearchParams(body);
+        this.asked.push({ at: this.now, request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        const reply: ApiReply = this.account.reply({ method, path, query, form });
+        if (typeof reply === 'string') {
+          await new Promise((resolve) => void setTimeout(resolve, reply === 'hangs' ? GIVEN_UP_MS : 0));
+          throw reply === 'hangs'
+            ? new DOMException('', 'TimeoutError')
+            : new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } });
+        }
         return { status: reply.status, headers: new Headers(), json: async () => Promise.resolve(reply.body) };
       });
     };
@@ -220,13 +256,13 @@ const unknownNumber = (): never => {
 export const inTwilioWorld = async <Result>(
   seed: string,
   mode: Mode,
-  { callsPerSecond = 1, isTold = false, death }: { callsPerSecond?: number; isTold?: boolean; death?: Death },
+  options: TwilioWorldOptions,
   play: (world: TwilioWorld) => Promise<Result>,
 ): Promise<Result> => {
   // Loaded before: what comes from a disk does not know virtual time.
   await import('../../../src/calls/providers/twilio/package.ts');
-  return inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), isTold, async (time) => {
-    const world = new TwilioWorld(seed, mode, time, callsPerSecond, isTold, death);
+  return inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), options.isTold === true, async (time) => {
+    const world = new TwilioWorld(seed, mode, time, options);
     const result = await play(world);
     world.end();
     return result;
