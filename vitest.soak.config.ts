@@ -31,5 +31,6 @@ export default defineConfig({
     testTimeout: 3_600_000,
     // As for `npm test`.
     restoreMocks: true,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

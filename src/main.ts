@@ -1,9 +1,11 @@
 import { app } from '@azure/functions';
 
 import { DayShards } from './analytics/rows/day-shards.ts';
+import type { Day } from './analytics/model/day.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
+import { backUpClosing, backUpDays, BACKUP_SCHEDULE } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
 import { FORMAT } from './analytics/rows/format.ts';
 import { Table } from './storage/table.ts';
@@ -33,10 +35,11 @@ import { instructionCallback } from './http/instruction-callback.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
-import { appLog, invocationLog } from './log.ts';
+import { appLog, invocationLog, type Log } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
+import { VERSION } from './version.ts';
 import type { PhoneSettings } from './settings/phone.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
@@ -113,21 +116,37 @@ for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });
 }
 
-// Timers: without a retention no day is ever closed, and the timer is not registered.
-const { eventRetentionDays: retentionDays } = settings;
-if (retentionDays !== undefined) {
-  app.timer('CloseDays', {
-    schedule: CLOSE_DAYS_SCHEDULE,
+// Timers: what nobody has asked for is not registered.
+const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>): void => {
+  app.timer(name, {
+    schedule,
     handler: async (_timer, context) => {
       const log = invocationLog(context);
       try {
-        await closeDays({ table: counters, shards: dayShards, retentionDays }, log);
+        await work(log);
       } catch (error) {
         // The host knows only the place in the bundle.
         logUnexpected(error, log);
         throw error;
       }
     },
+  });
+};
+const { eventRetentionDays: retentionDays, backupContainerUrl } = settings;
+// In a file of its own, which is loaded when it is first needed.
+const container = async (url: string) =>
+  import('./storage/azure-container.ts').then(({ azureContainer }) =>
+    azureContainer(url, `${settings.tables.prefix}analytics`, credential),
+  );
+const backup =
+  backupContainerUrl === undefined
+    ? undefined
+    : { table: counters, container: async () => container(backupContainerUrl) };
+if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
+if (retentionDays !== undefined) {
+  timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {
+    const backUp = backup && (async (day: Day) => backUpClosing(backup, day, log));
+    await closeDays({ table: counters, shards: dayShards, retentionDays, backUp }, log);
   });
 }
 
@@ -138,4 +157,4 @@ app.hook.appTerminate(async () => {
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');
 // An alert asks for this line: after others of the same instance it means that the process had ended.
-appLog.info('app started', { node: process.version });
+appLog.info('app started', { version: VERSION, node: process.version });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Connection } from './azure/connection.ts';
 import { oneConnection, tablesConnectionString } from './settings/connections.ts';
 import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings, sweepSettings } from './settings/phone.ts';
-import { categoryList, httpsUrl, text, wholeNumber } from './settings/rules.ts';
+import { categoryList, containerUrl, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { type SettingProblem, SettingsError } from './settings/settings-error.ts';
 
 export { SettingsError, type SettingProblem };
@@ -21,6 +21,7 @@ export const settingSchemas = {
   DETECTION_CATEGORIES: categoryList.prefault('fire,smoke,structure'),
   COUNTER_SHARDS: wholeNumber(1, 64).prefault('1'),
   EVENT_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
+  BACKUP_CONTAINER_URL: containerUrl.optional(),
   TABLES_CONNECTION_STRING: tablesConnectionString.optional(),
   TABLES_ENDPOINT: httpsUrl.optional(),
   TABLES_PREFIX: text
@@ -47,6 +48,8 @@ const settingsOf = (
   counterShards: value.COUNTER_SHARDS,
   /** A day is closed when it ended at least so many days ago; undefined: days stay open. */
   eventRetentionDays: value.EVENT_RETENTION_DAYS,
+  /** The container for backups of days, perhaps with a signature; undefined: there are none. */
+  backupContainerUrl: value.BACKUP_CONTAINER_URL,
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */
   phone,

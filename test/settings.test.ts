@@ -49,6 +49,7 @@ describe('settings', () => {
       detectionCategories: ['fire', 'smoke', 'structure'],
       counterShards: 1,
       eventRetentionDays: undefined,
+      backupContainerUrl: undefined,
       tables: { connection: { connectionString: TABLES }, prefix: '' },
       phone: {
         connection: { connectionString: ACS },

@@ -349,6 +349,7 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    backupContainerUrl: storage.outputs.backupContainerUrl
     eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint
     tablesPrefix: tablesPrefix
@@ -428,6 +429,7 @@ output SERVICE_API_URL string = app.outputs.url
 output EVENTS_URL string = '${app.outputs.url}/api/events'
 output HEALTH_URL string = '${app.outputs.url}/api/health'
 output OPENAPI_URL string = '${app.outputs.url}/api/openapi.json'
+output BACKUP_CONTAINER_URL string = storage.outputs.backupContainerUrl
 output TABLES_ENDPOINT string = storage.outputs.tableEndpoint
 output STORAGE_ACCOUNT_NAME string = storage.outputs.name
 output DEAD_LETTER_CONTAINER_ID string = storage.outputs.deadLetterContainerId

@@ -2,7 +2,6 @@
  * `npm run export -- --date D`: a day's events as CloudEvents, a line each; `npm run send` brings them into any service. Reads only.
  * infra/cli/send/README.md tells how to use it.
  */
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -12,21 +11,18 @@ import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 
 import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
-import { formatInstant, type Instant, instantFrom } from '../../src/analytics/model/instant.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { eventLines, type EventsRead } from '../../src/analytics/retention/day-events.ts';
 import { manifestFrom } from '../../src/analytics/rows/day-shards.ts';
-import { eventRowFrom } from '../../src/analytics/rows/event-row.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import {
-  ALL_EVENTS,
   dayPartition,
   MINUTES,
   OPEN_DAYS_PARTITION,
-  parseEventKey,
   SHARDS_KEY,
   shardPartition,
 } from '../../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
-import { CAMERA_EVENT_TYPE } from '../../src/http/event-message.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { DamagedRow, DecodeError } from '../../src/storage/errors.ts';
 import type { StoredRow } from '../../src/storage/row.ts';
@@ -66,34 +62,6 @@ Reads only. Exit code 0: every event is in the file. 1: events could not be read
   values,
 } as const;
 
-/** Facets of one time go into one message: an event has as many messages as its facets have times. */
-const messagesOf = (row: StoredRow): readonly string[] => {
-  const { cameraId, eventId } = parseEventKey(row.rowKey);
-  const { ts, facets } = eventRowFrom(row);
-  const { detections, reviewed, annotations } = facets;
-  const times = new Set([detections, reviewed, annotations].flatMap((facet) => facet?.time ?? []));
-  return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) =>
-    messageText(cameraId, eventId, ts, time, {
-      ...(detections?.time === time && { detections: Object.fromEntries(detections.value) }),
-      ...(reviewed?.time === time && { reviewed: reviewed.value }),
-      ...(annotations?.time === time && { annotations: Object.fromEntries(annotations.value) }),
-    }),
-  );
-};
-
-const messageText = (cameraId: string, eventId: string, ts: Instant, time: Instant, facets: object): string =>
-  JSON.stringify({
-    specversion: '1.0',
-    // The same for the same message, whenever it is exported.
-    id: createHash('sha256')
-      .update(JSON.stringify([cameraId, eventId, String(time)]))
-      .digest('base64url'),
-    source: '/export',
-    type: CAMERA_EVENT_TYPE,
-    time: formatInstant(time),
-    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(ts), ...facets },
-  });
-
 /** The days from the first to the last, both included. */
 const daysBetween = (first: Day, last: Day): readonly Day[] => {
   const days = [first];
@@ -131,27 +99,20 @@ async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGe
   for (const [index, day] of days.entries()) {
     const shards = await shardsOf(table, day);
     for (let shard = 0; shard < shards; shard += 1) {
-      for await (const page of table.pages(shardPartition(day, shard), ALL_EVENTS)) {
-        for (const row of page) {
-          const messages = readable(row, messagesOf);
-          if (messages === undefined) told.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
-          else told.events += 1;
-          for (const message of messages ?? []) yield `${message}\n`;
-        }
+      const onPage = (lastKey: string): void => {
         // Rows come in the order of their minutes: how far the day has come is how far the export has.
-        const clock = /^event\|(\d\d)(\d\d)/.exec(page.at(-1)?.rowKey ?? '') ?? [];
+        const clock = /^event\|(\d\d)(\d\d)/.exec(lastKey) ?? [];
         const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
         told.onPart((index + (shard + ofDay) / shards) / days.length);
-      }
+      };
+      yield* eventLines(table, shardPartition(day, shard), told, onPage);
     }
     // The day may have been closed while it was read.
     await shardsOf(table, day);
   }
 }
 
-interface Told {
-  events: number;
-  readonly unreadable: string[];
+interface Told extends EventsRead {
   /** Is told how much is done, 0 to 1. */
   readonly onPart: (part: number) => void;
 }

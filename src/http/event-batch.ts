@@ -1,6 +1,7 @@
+import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import * as z from 'zod';
 
-import { CAMERA_EVENT_TYPE, cameraEventSchema } from './event-message.ts';
+import { cameraEventSchema } from './event-message.ts';
 import { Problem } from './problem.ts';
 
 /** The most bytes a request may have. */

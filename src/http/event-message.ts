@@ -1,6 +1,12 @@
 import * as z from 'zod';
 
-import type { Counts, EventMessage, Facet, Facets } from '../analytics/model/camera-event.ts';
+import {
+  CAMERA_EVENT_TYPE,
+  type Counts,
+  type EventMessage,
+  type Facet,
+  type Facets,
+} from '../analytics/model/camera-event.ts';
 import { MAX_CAMERA_CATEGORIES, NO_COUNTS } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
@@ -8,9 +14,6 @@ import { hasOffset, parseInstant, type Instant } from '../analytics/model/instan
 import type { ProblemError } from './problem.ts';
 import { FRAME_TIME_PATTERN, identifier, instant, TIME_PATTERN } from './request-values.ts';
 import { type Fault, fault, faultsOf } from './route/faults.ts';
-
-/** The CloudEvents type of a message about a camera's event. */
-export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 

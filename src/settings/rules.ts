@@ -46,6 +46,12 @@ export const httpsOrLoopbackUrl = text.refine(
   'must be an https URL (http is accepted for loopback addresses only)',
 );
 
+/** The URL of a container of Blob Storage, with a shared access signature or without. */
+export const containerUrl = httpsOrLoopbackUrl.refine(
+  (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(new URL(value).pathname),
+  'must be the URL of a container',
+);
+
 const canBeExtended = (value: string): boolean => {
   const url = URL.parse(value);
   return url === null || `${url.search}${url.hash}${url.username}${url.password}` === '';

@@ -18,6 +18,8 @@ it('the package asks for nothing and runs from its folder alone, with keys, hard
   expect((await readdir(deployed, { recursive: true })).sort()).toEqual(
     [
       'dist',
+      'dist/backup.cjs',
+      'dist/backup.cjs.map',
       'dist/dashboard.html',
       'dist/dashboard.html.gz',
       'dist/main.cjs',

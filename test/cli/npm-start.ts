@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { expect, onTestFinished } from 'vitest';
+import type { TestContext } from 'vitest';
 
 import { portIsFree } from '../../infra/emulators/free-port.ts';
 import { settingSchemas } from '../../src/settings.ts';
@@ -21,8 +21,12 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-/** Runs `npm start -- …` in a process group of its own, as a terminal does. */
-export const npmStart = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+/** Runs `npm start -- …` in a process group of its own, as a terminal does. It ends with the test. */
+export const npmStart = (
+  { onTestFinished }: TestContext,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+) => {
   const child = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
     cwd: ROOT,
     env: { ...bareEnvironment(), ...environment },
@@ -61,7 +65,7 @@ export const npmStart = (args: readonly string[], environment: Readonly<Record<s
     untilNothingIsLeft: async (): Promise<void> => {
       const ports = [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, port]) => Number(port));
       const isFree = async (): Promise<readonly boolean[]> => Promise.all([...new Set(ports)].map(portIsFree));
-      await expect.poll(isFree).not.toContain(false);
+      await until(async () => !(await isFree()).includes(false), 'nothing is left');
     },
   };
 };

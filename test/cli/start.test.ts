@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { announcement } from '../../infra/cli/start/announcement.ts';
 import { chosenStorage } from '../../infra/cli/chosen-storage.ts';
@@ -34,48 +34,52 @@ const callbackByHand = (port: number): Promise<Response> => {
 const dayOf = async (port: number, date: string): Promise<unknown> =>
   (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
 
-// Windows has no process groups to send Ctrl-C to.
-it.skipIf(process.platform === 'win32')(
-  'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npm alone leave nothing; --data keeps the tables',
-  async () => {
-    const dataDir = ownDirectory();
-    const port = await freePort();
-    const first = npmStart(['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
-    await first.untilReady();
-    const refused = startProgram(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), START, '--port', `${port}`],
-      {
-        environment: bareEnvironment(),
-      },
-    );
-    const event = cloudEvent({ data: { ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } } });
-    expect((await post(port, 'events', event)).status).toBe(200);
-    expect(first.output()).not.toContain('callbacks are not verified');
-    expect((await callbackByHand(port)).status).toBe(401);
-    await post(port, 'test-call', ['+12065550100', '+12065551100']);
-    await until(() => /\[phone\] \+1206555\d100 hears: /.test(first.output()), 'somebody hears it');
-    await until(() => /\[phone\] \+1206555\d100: no line is free/.test(first.output()), 'the other one finds no line');
-    const said = expect.stringMatching(new RegExp(`^Port ${port} is in use\\.(?![^]*\\n\\s+at )`));
-    expect(await refused.ended).toMatchObject({ code: 1, said });
-    first.ctrlC();
-    await first.untilNothingIsLeft();
-    // What the last process wrote may arrive after its end.
-    await until(() => first.output().includes('Everything has stopped.'), 'it says so');
+const options = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
 
-    const second = npmStart(['--port', `${port}`, '--data', dataDir], { PHONE: 'off' });
-    await second.untilReady();
-    expect(second.output()).toContain('phone   off (PHONE=off): nobody is phoned');
-    expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
-    second.signal('SIGTERM');
-    await second.untilNothingIsLeft();
-  },
-);
+// They wait for calls most of the time. Windows has no process groups to send Ctrl-C to.
+describe.concurrent('runs side by side', () => {
+  it.skipIf(process.platform === 'win32')(
+    'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npm alone leave nothing; --data keeps the tables',
+    async (test) => {
+      const dataDir = ownDirectory(test);
+      const port = await freePort();
+      const first = npmStart(test, ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
+      await first.untilReady();
+      const refused = startProgram(
+        process.execPath,
+        ['--import', import.meta.resolve('tsx'), START, '--port', `${port}`],
+        { environment: bareEnvironment() },
+        test,
+      );
+      const event = cloudEvent({ data: { ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } } });
+      expect((await post(port, 'events', event)).status).toBe(200);
+      expect(first.output()).not.toContain('callbacks are not verified');
+      expect((await callbackByHand(port)).status).toBe(401);
+      await post(port, 'test-call', ['+12065550100', '+12065551100']);
+      await until(() => /\[phone\] \+1206555\d100 hears: /.test(first.output()), 'somebody hears it');
+      await until(
+        () => /\[phone\] \+1206555\d100: no line is free/.test(first.output()),
+        'the other one finds no line',
+      );
+      const said = expect.stringMatching(new RegExp(`^Port ${port} is in use\\.(?![^]*\\n\\s+at )`));
+      expect(await refused.ended).toMatchObject({ code: 1, said });
+      first.ctrlC();
+      await first.untilNothingIsLeft();
+      // What the last process wrote may arrive after its end.
+      await until(() => first.output().includes('Everything has stopped.'), 'it says so');
 
-describe('a local run', () => {
-  const options = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
+      const second = npmStart(test, ['--port', `${port}`, '--data', dataDir], { PHONE: 'off' });
+      await second.untilReady();
+      expect(second.output()).toContain('phone   off (PHONE=off): nobody is phoned');
+      expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
+      second.signal('SIGTERM');
+      await second.untilNothingIsLeft();
+    },
+  );
 
-  it('has all that the demo shows: a day that the endpoints confirm, and calls; it says which part ended by itself', async () => {
+  it('a local run has all that the demo shows: a day that the endpoints confirm, and calls; it says which part ended by itself', async ({
+    onTestFinished,
+  }) => {
     const port = await freePort();
     const printed: string[] = [];
     const environment = { ...bareEnvironment(), CALL_ATTEMPTS: '1' };
@@ -94,10 +98,9 @@ describe('a local run', () => {
 
     const date = '2026-03-14';
     const end = Date.parse(`${date}T02:00:00Z`);
-    const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
-    await demo({ url: new URL(run.url), date }, end);
-    const told = log.mock.calls.flat().join('\n');
-    log.mockRestore();
+    const lines: string[] = [];
+    await demo({ url: new URL(run.url), date }, end, (text) => lines.push(text));
+    const told = lines.join('\n');
     const frames = new Set(believableDay(date, end).map(({ data }) => data.event_id)).size;
     expect(await dayOf(port, date)).toMatchObject({ total_events: frames, active_cameras: 20 });
     expect(told).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
@@ -117,15 +120,18 @@ describe('a local run', () => {
     expect(await run.partLost).toBe('Azurite ended by SIGKILL');
   });
 
-  it('names each wrong setting once', async () => {
+  it('a local run names each wrong setting once', async () => {
     const told: string[] = [];
-    const environment = { ...bareEnvironment(), COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' };
+    const wrong = { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' };
+    const environment = { ...bareEnvironment(), TABLES_CONNECTION_STRING: inject('tablesConnectionString'), ...wrong };
     const starting = startLocalRun({ ...options, port: await freePort() }, environment, (line) => told.push(line));
     told.push(await starting.then(() => 'It has started.', String));
     expect(told.join('\n').match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
     expect(told.join('\n').match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);
   });
+});
 
+describe('a local run', () => {
   it('says which real services it uses', () => {
     const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };
     const parts = { azurite: undefined, simulator: undefined, partLost: Promise.resolve(''), kill: () => undefined };

@@ -1,6 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { freePort } from '../../infra/emulators/free-port.ts';
+import { VERSION } from '../../src/version.ts';
 import { startApp, testEnvironment } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
@@ -29,7 +30,7 @@ const notification = (...recipients: readonly string[]) => ({ channel: 'phone', 
 it('the lines have the fields that the alerts read', async () => {
   // Nothing answers where the tests' ACS should be.
   const { ask, logged } = await started({ CALLS_PER_DAY: '1' });
-  expect(await logged('app started')).toEqual([{ event: 'app started', node: process.version }]);
+  expect(await logged('app started')).toEqual([{ event: 'app started', version: VERSION, node: process.version }]);
   for (const date of ['2026-11-19', '2026-11-20', '2026-11-20']) {
     expect(await ask('events', [cloudEvent({ data: { ts_utc: `${date}T08:00:00Z` } })])).toBe(200);
   }

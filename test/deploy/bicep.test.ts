@@ -16,6 +16,7 @@ const ROLES = new Map([
   ['storageBlobDataContributor', 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'],
   ['storageBlobDataOwner', 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'],
   ['storageTableDataContributor', '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'],
+  ['storageBlobDataReader', '2a2b9908-6ea1-4ae2-8e65-a410df84e7d1'],
   ['storageTableDataReader', '76199698-9eea-4c19-bc75-cec21354c6b6'],
 ]);
 

@@ -13,6 +13,7 @@ import { buildCommands } from './built-command.ts';
 const COMMANDS = {
   send: 'cli/send.ts',
   export: 'cli/export.ts',
+  restore: 'cli/restore.ts',
   audit: 'cli/audit.ts',
   host: 'cli/functions-host.ts',
 } as const;
@@ -47,7 +48,13 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
       buildApp({ outfile: bundles.debug, debug: true }),
       buildApp({ outfile: bundles.release, debug: false }),
     ]);
-    return { send: built('send'), export: built('export'), audit: built('audit'), host: built('host') };
+    return {
+      send: built('send'),
+      export: built('export'),
+      restore: built('restore'),
+      audit: built('audit'),
+      host: built('host'),
+    };
   };
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);

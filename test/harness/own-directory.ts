@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { onTestFinished } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 
-/** A directory for the test that runs; it is removed when that test is over. */
-export const ownDirectory = (): string => {
+/** A directory for a test, or for the one that runs; it is removed when that test is over. */
+export const ownDirectory = (test: Pick<TestContext, 'onTestFinished'> = { onTestFinished }): string => {
   const directory = mkdtempSync(join(tmpdir(), 'wildfire-camera-activity-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  test.onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   return directory;
 };

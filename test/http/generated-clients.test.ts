@@ -47,19 +47,17 @@ beforeAll(async () => {
       include: ['client.ts', 'services/**/*.ts', 'checks.ts'],
     }),
   );
-  await tool('oazapfts/dist/cli.js', 'api.json', 'client.ts');
-  await tool(
-    'openapi-typescript-codegen/bin/index.js',
-    '--input',
-    'api.json',
-    '--output',
-    'services',
-    '--client',
-    'fetch',
-  );
-  await tool('orval/dist/bin/orval.mjs', '--config', 'orval.config.mjs');
-  await tool('typescript/bin/tsc', '-p', 'tsconfig.json');
-  app = await startApp({ environment: testEnvironment(), functionKey: KEY });
+  const codegen = ['--input', 'api.json', '--output', 'services', '--client', 'fetch'];
+  await Promise.all([
+    tool('oazapfts/dist/cli.js', 'api.json', 'client.ts'),
+    tool('openapi-typescript-codegen/bin/index.js', ...codegen),
+    tool('orval/dist/bin/orval.mjs', '--config', 'orval.config.mjs'),
+  ]);
+  const [started] = await Promise.all([
+    startApp({ environment: testEnvironment(), functionKey: KEY }),
+    tool('typescript/bin/tsc', '-p', 'tsconfig.json'),
+  ]);
+  app = started;
 });
 afterAll(async () => {
   await app.stop();

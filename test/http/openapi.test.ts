@@ -171,7 +171,7 @@ describe('the service is as it is described', () => {
           });
           expect(response.status).toBeLessThan(500);
         }),
-        { numRuns: 50 },
+        { numRuns: 20 },
       );
     },
   );

@@ -57,11 +57,16 @@ export class MemoryTable implements TableConnection {
 
   /** A table with the same rows; the rows of one do not change those of the other. */
   copy(): MemoryTable {
-    const copy = new MemoryTable(this.#now);
+    return this.copyTo(new MemoryTable(this.#now));
+  }
+
+  /** Gives an empty table the same rows. */
+  copyTo<Other extends MemoryTable>(other: Other): Other {
+    const copy: MemoryTable = other;
     copy.#exists = this.#exists;
     copy.#writes = this.#writes;
     for (const [partition, rows] of this.#partitions) copy.#partitions.set(partition, new Map(rows));
-    return copy;
+    return other;
   }
 
   async get(partitionKey: string, rowKey: string, selection: Selection): Promise<StoredRow | undefined> {

@@ -198,6 +198,65 @@ traces
     scope: insights.id
   }
   {
+    name: 'backup-missing'
+    description: 'A day, or some of its events, could not be backed up. While that is so it is not closed, and nothing of it is deleted: mend it before its table is lost.'
+    severity: 1
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) in ("day not backed up", "events not backed up")
+| project timestamp, day = tostring(line.day), failure = tostring(line.kind), reason = tostring(line.reason)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT15M'
+    frequency: 'PT15M'
+    perLine: true
+    dimension: 'day'
+    // Every run meets the same day.
+    mute: 'PT12H'
+    enabled: true
+    scope: insights.id
+  }
+  {
+    name: 'backups-stopped'
+    description: 'No run of the timer BackUpDays has come to its end for a day: days may be about to close, and wait for a backup.'
+    severity: 1
+    query: '''
+traces
+| summarize runs = countif(tostring(parse_json(message).event) == "backups looked after")
+| where runs == 0
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'P1D'
+    frequency: 'PT1H'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: true
+    scope: insights.id
+  }
+  {
+    name: 'table-deleted'
+    description: 'Somebody deleted a table. Restore it: infra/cli/send/README.md.'
+    severity: 0
+    query: '''
+StorageTableLogs
+| where OperationName == "DeleteTable" and toint(StatusCode) < 400
+| project TimeGenerated, Uri, CallerIpAddress
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT15M'
+    frequency: 'PT15M'
+    perLine: true
+    dimension: ''
+    mute: ''
+    enabled: true
+    scope: workspace.id
+  }
+  {
     name: 'damaged-rows'
     description: 'A stored row cannot be read: its partition is named. infra/azure/README.md has the audit to run.'
     severity: 1

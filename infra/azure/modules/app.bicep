@@ -25,6 +25,7 @@ param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
 param eventRetentionDays string
+param backupContainerUrl string
 param tablesEndpoint string
 param tablesPrefix string
 
@@ -159,6 +160,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     DETECTION_CATEGORIES: detectionCategories
     COUNTER_SHARDS: string(counterShards)
     EVENT_RETENTION_DAYS: eventRetentionDays
+    BACKUP_CONTAINER_URL: backupContainerUrl
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
     PHONE: phone

@@ -30,6 +30,7 @@ param deleteLock bool
 param workspaceId string
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+var storageBlobDataReader = '2a2b9908-6ea1-4ae2-8e65-a410df84e7d1'
 var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 var storageTableDataReader = '76199698-9eea-4c19-bc75-cec21354c6b6'
 
@@ -93,6 +94,8 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01'
   parent: account
   name: 'default'
   properties: {
+    // What replaces or deletes a backup leaves the version before it.
+    isVersioningEnabled: true
     deleteRetentionPolicy: {
       enabled: true
       days: 7
@@ -115,6 +118,34 @@ resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@
   parent: blobService
   name: 'dead-letters'
   properties: { publicAccess: 'None' }
+}
+
+// A blob for each day and shard, written by the app's timer BackUpDays; npm run restore reads them.
+resource backups 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
+  parent: blobService
+  name: 'backups'
+  properties: { publicAccess: 'None' }
+}
+
+// Earlier versions are for accidents that are soon noticed.
+resource oldVersions 'Microsoft.Storage/storageAccounts/managementPolicies@2024-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    policy: {
+      rules: [
+        {
+          name: 'old-versions'
+          enabled: true
+          type: 'Lifecycle'
+          definition: {
+            filters: { blobTypes: ['blockBlob'] }
+            actions: { version: { delete: { daysAfterCreationGreaterThan: 90 } } }
+          }
+        }
+      ]
+    }
+  }
 }
 
 resource appOwnsBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
@@ -147,6 +178,16 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 }
 
+// For npm run restore.
+resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
+  name: guid(resourceGroup().id, operatorPrincipalId, storageBlobDataReader)
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageBlobDataReader)
+    principalId: operatorPrincipalId
+    principalType: operatorPrincipalType
+  }
+}
+
 // A deployment removes no role: README.md (Audit) says how to take this one away again.
 resource operatorRepairsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRepair && !empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
@@ -163,4 +204,5 @@ output name string = account.name
 output tableEndpoint string = account.properties.primaryEndpoints.table
 output blobEndpoint string = account.properties.primaryEndpoints.blob
 output deploymentContainerUrl string = '${account.properties.primaryEndpoints.blob}${deployments.name}'
+output backupContainerUrl string = '${account.properties.primaryEndpoints.blob}${backups.name}'
 output deadLetterContainerId string = deadLetters.id

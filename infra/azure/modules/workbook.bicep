@@ -1,4 +1,4 @@
-// The figures of README.md ("Queries") as a page in the portal: Application Insights → Workbooks.
+// workbook.json as a page in the portal: Application Insights → Workbooks.
 param name string
 param location string
 param tags object

@@ -41,6 +41,9 @@ export const demoCommand = (now: number): Command<DemoOptions> => ({
   }),
 });
 
+/** Gets what a person reads. */
+type Print = (text: string) => void;
+
 const isoDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
 
 /**
@@ -48,24 +51,24 @@ const isoDay = (milliseconds: number): string => new Date(milliseconds).toISOStr
  *
  * @param now in milliseconds since 1970
  */
-export const demo = async ({ url, date }: DemoOptions, now: number): Promise<void> => {
+export const demo = async ({ url, date }: DemoOptions, now: number, print: Print = console.log): Promise<void> => {
   const service = new Service(url.href);
   await service.mustBeHealthy();
-  await sendDay(service, date, now);
-  console.log(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
+  await sendDay(service, date, now, print);
+  print(`\nGET /api/analytics/day?date=${date}\n\n${dayTable(await service.day(date))}`);
   const simulatorUrl = await simulatorOf(url);
   if (simulatorUrl === undefined) {
-    console.log(
+    print(
       '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
     );
   } else {
     const numbers = freshNumbers(await calledNumbers(simulatorUrl));
     const tested = `${numbers}00`;
     await service.testCall(tested);
-    await tellStory(simulatorUrl, 'The test call', tested);
-    await tellWaves(service, simulatorUrl, numbers);
+    await tellStory(simulatorUrl, 'The test call', tested, print);
+    await tellWaves(service, simulatorUrl, numbers, print);
   }
-  console.log(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
+  print(`\nThe same to look at: ${service.url}/api/dashboard?date=${date}&tz=utc`);
 };
 
 const BATCH_SIZE = 500;
@@ -73,9 +76,9 @@ const BATCH_SIZE = 500;
 /** The most that storage may be away. */
 const GIVE_UP_AFTER_MS = 60_000;
 
-const sendDay = async (service: Service, date: string, now: number): Promise<void> => {
+const sendDay = async (service: Service, date: string, now: number, print: Print): Promise<void> => {
   const messages = believableDay(date, now);
-  console.log(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
+  print(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
   if (messages.length === 0) return;
   const progress = new Progress(date, 'messages');
   const delivery = new Delivery({
@@ -96,14 +99,14 @@ const sendDay = async (service: Service, date: string, now: number): Promise<voi
   }
   progress.end();
   const seconds = (performance.now() - start) / 1000;
-  console.log(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
+  print(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
 };
 
-const tellStory = async (simulatorUrl: string, what: string, number: string): Promise<void> => {
+const tellStory = async (simulatorUrl: string, what: string, number: string, print: Print): Promise<void> => {
   const story = await callStory(simulatorUrl, number);
   if (story === undefined) throw new CommandError(`${what} did not end in time.`);
-  console.log(`\n${what} to ${number}:\n`);
-  for (const line of story) console.log(`  ${line}`);
+  print(`\n${what} to ${number}:\n`);
+  for (const line of story) print(`  ${line}`);
 };
 
 const FIRST_AREA_CODE = 206;
@@ -124,7 +127,7 @@ export const freshNumbers = (called: readonly string[]): string => {
 };
 
 /** The first person never answers, the second presses 1, and so the third is not called. */
-const tellWaves = async (service: Service, simulatorUrl: string, numbers: string): Promise<void> => {
+const tellWaves = async (service: Service, simulatorUrl: string, numbers: string, print: Print): Promise<void> => {
   const id = await service.alert({
     alert_type: 'ConfirmedFire',
     recipients: [[`${numbers}01`], [`${numbers}70`], [`${numbers}90`]],
@@ -133,10 +136,10 @@ const tellWaves = async (service: Service, simulatorUrl: string, numbers: string
     reference: CAMERAS[0],
     details: 'Antelope Ridge, camera 4',
   });
-  console.log('\nWaiting until all three are reached, given up or stopped …');
+  print('\nWaiting until all three are reached, given up or stopped …');
   const state = await service.completed(id);
-  await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`);
-  console.log(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
+  await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`, print);
+  print(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
   const published = await firstOutcome(simulatorUrl, id);
-  console.log(`\nThe first event at the local Event Grid topic:\n\n${JSON.stringify(published, undefined, 2)}`);
+  print(`\nThe first event at the local Event Grid topic:\n\n${JSON.stringify(published, undefined, 2)}`);
 };

@@ -10,6 +10,7 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
     `The service runs on ${url} (ready after ${seconds.toFixed(1)} s).`,
     '',
     `  tables  ${describeTables(run, options)}`,
+    ...(run.found === undefined ? [] : [`  found   ${run.found}`]),
     `  phone   ${describePhone(run, options)}`,
     ...run.warnings.map((warning) => `\nWarning: ${warning}`),
     '',

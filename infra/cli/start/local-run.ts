@@ -10,6 +10,7 @@ import { startTwilioSimulator, type TwilioSimulator } from '../../emulators/twil
 import { type Azurite, startAzurite } from '../../emulators/azurite.ts';
 import { polled } from '../../emulators/deadline.ts';
 import { portIsFree } from '../../emulators/free-port.ts';
+import { foundData } from './found-data.ts';
 import {
   gives,
   localDefaults,
@@ -46,6 +47,8 @@ export interface LocalRun {
   readonly settings: Settings;
   /** Undefined where real storage is used. */
   readonly azurite: Azurite | undefined;
+  /** What an earlier run has left in the data folder, in words. */
+  readonly found?: string | undefined;
   /** Undefined if a real telephone service is used, or the phone is off. */
   readonly simulator: AcsSimulator | TwilioSimulator | undefined;
   /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
@@ -107,6 +110,10 @@ export const startLocalRun = async (
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
       ? undefined
       : started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }));
+    const found =
+      azurite === undefined || data === undefined
+        ? undefined
+        : await foundData(azurite.connectionString, given['TABLES_PREFIX']);
     const options = { pace, lines, print: (line: string) => print(`[phone] ${line}`) };
     const isSimulated = given['PHONE'] !== 'off' && !gives(given, ...REAL_PHONE);
     const acs = isSimulated && phone === 'acs' ? started(await startAcsSimulator(options)) : undefined;
@@ -127,6 +134,7 @@ export const startLocalRun = async (
       url,
       settings,
       azurite,
+      found,
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),

@@ -34,11 +34,22 @@ export class EventTopic {
   readonly key = randomBytes(32).toString('base64');
   /** What was published so far, repeats included. */
   readonly published: PublishedEvent[] = [];
-  /** What the topic does with a batch: takes it, or never answers. */
-  mood: 'takes' | 'hangs' = 'takes';
+  #mood: 'takes' | 'hangs' = 'takes';
+  readonly #hung = new Set<ServerResponse>();
 
   constructor(endpoint: string) {
     this.endpoint = endpoint;
+  }
+
+  /** What the topic does with a batch: takes it, or does not answer until that changes; then the connection breaks. */
+  get mood(): 'takes' | 'hangs' {
+    return this.#mood;
+  }
+
+  set mood(mood) {
+    this.#mood = mood;
+    for (const response of this.#hung) response.destroy();
+    this.#hung.clear();
   }
 
   /** @param refused is told of a batch that Event Grid would refuse */
@@ -48,7 +59,10 @@ export class EventTopic {
     refused: (status: number, reason: string) => void,
   ): Promise<void> {
     const body = await text(request);
-    if (this.mood === 'hangs') return;
+    if (this.mood === 'hangs') {
+      this.#hung.add(response);
+      return;
+    }
     const [status, reason] = this.#take(request, body);
     if (reason !== undefined) refused(status, reason);
     send(response, { status });

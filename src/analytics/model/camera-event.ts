@@ -1,6 +1,9 @@
 import type { Instant } from './instant.ts';
 import type { CategoryTally, Tally } from './tally.ts';
 
+/** The CloudEvents type of a message about a camera's event. */
+export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
+
 /** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 

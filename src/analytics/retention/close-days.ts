@@ -42,6 +42,8 @@ export interface ClosingDependencies {
   readonly shards: DayShards;
   /** A day is closed when it ended at least so many days ago. */
   readonly retentionDays: number;
+  /** Backs up a day that takes no more changes; if that fails, its event rows stay. */
+  readonly backUp?: ((day: Day) => Promise<void>) | undefined;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
   /** Waits before a request is tried again. */
@@ -56,7 +58,7 @@ export interface ClosingDependencies {
  * @throws an error that nobody expected, after all days were tried
  */
 export const closeDays = async (
-  { table, shards, retentionDays, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
+  { table, shards, retentionDays, backUp, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
@@ -74,6 +76,7 @@ export const closeDays = async (
         log.info('day closes', { day, closes: formatInstant(manifest.closes) });
         continue;
       }
+      await backUp?.(day);
       await deleteDay(deleting, day, manifest.shards, log);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });

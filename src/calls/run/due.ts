@@ -78,9 +78,13 @@ export class DueWork {
     this.#parts = parts;
   }
 
-  /** Does what is due, and fulfils when that is done, or after a while. Never throws. */
+  /**
+   * Does what is due, and fulfils when that is done, or after a while. It does not wait for publishing: a timer function that still runs is not
+   * started again, and a topic that hangs would keep it from looking. Never throws.
+   */
   async run(log: Log): Promise<void> {
-    await Promise.race([this.look(log).then(async () => this.settled()), sleepBy(this.#parts.clock, NO_MORE_AFTER_MS)]);
+    const done = this.look(log).then(async () => this.#worked());
+    await Promise.race([done, sleepBy(this.#parts.clock, NO_MORE_AFTER_MS)]);
   }
 
   /** Starts what is due. While that is under way in this process, a further call has it look once more. Never throws. */
@@ -94,11 +98,15 @@ export class DueWork {
 
   /** Fulfils when nothing is under way. */
   async settled(): Promise<void> {
+    await this.#worked();
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
+  }
+
+  async #worked(): Promise<void> {
     const { alarm, clock } = this.#parts;
     while (this.#looking !== undefined || this.#underWay.size > 0 || alarm.isDue) {
       await Promise.all([this.#looking, ...this.#underWay.values(), alarm.isDue ? sleepBy(clock, 5) : undefined]);
     }
-    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
   }
 
   async #lookAgain(log: Log): Promise<void> {

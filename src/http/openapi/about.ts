@@ -1,3 +1,4 @@
+import { VERSION } from '../../version.ts';
 import type { ZodOpenApiObject, ZodOpenApiSecuritySchemeObject } from 'zod-openapi';
 
 /** What the description says of the API as a whole. */
@@ -5,7 +6,7 @@ export const ABOUT = {
   openapi: '3.1.1',
   info: {
     title: 'Camera-activity analytics and phone-call alerts',
-    version: '1.0.0',
+    version: VERSION,
     summary:
       'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
     description: [

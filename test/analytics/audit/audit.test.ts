@@ -565,12 +565,13 @@ describe('a repair', () => {
   it('keeps the day from being closed until it has finished, also if it is stopped at any request', async () => {
     let [stopped, isFinished] = [0, false];
     const wrong: string[] = [];
+    const damaged = new MemoryTable();
+    await new CountingProcess(damaged, 2).record(messages.slice(0, 8));
+    await damageRow(damaged, SHARD, 'total', set('day', '{'));
+    const audited = await auditDay(tableOf(damaged), DATE);
     while (!isFinished) {
       stopped += 1;
-      const memory = new InterposedTable();
-      await new CountingProcess(memory, 2).record(messages);
-      await damageRow(memory, SHARD, 'total', set('day', '{'));
-      const audited = await auditDay(tableOf(memory), DATE);
+      const memory = damaged.copyTo(new InterposedTable());
       let left = stopped;
       memory.turn = async () => {
         left -= 1;

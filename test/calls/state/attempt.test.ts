@@ -405,16 +405,15 @@ describe('whatever happens in whatever order', () => {
 });
 
 describe('a request for a call without an answer', () => {
-  const unclear: AttemptEvent = { kind: 'not placed', why: 'unclear', result: { reason: 'no answer in time' } };
+  const unanswered: AttemptEvent = { kind: 'not placed', why: 'unclear', result: { reason: 'no answer in time' } };
   const notFound: AttemptEvent = { kind: 'not found' };
-  const look: AttemptEvent = { kind: 'look' };
 
   it('is sent again after ten seconds, if the line acts once for it', () => {
-    expect(play([10, unclear, 19, look, 20, look]).asks).toBe('dial');
+    expect(play([10, unanswered, 19, look, 20, look]).asks).toBe('dial');
   });
 
   it('is looked for after ten seconds if the line may act twice, and sent again only when there is surely no call', () => {
-    const history = [10, unclear, 19, look, 20, look] as const;
+    const history = [10, unanswered, 19, look, 20, look] as const;
     expect(playOther(history).asks).toBe('find');
     expect(playOther([...history, 21, placed])).toMatchObject({ attempt: { state: 'placed', callId }, asks: 'find' });
     expect(playOther([...history, 21, notFound])).toMatchObject({ attempt: { state: 'claimed' }, asks: 'find, dial' });
@@ -424,18 +423,20 @@ describe('a request for a call without an answer', () => {
 
   it('is not sent again if its call has told of itself meanwhile, or was stopped', () => {
     const ringing: AttemptEvent = { kind: 'ringing', callId };
-    expect(playOther([10, unclear, 12, ringing, 20, look, 21, notFound])).toMatchObject({
+    expect(playOther([10, unanswered, 12, ringing, 20, look, 21, notFound])).toMatchObject({
       attempt: { state: 'placed', callId },
       asks: '',
     });
-    const stopped = playOther([10, unclear, 20, look, 21, notFound], { isStopped: true });
+    const stopped = playOther([10, unanswered, 20, look, 21, notFound], { isStopped: true });
     expect(stopped).toMatchObject({ attempt: { state: 'over', outcome: 'unknown' }, asks: 'find' });
   });
 
   it('that was sent again is refused for sure by a line that was asked first', () => {
     const refused: AttemptEvent = { kind: 'not placed', why: 'refused', result: {} };
-    expect(playOther([10, unclear, 20, look, 21, notFound, 22, refused]).attempt).toMatchObject({ outcome: 'refused' });
-    expect(play([10, unclear, 20, look, 22, refused]).attempt).toMatchObject({ state: 'claimed' });
+    expect(playOther([10, unanswered, 20, look, 21, notFound, 22, refused]).attempt).toMatchObject({
+      outcome: 'refused',
+    });
+    expect(play([10, unanswered, 20, look, 22, refused]).attempt).toMatchObject({ state: 'claimed' });
   });
 });
 

@@ -76,12 +76,12 @@ describe('npm run send', () => {
 });
 
 const DATE = '2026-03-14';
-const EVENTS = 1_500;
+const EVENTS = 1_000;
 const GOOD = EVENTS - EVENTS / 100;
 
 /** Of every 100th event the service says what is wrong with it, or the reader of the file. */
 const lineOf = (at: number): string => {
-  const time = new Date(Date.parse(`${DATE}T00:00:00Z`) + at * 20_000).toISOString();
+  const time = new Date(Date.parse(`${DATE}T00:00:00Z`) + at * 2_000).toISOString();
   const isWrong = at % 100 === 99;
   const camera_id = isWrong && at % 200 === 99 ? 7 : `ridge-${at % 10}`;
   const data = { event_id: `f-${at}`, camera_id, ts_utc: time, detections: { smoke: 1 } };

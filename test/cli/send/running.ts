@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 
-import { inject, onTestFinished } from 'vitest';
+import { inject, onTestFinished, type TestContext } from 'vitest';
 import { z } from 'zod';
 
 /** How a run of a command ended. */
@@ -24,6 +24,7 @@ export const startProgram = (
   program: string,
   args: readonly string[],
   { environment = {}, input, cwd }: { environment?: NodeJS.ProcessEnv; input?: Buffer; cwd?: string } = {},
+  test: Pick<TestContext, 'onTestFinished'> = { onTestFinished },
 ): Run => {
   const child = spawn(program, args, { env: environment, cwd });
   let [printed, said] = ['', ''];
@@ -31,16 +32,16 @@ export const startProgram = (
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   // It may end before it has read all of its input.
   child.stdin.on('error', () => undefined).end(input ?? Buffer.alloc(0));
-  onTestFinished(() => void child.kill('SIGKILL'));
+  test.onTestFinished(() => void child.kill('SIGKILL'));
   return {
     child,
     ended: once(child, 'close').then(() => ({ code: child.exitCode, printed, said })),
   };
 };
 
-/** Starts what `npm run send`, `export` or `audit` runs. */
+/** Starts what `npm run send`, `export`, `restore` or `audit` runs. */
 export const start = (
-  command: 'send' | 'export' | 'audit',
+  command: 'send' | 'export' | 'restore' | 'audit',
   args: readonly string[],
   options?: Parameters<typeof startProgram>[2],
 ): Run => startProgram(process.execPath, [inject('commands')[command], ...args], options);

@@ -15,13 +15,26 @@ export const sharedBrowser = async (): Promise<Browser> => (launched ??= launchB
 
 /**
  * In the page: what its policy forbade (an id that becomes code sets `harmed`), and its questions: how many were begun, how many are
- * open. Between fetching, reading and what the page makes of an answer there are only microtasks: where a test finds no question open,
- * the page has drawn every answer, and the timer of its next round is set.
+ * open, and a promise that none is. Between fetching, reading and what the page makes of an answer there are only microtasks: in a task in
+ * which no question is open, the page has drawn every answer, and the timer of its next round is set.
  */
 const WATCH = `
   window.violations = [];
   addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
-  window.questions = { begun: 0, open: 0 };
+  const waiting = [];
+  // No clock of a test's holds up a message.
+  const nextTask = async () => new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve(port1.close());
+    port2.postMessage(0);
+  });
+  window.questions = { begun: 0, open: 0, settled: async () => {
+    await nextTask();
+    while (questions.open > 0) {
+      await new Promise((resolve) => waiting.push(resolve));
+      await nextTask();
+    }
+  } };
   for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'json']]) {
     const original = owner[name];
     owner[name] = async function (...given) {
@@ -31,6 +44,7 @@ const WATCH = `
         return await original.apply(this, given);
       } finally {
         questions.open -= 1;
+        if (questions.open === 0) for (const resolve of waiting.splice(0)) resolve();
       }
     };
   }
@@ -73,10 +87,7 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   const answeredAt = async (): Promise<string | null> => page.locator('.refresh .words').getAttribute('title');
   const begun = async (): Promise<unknown> => page.evaluate('questions.begun');
   /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. */
-  const settled = async (): Promise<void> => {
-    // Not `waitForFunction`: it evaluates text in the page, which the page's policy forbids.
-    await expect.poll(() => page.evaluate('questions.open')).toBe(0);
-  };
+  const settled = async (): Promise<void> => void (await page.evaluate('questions.settled()'));
   const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
     await page.getByRole(role, { name }).click();
     await settled();

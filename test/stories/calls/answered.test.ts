@@ -24,6 +24,8 @@ it.concurrent('calls, speaks once when somebody answers, and hangs up after it',
   expect(steps.map((line) => line.text).join(' ')).toBe(
     'createCall CallConnected play PlayStarted PlayCompleted hangUp CallDisconnected',
   );
+  const at = (text: string) => Date.parse(call.story.find((line) => line.text === text)?.at ?? '');
+  expect(at('hangUp') - at('PlayCompleted'), 'no key is waited for').toBeLessThan(5_000);
   expect(call.story.filter((line) => line.kind === 'event').map((line) => line.answer)).toEqual(Array(5).fill('200'));
 
   const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

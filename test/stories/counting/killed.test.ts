@@ -35,7 +35,7 @@ const ownTables = () => {
     (await Promise.all(DATES.map(async (date) => process().differences(dayFrom(date))))).flat();
   /** Every answer is right, and every counter. */
   const expectRight = async (): Promise<void> => {
-    for (const question of [...questions.slice(0, 10), ...DATES.map(dayOfDate)]) {
+    for (const question of [...questions.slice(0, 6), ...DATES.map(dayOfDate)]) {
       expect(await process().answer(question)).toEqual(oracle.answer(question));
     }
     expect(await differences()).toEqual([]);
@@ -48,7 +48,7 @@ const dayFrom = (date: (typeof DATES)[number]) => dayOf(instantFrom(dayOfDate(da
 it.each(DEATHS)(
   'an instance that is killed as it records, %s of a write, loses nothing that it acknowledged, and all is counted once when it is sent again',
   async (death) => {
-    const { prefix, differences, expectRight } = ownTables();
+    const { prefix, process: counting, differences, expectRight } = ownTables();
     const between = await Between.start(inject('tablesConnectionString'));
     onTestFinished(async () => between.stop());
     const watch = await startWatch({ TABLES_PREFIX: prefix, TABLES_CONNECTION_STRING: between.connectionString });
@@ -65,10 +65,10 @@ it.each(DEATHS)(
     await between.settled();
     expect(await differences(), 'what is there is counted').toEqual([]);
 
-    const next = await startWatch({ TABLES_PREFIX: prefix });
+    const next = counting();
     for (const [index, batch] of batches.entries()) {
-      const { unchanged } = await next.record(batch);
-      expect(unchanged).toBeGreaterThanOrEqual(index < acknowledged ? batch.length : 0);
+      const outcomes = await next.record(batch);
+      expect(index < acknowledged && outcomes.includes('recorded'), 'was acknowledged, and is lost').toBe(false);
     }
     await expectRight();
   },

@@ -1,14 +1,31 @@
 import { gzipSync } from 'node:zlib';
 
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
 import { season } from '../../harness/season.ts';
-import { startWatch } from '../../harness/watch.ts';
+import { startApp, testEnvironment } from '../../harness/app.ts';
+import { checkedFetch } from '../../harness/contract.ts';
+import { Watch } from '../../harness/watch.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
 
+const KEY = 'k3y';
+const MASTER = 'm4ster';
+
+let watch: Watch;
+beforeAll(async () => {
+  const environment = testEnvironment();
+  const app = await startApp({ environment, functionKey: KEY, masterKey: MASTER, bundle: 'release' });
+  const fetchChecked = await checkedFetch(app.url);
+  watch = new Watch(app, async (url, init = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set('x-functions-key', KEY);
+    return fetchChecked(url, { ...init, headers });
+  });
+});
+afterAll(async () => watch.app.stop());
+
 it('analytics and events require the function key, in the query or in a header; health and the handshake of webhooks do not', async () => {
-  const watch = await startWatch({}, { functionKey: 'k3y', bundle: 'release' });
   const post = { method: 'POST', body: JSON.stringify(cloudEvent()) };
   const handshake = { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net' } };
   for (const [status, path, init] of [
@@ -27,8 +44,7 @@ it('analytics and events require the function key, in the query or in a header; 
 });
 
 it('compressed events are recorded, and a body without Content-Length is a 411: the Functions host does not hand it on', async () => {
-  const watch = await startWatch();
-  const batch = JSON.stringify([cloudEvent()]);
+  const batch = JSON.stringify([cloudEvent({ data: { event_id: 'zipped' } })]);
   const streamed = { method: 'POST', body: new Blob([batch]).stream(), duplex: 'half' as const };
   const refused = await watch.request('/api/events', streamed);
   expect([refused.status, JSON.parse(refused.body)]).toMatchObject([411, PROBLEM_TYPES.length_required]);
@@ -41,7 +57,6 @@ it('compressed events are recorded, and a body without Content-Length is a 411: 
 });
 
 it('every single thing that is wrong with a query is named, also what the host joins or loses', async () => {
-  const watch = await startWatch();
   const { status, body } = await watch.request(
     '/api/analytics/day?date=2024-02-29&camera_id=a&camera_id=b&__proto__=1',
   );
@@ -57,7 +72,6 @@ it('every single thing that is wrong with a query is named, also what the host j
 });
 
 it('all four analytics endpoints answer 304 to whoever has the answer, until something happens', async () => {
-  const watch = await startWatch();
   const [first, second] = season('conditional', 20).messages;
   if (first === undefined || second === undefined) throw new Error('no messages');
   await watch.record([first]);
@@ -80,4 +94,13 @@ it('all four analytics endpoints answer 304 to whoever has the answer, until som
     expect([path, after.status]).toEqual([path, 200]);
     expect(after.headers.get('etag')).not.toBe(tag);
   }
+});
+
+it('without EVENT_RETENTION_DAYS there is no timer that closes days', async () => {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-functions-key': MASTER },
+    body: '{}',
+  };
+  expect((await fetch(`${watch.app.url}/admin/functions/CloseDays`, init)).status).toBe(404);
 });

@@ -248,6 +248,26 @@ describe('a row that cannot be read', () => {
     });
   });
 
+  it('stays with its entry for a version that can read it, which dials then', async () => {
+    await play('state of a later version', { lines: 1 }, listens, async (world) => {
+      const fire = world.senders.send(to([people(2)], 'Anomaly'), 'fire');
+      await world.pass(2_000);
+      const rowKey = `notification|${idOf(fire)}|01`;
+      const write = async (state: string) =>
+        world.table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties: { state } }]);
+      await write('resting');
+      for (const { life } of world.instances.living) life.end();
+      await world.pass(120_000);
+      expect(callsTo(world, people(2)[1])).toHaveLength(0);
+      const told = logged(world, 'stored row damaged').filter(({ fields }) => fields['row'] === rowKey);
+      expect(told.length).toBeLessThanOrEqual(3);
+      await write('waiting');
+      for (const { life } of world.instances.living) life.end();
+      await world.pass(120_000);
+      expect(await statuses(world, fire)).toEqual(['heard', 'heard']);
+    });
+  });
+
   it('of a notification stops no other one', async () => {
     await play('unreadable whole', { lines: 1 }, listens, async (world) => {
       const lost = world.senders.send(to([people(2)]), 'lost');

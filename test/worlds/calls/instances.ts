@@ -6,6 +6,7 @@ import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
 import { type Ground, SERVICE_NAME } from './ground.ts';
+import { LaterMarks, LaterVersion } from './later-version.ts';
 import type { TelephoneNetwork } from './network.ts';
 import { unreliableTopic } from './topic.ts';
 import { UnreliableLine } from './unreliable-line.ts';
@@ -41,6 +42,8 @@ export class Instances {
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
+  /** What instances of a later version have added to rows. */
+  readonly laterMarks = new LaterMarks();
 
   constructor(ground: Ground, network: TelephoneNetwork) {
     this.#ground = ground;
@@ -77,7 +80,7 @@ export class Instances {
     const log = this.#logOf(life);
     const parts = {
       line: new UnreliableLine(this.#ground, this.#network, life),
-      table: this.#tableOf(life),
+      table: this.#tableOf(life, mode.hasLaterVersion === true && this.#all.length % 2 === 1),
       topic: mode.isPublishing ? unreliableTopic(this.#ground, life) : undefined,
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
@@ -89,8 +92,9 @@ export class Instances {
     });
   }
 
-  #tableOf(life: Life): Table {
-    const { table, chance, conditions } = this.#ground;
+  #tableOf(life: Life, isLater: boolean): Table {
+    const { table: shared, chance, conditions } = this.#ground;
+    const table = isLater ? new LaterVersion(shared, this.laterMarks) : shared;
     const unreliable = new UnreliableTable({
       table,
       life,

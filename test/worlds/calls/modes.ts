@@ -57,6 +57,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   /** How many times our credential is wrong, for up to four minutes. */
   readonly setUpFaults: number;
   readonly isPublishing: boolean;
+  /** Every second instance is of a later version, which writes more than this one knows. */
+  readonly hasLaterVersion?: boolean;
   /** That the topic does not take a batch, or its answer is lost. */
   readonly topicFaults: number;
   /** Untrue events that a stranger posts. */
@@ -214,5 +216,14 @@ export const MODES: readonly Mode[] = [
   { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },
   { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
   { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
+  {
+    ...USUAL,
+    name: 'beside a later version',
+    hasLaterVersion: true,
+    tableFaults: 0.03,
+    deathsAtRequests: 0.02,
+    confirms: 0.4,
+    fates: PEOPLE_WHO_PRESS,
+  },
   { ...USUAL, name: 'few calls a day', callsPerDay: 9, retryMs: 5_000 },
 ];

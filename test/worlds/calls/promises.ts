@@ -418,11 +418,15 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
     ]);
   });
 
+/** Something is still to be done, or an open call still holds its number; what is kept for its time, and what is known of the lines, stays. */
+export const isLeftDue = (rowKey: string): boolean =>
+  rowKey.startsWith('due|') && rowKey !== LINE_KEY && !/\|(?:expired_|remind\|)/.test(rowKey);
+
 const brokenRows = ({ rows }: World): readonly string[] =>
   rows.flatMap(({ rowKey, properties }) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
-      rowKey.startsWith('due|') && rowKey !== LINE_KEY && !rowKey.includes('|expired_') && `${rowKey} is left due`,
+      isLeftDue(rowKey) && `${rowKey} is left due`,
     ]),
   );
 

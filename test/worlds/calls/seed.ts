@@ -1,4 +1,4 @@
-import { brokenPromises } from './promises.ts';
+import { brokenPromises, isLeftDue } from './promises.ts';
 import { Sampler } from './sampler.ts';
 import type { Mode } from './modes.ts';
 import { inWorld, type World } from './world.ts';
@@ -12,6 +12,8 @@ export interface Played {
 
 const WITH_FAULTS_MS = 15 * 60_000;
 const CALM_MS = 50 * 60_000;
+// Whatever comes late, or again, or of its own accord, comes within this time after the end.
+const AFTERWARDS_MS = 6 * 60_000;
 
 /**
  * Plays one seed: several instances of the service, a telephone network, senders, and the faults of the mode; then a calm time without
@@ -32,9 +34,18 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
     await world.pass(WITH_FAULTS_MS);
     world.conditions.calmDown();
     world.story.tell(() => 'calm');
-    await world.pass(CALM_MS);
-    return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
+    const calmUntil = world.now + CALM_MS;
+    while (world.now < calmUntil && !isOver(world)) await world.pass(60_000);
+    await world.pass(AFTERWARDS_MS);
+    const lost = world.instances.laterMarks.lost(world.rows);
+    return { broken: [...sampler.broken, ...(await brokenPromises(world)), ...lost], story: world.story.text };
   });
+
+/** Nothing is due any more, and no line is open. */
+const isOver = ({ rows, network, senders }: World): boolean =>
+  network.calls.every(({ state }) => state === 'ended') &&
+  senders.sent.every(({ answers }) => answers.length > 0) &&
+  rows.every(({ rowKey }) => !isLeftDue(rowKey));
 
 /** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
 const forgeOne = ({ network, chance }: World): void => {

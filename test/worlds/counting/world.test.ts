@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { play, sumOfSeen } from './history.ts';
 
-const SEEDS = 500;
+const SEEDS = 200;
 /** A seed of this world is small: ten of them for one of another world. */
 const SEEDS_FOR_ONE = 10;
 

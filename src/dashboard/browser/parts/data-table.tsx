@@ -104,9 +104,9 @@ const Gap = ({ height }: { readonly height: number }) =>
     </tbody>
   );
 
-/** Up to so many rows are all on the page; of more, only those in sight and so many around them. */
+/** Up to so many rows are all on the page; of more, so many before the first one in sight and twice as many from it on: a screen shows 15. */
 const MOST_ROWS = 100;
-const AROUND = 30;
+const AROUND = 15;
 
 /** The rows that are on the page, and the height in pixels of those before and after them. Where there is a window, all rows are of one height. */
 const useWindow = <Row,>(rows: readonly Row[]) => {

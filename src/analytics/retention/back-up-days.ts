@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+
+import type { Log } from '../../log.ts';
+import type { BackupContainer } from '../../storage/backup-container.ts';
+import { DamagedRow, StorageTrouble } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
+import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
+import { instantFrom, sortableInstant } from '../model/instant.ts';
+import { type Manifest, manifestFrom, shardInStorage } from '../rows/day-shards.ts';
+import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
+import { openDays, storageNow } from '../rows/open-days.ts';
+import { stripesOf } from '../rows/stripes.ts';
+import { eventLines, type EventsRead } from './day-events.ts';
+
+/** When days are backed up (NCRONTAB): a run in which nothing has changed costs one query a day of the table. */
+export const BACKUP_SCHEDULE = '0 40 */6 * * *';
+
+/** A day is backed up when it ended so long ago: hardly anything comes later, and what does is noticed. */
+const BACKED_UP_AFTER_DAYS = 2n;
+
+/** How long a run works at most: less than the 30 minutes that the host gives it. The next run goes on. */
+const RUN_MS = 20 * 60_000;
+
+/** What backing up needs. */
+export interface BackupDependencies {
+  readonly table: Table;
+  readonly container: () => Promise<BackupContainer>;
+  /** How long a run works at most, in milliseconds. */
+  readonly runMs?: number;
+}
+
+/** The name of the backup of a shard of a day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
+export const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
+
+/**
+ * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
+ * anywhere: the next one goes on with the shards that are missing. A day that fails is logged and holds up no other one.
+ */
+export const backUpDays = async ({ table, container, runMs = RUN_MS }: BackupDependencies, log: Log): Promise<void> => {
+  const stop = AbortSignal.timeout(runMs);
+  const blobs = await container();
+  const days = await openDays(table);
+  const first = dayOf(instantFrom(storageNow(table) - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
+  const known = await blobs.list();
+  const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
+  for (const day of days.filter((one) => one < first)) {
+    if (stop.aborted) break;
+    counted.days += 1;
+    try {
+      const manifest = await manifestOf(table, day);
+      // A day that closes is backed up when it takes no more changes: see backUpClosing.
+      if (manifest === undefined || manifest.closes !== undefined) continue;
+      if (await backUpShards({ table, blobs, known, log, stop }, day, manifest)) counted.days_backed_up += 1;
+    } catch (error) {
+      counted.days_failed += 1;
+      logFailure(error, day, log);
+    }
+  }
+  log.info('backups looked after', counted);
+};
+
+/**
+ * Backs up a day that takes no more changes, right before its event rows are deleted. Never again after that: what is left of them is no
+ * backup.
+ *
+ * @throws what keeps it from being whole, which is logged: the event rows must stay
+ */
+export const backUpClosing = async (
+  { table, container, runMs = RUN_MS }: BackupDependencies,
+  day: Day,
+  log: Log,
+): Promise<void> => {
+  try {
+    const manifest = await manifestOf(table, day);
+    if (manifest === undefined) return;
+    const blobs = await container();
+    const known = await blobs.list(day);
+    await backUpShards({ table, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, manifest);
+  } catch (error) {
+    logFailure(error, day, log);
+    throw error;
+  }
+};
+
+const logFailure = (error: unknown, day: Day, log: Log): void => {
+  const reason = error instanceof StorageTrouble ? error.reason : undefined;
+  log.error('day not backed up', { day, kind: error instanceof Error ? error.name : typeof error, reason });
+};
+
+/** The manifest of a day; undefined: it has no rows. @throws {DamagedRow} if it is lost: an empty file is no backup */
+const manifestOf = async (table: Table, day: Day): Promise<Manifest | undefined> => {
+  const row = await table.get(dayPartition(day), SHARDS_KEY);
+  if (row !== undefined) return manifestFrom(row);
+  if ((await shardInStorage(table, day)) === undefined) return undefined;
+  throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day has rows');
+};
+
+interface BackingUp {
+  readonly table: Table;
+  readonly blobs: BackupContainer;
+  readonly known: Awaited<ReturnType<BackupContainer['list']>>;
+  readonly log: Log;
+  readonly stop: AbortSignal;
+}
+
+/** @returns whether anything had to be written */
+const backUpShards = async (
+  { table, blobs, known, log, stop }: BackingUp,
+  day: Day,
+  { shards, closes }: Manifest,
+): Promise<boolean> => {
+  const closed = closes === undefined ? '' : sortableInstant(closes);
+  let hasWritten = false;
+  for (let shard = 0; shard < shards; shard += 1) {
+    const partition = shardPartition(day, shard);
+    const name = backupName(day, shard);
+    const earlier = known.get(name);
+    // From then on its event rows may be deleted.
+    if (closed !== '' && earlier?.facts['closed'] === closed) continue;
+    const state = await stateOf(table, partition);
+    const isSame = earlier?.facts['state'] === state;
+    if (isSame && closed === '') continue;
+    const read: EventsRead = { events: 0, unreadable: [] };
+    const lines = Readable.from(eventLines(table, partition, read));
+    const compressed = lines.pipe(createGzip());
+    lines.on('error', (error) => compressed.destroy(error));
+    const facts = () => ({ state, closed, events: String(read.events), unreadable: String(read.unreadable.length) });
+    const bytes = await blobs.write(name, compressed, facts, earlier?.etag, stop).finally(() => lines.destroy());
+    hasWritten = true;
+    log.info('shard backed up', { day, shard, events: read.events, bytes });
+    if (read.unreadable.length > 0) {
+      log.error('events not backed up', { day, shard, events: read.unreadable.length, first: read.unreadable[0] });
+    }
+  }
+  return hasWritten;
+};
+
+/** What changes with every commit to a shard: the versions of its totals. */
+const stateOf = async (table: Table, partition: string): Promise<string> => {
+  const totals = await table.all(partition, stripesOf(TOTAL_KEY), { select: [] });
+  const hash = createHash('sha256');
+  for (const { rowKey, etag } of totals) hash.update(`${rowKey} ${etag}\n`);
+  return hash.digest('hex').slice(0, 32);
+};

@@ -1,0 +1,182 @@
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+
+import { lazyCredential } from '../../src/azure/credential.ts';
+import { closeDays } from '../../src/analytics/retention/close-days.ts';
+import { backUpClosing, backUpDays } from '../../src/analytics/retention/back-up-days.ts';
+import type { Log } from '../../src/log.ts';
+import { azureContainer } from '../../src/storage/azure-container.ts';
+import { startApp, testEnvironment } from '../harness/app.ts';
+import { type Blobs, startBlobs } from '../harness/blobs.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
+import { until } from '../harness/until.ts';
+import { CountingStorage, frame } from '../analytics/counting.ts';
+import { DAY } from '../analytics/oracle.ts';
+import { dayOf } from '../../src/analytics/model/day.ts';
+import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { StorageTrouble } from '../../src/storage/errors.ts';
+import { NO_SETTINGS } from './npm-start.ts';
+import { run, start } from './send/running.ts';
+
+let blobs: Blobs;
+beforeAll(async () => {
+  blobs = await startBlobs();
+});
+afterAll(() => blobs.stop());
+
+const EVENTS = 300;
+// Long ago, by whatever clock.
+const START = BigInt(Date.parse('2026-03-14')) * 1_000n;
+const DATE = dayOf(instantFrom(START));
+const WHOLE_DAY = { start: START, end: START + DAY - 1n };
+const prefixOf = (storage: CountingStorage): string => storage.client().tableName.replace(/analytics$/, '');
+
+/** A day in two shards, and its backup. */
+const stage = async (name: string) => {
+  const url = await blobs.container(name);
+  const storage = new CountingStorage();
+  const counting = storage.process(2);
+  await counting.record(
+    Array.from({ length: EVENTS }, (_, index) =>
+      frame(`c-${index % 5}`, `f-${index}`, START + BigInt(index) * 60_000_000n),
+    ),
+  );
+  const lines: (readonly [string, object])[] = [];
+  const note = (event: string, fields: object = {}): void => void lines.push([event, fields]);
+  const log: Log = { info: note, warn: note, error: note };
+  const container = async () => azureContainer(url, 'analytics', lazyCredential());
+  const backup = { table: counting.table, container };
+  return {
+    url,
+    counting,
+    backup,
+    lines,
+    log,
+    backUp: async () => {
+      lines.length = 0;
+      await backUpDays(backup, log);
+      return lines.filter(([event]) => event === 'shard backed up').map(([, fields]) => fields);
+    },
+  };
+};
+
+const linesIn = async (container: Awaited<ReturnType<typeof stage>>['backup']['container'], name: string) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of await (await container()).read(name)) chunks.push(chunk);
+  return gunzipSync(Buffer.concat(chunks)).toString('utf8').trim().split('\n');
+};
+
+describe('the backup of days', () => {
+  it('writes each shard once, and again only what has changed', async () => {
+    const { backUp, counting, backup, lines } = await stage('changes');
+    const first = await backUp();
+    expect(first).toMatchObject([{ shard: 0 }, { shard: 1 }]);
+    expect(lines.at(-1)).toEqual(['backups looked after', { days: 1, days_backed_up: 1, days_failed: 0 }]);
+    const [zero, one] = await Promise.all(
+      [0, 1].map((shard) => linesIn(backup.container, `${DATE}_0${shard}.ndjson.gz`)),
+    );
+    expect([...(zero ?? []), ...(one ?? [])]).toHaveLength(EVENTS);
+    expect(await backUp()).toEqual([]);
+    await counting.record([frame('c-0', 'late', START)]);
+    expect(await backUp()).toHaveLength(1);
+    expect(await backUp()).toEqual([]);
+  });
+
+  it('is whole before the event rows of a day are deleted, and is never made again from what is left of them', async () => {
+    const { counting, backup, backUp, lines, log } = await stage('closing');
+    const closing = {
+      table: counting.table,
+      shards: counting.shards,
+      retentionDays: 7,
+      backUp: async (day: typeof DATE) => backUpClosing(backup, day, log),
+    };
+    // The container is away: the day stays as it is.
+    const { closes } = await counting.shards.close(DATE);
+    const now = () => Number(closes / 1_000n) + 600_000;
+    Object.defineProperty(counting.table, 'now', { value: now });
+    const away = async (): Promise<never> => {
+      throw new StorageTrouble(0, { reason: 'away' });
+    };
+    const gone = {
+      ...closing,
+      backUp: async (day: typeof DATE) => backUpClosing({ ...backup, container: away }, day, log),
+    };
+    await closeDays(gone, log);
+    expect(lines.map(([event]) => event)).toEqual(['day not backed up', 'day not closed']);
+    lines.length = 0;
+    await closeDays(closing, log);
+    expect(lines.map(([event]) => event)).toEqual(['shard backed up', 'shard backed up', 'day closed']);
+    expect(await backUp()).toEqual([]);
+    await backUpClosing(backup, DATE, log);
+    expect((await linesIn(backup.container, `${DATE}_00.ndjson.gz`)).length).toBeGreaterThan(100);
+  }, 60_000);
+
+  it('of two writers only one replaces what both have read', async () => {
+    const { backup } = await stage('writers');
+    const container = await backup.container();
+    const text = async function* (value: string) {
+      yield Buffer.from(value);
+    };
+    const { signal } = new AbortController();
+    const facts = () => ({ state: 's' });
+    const writes = await Promise.allSettled(
+      ['one', 'two'].map(async (value) => container.write('both', text(value), facts, undefined, signal)),
+    );
+    expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+});
+
+describe('npm run restore', () => {
+  const environmentOf = (target: CountingStorage, url: string) => ({
+    TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+    TABLES_PREFIX: prefixOf(target),
+    BACKUP_CONTAINER_URL: url,
+  });
+
+  it('brings every day into a new table, also after it was killed, and audits it', async () => {
+    const { url, counting, backUp } = await stage('restored');
+    await backUp();
+    const target = new CountingStorage();
+    const cwd = ownDirectory();
+    const options = { cwd, environment: environmentOf(target, url) };
+    const killed = start('restore', ['--settings', NO_SETTINGS, '--batch', '5'], options);
+    await until(async () => {
+      const rows = target.client().listEntities();
+      return rows.next().then(
+        ({ done }) => done !== true,
+        () => false,
+      );
+    }, 'the first rows');
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const { code, printed, said } = await run('restore', ['--settings', NO_SETTINGS], options);
+    expect([code, said]).toEqual([0, '']);
+    expect(printed).toBe(`${DATE}         300 events  300 event rows, 0 differences\nEvery day is there.\n`);
+    expect(await target.process().answer(WHOLE_DAY)).toEqual(await counting.answer(WHOLE_DAY));
+    expect(JSON.parse(await readFile(`${cwd}/restore.done.json`, 'utf8'))).not.toEqual({});
+    const again = await run('restore', ['--settings', NO_SETTINGS], options);
+    expect([again.code, again.said]).toEqual([0, expect.stringContaining('by an earlier run')]);
+  }, 60_000);
+
+  it('brings them into a running app', async () => {
+    const { url, backUp } = await stage('app');
+    await backUp();
+    const app = await startApp({ environment: testEnvironment(), runsSchedules: false });
+    onTestFinished(async () => app.stop());
+    const { code, printed } = await run('restore', ['--settings', NO_SETTINGS, '--url', app.url], {
+      cwd: ownDirectory(),
+      environment: { BACKUP_CONTAINER_URL: url },
+    });
+    expect([code, printed]).toEqual([0, `${DATE}         300 events  300 counted\nEvery day is there.\n`]);
+  }, 60_000);
+
+  it.each([
+    [{}, 'BACKUP_CONTAINER_URL is not set.\n'],
+    [{ BACKUP_CONTAINER_URL: 'https://a.invalid' }, 'BACKUP_CONTAINER_URL is not the URL of a container.\n'],
+  ])('says what is missing: %o', async (environment, complaint) => {
+    const { code, said } = await run('restore', ['--settings', NO_SETTINGS], { cwd: ownDirectory(), environment });
+    expect([code, said]).toEqual([2, complaint]);
+  });
+});
