@@ -48,7 +48,8 @@ export const httpsOrLoopbackUrl = text.refine(
 
 /** The URL of a container of Blob Storage, with a shared access signature or without. */
 export const containerUrl = httpsOrLoopbackUrl.refine(
-  (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(new URL(value).pathname),
+  // What is no URL at all was told already.
+  (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(URL.parse(value)?.pathname ?? '/any'),
   'must be the URL of a container',
 );
 
