@@ -48,8 +48,8 @@ export const httpsOrLoopbackUrl = text.refine(
 
 /** The URL of a container of Blob Storage, with a shared access signature or without. */
 export const containerUrl = httpsOrLoopbackUrl.refine(
-  // What is no URL at all was told already.
-  (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(URL.parse(value)?.pathname ?? '/any'),
+  // What is no URL at all was refused by the rule before.
+  (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(URL.parse(value)?.pathname ?? '/container'),
   'must be the URL of a container',
 );
 

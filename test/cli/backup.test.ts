@@ -33,6 +33,19 @@ const DATE = dayOf(instantFrom(START));
 const WHOLE_DAY = { start: START, end: START + DAY - 1n };
 const prefixOf = (storage: CountingStorage): string => storage.client().tableName.replace(/analytics$/, '');
 
+const away = async (): Promise<never> => {
+  throw new StorageTrouble(0, { reason: 'away' });
+};
+const facts = () => ({ state: 's' });
+async function* text(value: string) {
+  yield Buffer.from(value);
+}
+const environmentOf = (target: CountingStorage, url: string) => ({
+  TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+  TABLES_PREFIX: prefixOf(target),
+  BACKUP_CONTAINER_URL: url,
+});
+
 /** A day in two shards, and its backup. */
 const stage = async (name: string) => {
   const url = await blobs.container(name);
@@ -96,9 +109,6 @@ describe('the backup of days', () => {
     const { closes } = await counting.shards.close(DATE);
     const now = () => Number(closes / 1_000n) + 600_000;
     Object.defineProperty(counting.table, 'now', { value: now });
-    const away = async (): Promise<never> => {
-      throw new StorageTrouble(0, { reason: 'away' });
-    };
     const gone = {
       ...closing,
       backUp: async (day: typeof DATE) => backUpClosing({ ...backup, container: away }, day, log),
@@ -116,11 +126,7 @@ describe('the backup of days', () => {
   it('of two writers only one replaces what both have read', async () => {
     const { backup } = await stage('writers');
     const container = await backup.container();
-    const text = async function* (value: string) {
-      yield Buffer.from(value);
-    };
     const { signal } = new AbortController();
-    const facts = () => ({ state: 's' });
     const writes = await Promise.allSettled(
       ['one', 'two'].map(async (value) => container.write('both', text(value), facts, undefined, signal)),
     );
@@ -129,12 +135,6 @@ describe('the backup of days', () => {
 });
 
 describe('npm run restore', () => {
-  const environmentOf = (target: CountingStorage, url: string) => ({
-    TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
-    TABLES_PREFIX: prefixOf(target),
-    BACKUP_CONTAINER_URL: url,
-  });
-
   it('brings every day into a new table, also after it was killed, and audits it', async () => {
     const { url, counting, backUp } = await stage('restored');
     await backUp();
@@ -153,7 +153,7 @@ describe('npm run restore', () => {
     await killed.ended;
     const { code, printed, said } = await run('restore', ['--settings', NO_SETTINGS], options);
     expect([code, said]).toEqual([0, '']);
-    expect(printed).toBe(`${DATE}         300 events  300 event rows, 0 differences\nEvery day is there.\n`);
+    expect(printed).toBe(`${DATE}${' '.repeat(11)}300 events  300 event rows, 0 differences\nEvery day is there.\n`);
     expect(await target.process().answer(WHOLE_DAY)).toEqual(await counting.answer(WHOLE_DAY));
     expect(JSON.parse(await readFile(`${cwd}/restore.done.json`, 'utf8'))).not.toEqual({});
     const again = await run('restore', ['--settings', NO_SETTINGS], options);
@@ -169,7 +169,7 @@ describe('npm run restore', () => {
       cwd: ownDirectory(),
       environment: { BACKUP_CONTAINER_URL: url },
     });
-    expect([code, printed]).toEqual([0, `${DATE}         300 events  300 counted\nEvery day is there.\n`]);
+    expect([code, printed]).toEqual([0, `${DATE}${' '.repeat(11)}300 events  300 counted\nEvery day is there.\n`]);
   }, 60_000);
 
   it.each([

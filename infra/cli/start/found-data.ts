@@ -8,6 +8,8 @@ import { Table } from '../../../src/storage/table.ts';
 
 const MOST_LISTED = 100;
 
+const number = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+
 /** What a folder of an earlier run holds, in words; undefined: nothing. A version before may have written it. */
 export const foundData = async (connectionString: string, prefix = ''): Promise<string | undefined> => {
   const storage = { connection: { connectionString }, prefix };
@@ -25,7 +27,6 @@ export const foundData = async (connectionString: string, prefix = ''): Promise<
   });
   const { found, next } = await store.list({ most: MOST_LISTED }, () => true);
   if (days.length === 0 && found.length === 0 && unreadable.size === 0) return undefined;
-  const number = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
   return [
     days.length === 0 ? 'no open day' : `${number(days.length, 'open day')}, the newest ${days.at(-1)}`,
     `${number(found.length, 'notification')}${next === undefined ? '' : ' or more'}`,

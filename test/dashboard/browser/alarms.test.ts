@@ -80,6 +80,48 @@ describe('alerts', () => {
     expect(await tones()).toBe(6);
   });
 
+  it('are shown on the desktop once each where the browser may; without that permission, and switched off, never', async () => {
+    const { page, press, nextRound } = await stage.open('?tz=utc');
+    // What would be shown, in place of the desktop's own.
+    await page.evaluate(`
+      window.shown = [];
+      window.isAllowed = 'default';
+      window.Notification = class extends EventTarget {
+        constructor(title, options) { super(); shown.push([title, options.body]); }
+        static get permission() { return isAllowed; }
+        static async requestPermission() { return isAllowed = 'granted'; }
+      };
+    `);
+    const shown = async (): Promise<unknown> => page.evaluate('window.shown');
+    stage.service.notifications = [MISSED];
+    await nextRound();
+    await press('Alarm off');
+    await page.getByRole('button', { name: 'Alarm on' }).waitFor();
+    expect(await page.evaluate('isAllowed'), 'asked for with the switch').toBe('granted');
+    stage.service.notifications = [RUNNING, MISSED];
+    await nextRound();
+    await nextRound();
+    expect(await shown()).toEqual([['Camera activity', 'Confirmed fire']]);
+    // The service is away for as long as nothing is known of alerts.
+    stage.service.isAway = true;
+    await nextRound(60_000);
+    await nextRound(60_000);
+    expect(await shown()).toEqual([
+      ['Camera activity', 'Confirmed fire'],
+      ['Camera activity', 'It is not known whether there are alerts.'],
+    ]);
+    stage.service.isAway = false;
+    await nextRound(60_000);
+    await page.evaluate("isAllowed = 'denied'");
+    stage.service.notifications = [{ ...RUNNING, notification_id: 'another' }, RUNNING, MISSED];
+    await nextRound(60_000);
+    await press('Alarm on');
+    await page.evaluate("isAllowed = 'granted'");
+    stage.service.notifications = [{ ...RUNNING, notification_id: 'a third' }, RUNNING, MISSED];
+    await nextRound(60_000);
+    expect(await shown()).toHaveLength(2);
+  });
+
   it('lead to their story, which is in sight and has the focus; a reference leads to its camera and its address', async () => {
     stage.service.notifications = [
       ...Array.from({ length: 12 }, (_, index) => quiet(`newer-${index}`)),

@@ -48,6 +48,9 @@ const isMuchUnknown = ({ mode }: World): boolean =>
 /** In such a world the service learns of everything. */
 const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
 
+/** How often somebody may hear the whole message: once, and in each attempt if the service may not learn that it was spoken. */
+const mostHeard = (world: World): number => (isMuchUnknown(world) ? world.mode.attempts : 1);
+
 /** In such a world a key that waits for storage may be lost with its process. */
 const isKeyLost = ({ mode }: World): boolean => (mode.outages > 0 || mode.tableFaults > 0) && mode.deathsAtRequests > 0;
 
@@ -153,8 +156,7 @@ const brokenToRecipient = (
       status === 'confirmed' && !confirm && 'confirmed, and no key was asked for',
       status === 'confirmed' && !outcomes.has('confirmed') && 'confirmed without a key',
       status === 'stopped' && stop === undefined && request.waveMs === undefined && 'stopped by nobody',
-      // A message that nobody heard may be spoken again by another process that knows nothing of the first.
-      !confirm && !isMuchUnknown(world) && whole > 1 && 'heard twice',
+      !confirm && whole > mostHeard(world) && `heard ${whole} times`,
       !confirm && isAllKnown(world) && whole > 0 && isMissed && 'heard, and the service does not know',
       isTaken('1') && status !== 'confirmed' && 'a 1 was reported in vain',
       isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was reported in vain',
