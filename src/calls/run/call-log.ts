@@ -171,7 +171,11 @@ export const logForbidden = ({ stored }: Done, ref: AttemptRef, log: Log): void 
 const FORBIDDEN = 'this callee or their network blocks our number, or our number may not call at all';
 
 /** Nobody's phone has rung for an urgent notification. */
-export const logSilence = ({ notification, recipients }: NotificationCase, open: readonly OpenRow[], log: Log): void => {
+export const logSilence = (
+  { notification, recipients }: NotificationCase,
+  open: readonly OpenRow[],
+  log: Log,
+): void => {
   const { id, alertType, reference } = notification;
   const own = new Set(recipients.map(({ number }) => hashOfNumber(number)));
   const busy = open.filter(({ number, attempt }) => own.has(number) && attempt?.notificationId !== id).length;
@@ -190,7 +194,7 @@ export const logLook = ({ stored, asks }: Done, ref: RecipientRef, log: Log): vo
     const own = { ...ref, attemptId };
     const attempt: Attempt | undefined = attemptIn(stored, own);
     const fields = attemptFields(stored, own);
-    if (ask === 'dial') log.warn('call request unclear', fields);
+    if (ask === 'dial' || ask === 'find') log.warn('call request unclear', fields);
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
 };
