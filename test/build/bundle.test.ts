@@ -96,8 +96,8 @@ describe('the release bundle', () => {
     expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
     expect(foreignIn(later)).toEqual(new Set());
     // What backups and a telephone provider need is loaded with the first one.
-    const parts = [...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path);
-    expect(parts.toSorted()).toEqual(['./backup.cjs', './twilio-package.cjs']);
+    const parts = new Set([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path));
+    expect(parts).toEqual(new Set(['./backup.cjs', './twilio-package.cjs']));
     expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);
     expect(text).toMatch(/\breadSettings\b/);
     expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));

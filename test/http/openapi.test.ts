@@ -166,11 +166,11 @@ describe('the service is as it is described', () => {
         `${app.url}${path.replace('{id}', newNotificationId(0, randomUUID()))}?no_parameter=1`,
         { method, headers },
       );
-      const text = await answer.text();
+      const said = await answer.text();
       const named =
-        answer.status === 400 && text.includes('"field":"no_parameter"') && text.includes('"code":"unknown"');
+        answer.status === 400 && said.includes('"field":"no_parameter"') && said.includes('"code":"unknown"');
       const needsKey = security.some((one) => 'functionKeyHeader' in one);
-      expect([method, path, named], text).toEqual([method, path, needsKey]);
+      expect([method, path, named], said).toEqual([method, path, needsKey]);
     }
   });
 
