@@ -18,7 +18,8 @@ import { newStranger, strangerRef } from '../state/foreign-call.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { type Policy, step } from '../state/step.ts';
 import type { RecipientRef, StoredCase } from '../store/case-rows.ts';
-import type { NotificationStore, OpenRow } from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import type { OpenRow } from '../store/snapshot.ts';
 import { attemptFields, errorKind, failureFields, secondsToCall } from './call-log.ts';
 import type { Cases, Done } from './cases.ts';
 
