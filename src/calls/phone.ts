@@ -17,6 +17,7 @@ import type { NotificationId } from './model/notification-id.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcome-events.ts';
 import type { PhoneLine } from './model/phone-line.ts';
+import { LineRequests } from './run/line-requests.ts';
 import { Publisher, type PublisherParts } from './run/publisher.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { Sending } from './run/send.ts';
@@ -128,7 +129,8 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const alarm = new Alarm(clock);
   const policy = { rules, serviceName };
   const cases = new Cases({ store, policy, alarm, clock, random });
-  const driver = new Driver({ line, cases, store, policy, clock, log: ownLog });
+  const requests = new LineRequests({ line, serviceName, clock, log: ownLog });
+  const driver = new Driver({ line: requests, cases, store, policy, clock, log: ownLog });
   const publishers = DESTINATIONS.map(
     (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
   );

@@ -30,6 +30,16 @@ const path = z.object({
   ),
 });
 
+/** What an endpoint without query parameters answers to one. */
+const NO_PARAMETERS: ProblemAnswers = {
+  400: {
+    codes: ['invalid_request'],
+    description: 'There are no query parameters.',
+    detail: 'limit is unknown: there are no parameters here',
+    errors: [{ code: 'unknown', field: 'limit', detail: 'is unknown: there are no parameters here' }],
+  },
+};
+
 const problems: ProblemAnswers = {
   404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' },
   ...PHONE_PROBLEMS,
@@ -61,7 +71,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { 'two recipients': NOTIFICATION_EXAMPLE },
         },
       },
-      problems,
+      problems: { ...NO_PARAMETERS, ...problems },
       handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
     }),
   });
@@ -87,7 +97,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
         },
       },
-      problems,
+      problems: { ...NO_PARAMETERS, ...problems },
       handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
     }),
   });

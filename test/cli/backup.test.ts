@@ -153,7 +153,7 @@ describe('npm run restore', () => {
     await killed.ended;
     const { code, printed, said } = await run('restore', ['--settings', NO_SETTINGS], options);
     expect([code, said]).toEqual([0, '']);
-    expect(printed).toBe(`${DATE}         300 events  300 event rows, 0 differences\nEvery day is there.\n`);
+    expect(printed).toBe(`${DATE}${' '.repeat(11)}300 events  300 event rows, 0 differences\nEvery day is there.\n`);
     expect(await target.process().answer(WHOLE_DAY)).toEqual(await counting.answer(WHOLE_DAY));
     expect(JSON.parse(await readFile(`${cwd}/restore.done.json`, 'utf8'))).not.toEqual({});
     const again = await run('restore', ['--settings', NO_SETTINGS], options);
@@ -169,7 +169,7 @@ describe('npm run restore', () => {
       cwd: ownDirectory(),
       environment: { BACKUP_CONTAINER_URL: url },
     });
-    expect([code, printed]).toEqual([0, `${DATE}         300 events  300 counted\nEvery day is there.\n`]);
+    expect([code, printed]).toEqual([0, `${DATE}${' '.repeat(11)}300 events  300 counted\nEvery day is there.\n`]);
   }, 60_000);
 
   it.each([

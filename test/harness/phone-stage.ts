@@ -56,6 +56,7 @@ const alertAnswerSchema = z.looseObject({
         status: z.enum(['placed', 'waiting', 'failed']),
         call_connection_id: z.string().optional(),
         reason: z.string().optional(),
+        code: z.string().optional(),
       }),
     )
     .optional(),

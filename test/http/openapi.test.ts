@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
+
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
+import { newNotificationId } from '../../src/calls/model/notification-id.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { loadBundle } from '../harness/bundled.ts';
 import { type CheckedFetch, checkedFetch } from '../harness/contract.ts';
@@ -153,6 +156,21 @@ describe('the service is as it is described', () => {
       const stranger = await fetch(`${app.url}${path}`, { method });
       const needsKey = security.some((one) => 'functionKeyHeader' in one);
       expect(`${method} ${path} ${stranger.status === 401}`).toBe(`${method} ${path} ${needsKey}`);
+    }
+  });
+
+  it('in each operation, which names a parameter that is unknown exactly where it asks for a key', async () => {
+    for (const { path, method, security } of operationsOf(description)) {
+      const headers = { 'x-functions-key': KEY };
+      const answer = await fetchChecked(
+        `${app.url}${path.replace('{id}', newNotificationId(0, randomUUID()))}?no_parameter=1`,
+        { method, headers },
+      );
+      const text = await answer.text();
+      const named =
+        answer.status === 400 && text.includes('"field":"no_parameter"') && text.includes('"code":"unknown"');
+      const needsKey = security.some((one) => 'functionKeyHeader' in one);
+      expect([method, path, named], text).toEqual([method, path, needsKey]);
     }
   });
 

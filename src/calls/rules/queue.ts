@@ -101,7 +101,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
   );
   const answeredAt = Math.min(...requested.map(({ sentAt }) => sentAt)) + ANSWERED_WITHIN_MS;
   const isFull = open.length >= linesOf(line, open, now);
-  const wakeAt = isHeldBack ? [Math.max(othersAt, faultyUntil(line))] : [];
+  const wakeAt = isHeldBack && queue.some(({ isUrgent }) => !isUrgent) ? [Math.max(othersAt, faultyUntil(line))] : [];
   const wait = (...until: readonly number[]): Next<Person, Call> => {
     const earliest = Math.min(...wakeAt, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };

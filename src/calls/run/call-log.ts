@@ -1,14 +1,27 @@
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 import type { AttemptRef } from '../model/call-context.ts';
+import type { CallEvent, CallResult } from '../model/call-event.ts';
 import { type Attempt, isLive } from '../state/attempt.ts';
 import type { CallId } from '../model/call-id.ts';
-import { confirmationsOf, type Notification, type NotificationCase } from '../state/notification.ts';
+import { attemptIn, confirmationsOf, type Notification, type NotificationCase } from '../state/notification.ts';
 import { PhoneLineError } from '../model/phone-line.ts';
-import { maskPhoneNumber } from '../model/phone-number.ts';
+import { hashOfNumber, maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
+import type { RecipientRef } from '../store/case-rows.ts';
+import type { OpenRow } from '../store/snapshot.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
 import { isStranger } from '../state/foreign-call.ts';
+import type { Step } from '../state/step.ts';
+
+/** What was decided, as it is logged. */
+interface Done extends Pick<Step, 'asks' | 'isFirstForbidden'> {
+  readonly stored: NotificationCase;
+  readonly isChanged: boolean;
+}
+
+/** An event as it is logged. */
+type Told = Pick<CallEvent, 'callId' | 'result'> & { readonly kind: string };
 
 /** The fields of every log line about an attempt. */
 export const attemptFields = (
@@ -127,3 +140,68 @@ export const logNotDone = (error: unknown, fields: LogFields, log: Log): void =>
 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
 export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** Somebody answered into silence. */
+export const logNotPlayed = (
+  { code, subCode, reason, meaning, lookAt }: CallResult,
+  fields: LogFields,
+  log: Log,
+): void => {
+  const told = { ...fields, code, sub_code: subCode, reason };
+  if (meaning === 'no_speech') log.error('speech not available', { ...told, look_at: lookAt });
+  else log.error('message not played', told);
+};
+
+/** What an event says about the line, in the log. */
+export const logEvent = ({ kind, callId, result }: Told, done: Done, ref: AttemptRef, log: Log): void => {
+  const codes = { code: result.code, sub_code: result.subCode, reason: result.reason };
+  const fields = { ...attemptFields(done.stored, ref, callId), call_id: callId };
+  // Reported again: told already.
+  if (kind === 'play failed' && done.isChanged) logNotPlayed(result, fields, log);
+  if (kind !== 'disconnected' && kind !== 'create failed') return;
+  log.info('call disconnected', { ...fields, ...codes });
+  if (kind === 'create failed' && result.meaning === 'set_up') log.error('call not placed', { ...fields, ...codes });
+  if (done.isFirstForbidden === true) logForbidden(done, ref, log);
+};
+
+/** One call alone does not tell whose fault it is. */
+export const logForbidden = ({ stored }: Done, ref: AttemptRef, log: Log): void =>
+  log.error('call forbidden', { ...attemptFields(stored, ref), reason: FORBIDDEN });
+
+const FORBIDDEN = 'this callee or their network blocks our number, or our number may not call at all';
+
+/** Nobody's phone has rung for an urgent notification. */
+export const logSilence = (
+  { notification, recipients }: NotificationCase,
+  open: readonly OpenRow[],
+  log: Log,
+): void => {
+  const { id, alertType, reference } = notification;
+  const own = new Set(recipients.map(({ number }) => hashOfNumber(number)));
+  const busy = open.filter(({ number, attempt }) => own.has(number) && attempt?.notificationId !== id).length;
+  log.error('urgent notification silent', {
+    notification_id: id,
+    alert_type: alertType,
+    reference,
+    busy_with_our_calls: busy,
+    reason: recipients.find(({ reason }) => reason !== undefined)?.reason,
+  });
+};
+
+/** Logs what a look at a recipient asks for. */
+export const logLook = ({ stored, asks }: Done, ref: RecipientRef, log: Log): void => {
+  for (const { ask, attemptId } of asks) {
+    const own = { ...ref, attemptId };
+    const attempt: Attempt | undefined = attemptIn(stored, own);
+    const fields = attemptFields(stored, own);
+    if (ask === 'dial') log.warn('call request unclear', fields);
+    else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
+  }
+};
+
+/** Logs why an answer of the line was not written down: whoever looks later finds the rest. */
+export const logNotUpdated = (error: unknown, { notificationId, index }: RecipientRef, log: Log): void => {
+  const fields = { notification_id: notificationId, recipient_index: index, kind: errorKind(error) };
+  if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
+  else log.error('unexpected error', fields);
+};

@@ -335,13 +335,17 @@ const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep
 };
 
 const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt => {
-  if (speech === MESSAGE) return attempt.acceptedAt === undefined ? { ...attempt, acceptedAt: now } : attempt;
+  if (speech === MESSAGE) return isAcceptedKnown(attempt) ? attempt : { ...attempt, acceptedAt: now };
   const { later } = attempt;
   // After a goodbye the line is hung up soon enough, whatever is known of it.
   if (later === undefined || later.number !== speech || isGoodbye(speech) || later.acceptedAt !== undefined)
     return attempt;
   return { ...attempt, later: { ...later, acceptedAt: now } };
 };
+
+/** Nothing follows any more from the line's having accepted the message. */
+const isAcceptedKnown = ({ acceptedAt, startedAt, hangingUpAt }: Attempt): boolean =>
+  acceptedAt !== undefined || startedAt !== undefined || hangingUpAt !== undefined;
 
 /** What follows is not asked for: it is done already. */
 const spokenTo = (attempt: Attempt, now: number): AttemptStep => {
@@ -631,7 +635,7 @@ const NOT_SPOKEN = 'the call ended before the message';
 export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
   switch (event.kind) {
     case 'connected':
-      return attempt.acceptedAt !== undefined || attempt.startedAt !== undefined || attempt.hangingUpAt !== undefined;
+      return isAcceptedKnown(attempt);
     case 'play started':
     case 'speech accepted':
       return isStartPast(attempt, event.speech ?? MESSAGE, event.kind);
@@ -660,7 +664,7 @@ export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
 
 const isStartPast = (attempt: Attempt, speech: SpeechNumber, kind: AttemptEvent['kind']): boolean => {
   if (isGoodbye(speech)) return true;
-  if (speech === MESSAGE && kind === 'play started') return attempt.startedAt !== undefined;
+  if (speech === MESSAGE) return kind === 'play started' ? attempt.startedAt !== undefined : isAcceptedKnown(attempt);
   const { later } = attempt;
   const isKnown =
     later !== undefined && (later.number > speech || (later.number === speech && later.acceptedAt !== undefined));

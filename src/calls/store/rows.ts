@@ -26,6 +26,9 @@ const open = <Shape extends z.ZodRawShape>(
   shape: Shape,
 ): z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>> => z.looseObject(shape);
 
+// Also what a damaged row has is a number that can be counted on with.
+const wholeNumber = z.int32().nonnegative();
+
 // A time is stored as a date, so that a storage browser shows it as one; it is milliseconds since 1970 in the program.
 const time = z.codec(z.date(), z.number(), {
   decode: (date) => date.getTime(),
@@ -45,7 +48,7 @@ const notificationSchema = open({
   waveMs: z.int().optional(),
   confirmationsNeeded: z.int().optional(),
   confirmations: z.int().optional(),
-  wave: z.int(),
+  wave: wholeNumber,
   nextWaveAt: time.optional(),
   coversUntil: time.optional(),
   hungUpBy: time.optional(),
@@ -136,7 +139,7 @@ const attempts = json(attemptsSchema);
 const recipientSchema = open({
   state: z.enum(RECIPIENT_STATES),
   number: number.optional(),
-  wave: z.int(),
+  wave: wholeNumber,
   attempts,
   dueAt: time.optional(),
   isCovered: z.boolean().optional(),
@@ -145,7 +148,7 @@ const recipientSchema = open({
   isCounted: z.boolean().optional(),
   isStopped: z.boolean().optional(),
   toldFinal: z.enum(FINAL_STATES).optional(),
-  noLine: z.int().optional(),
+  noLine: wholeNumber.optional(),
   refusals: z.int().optional(),
   hadNoLine: z.boolean().optional(),
   madeWay: z.string().optional(),
@@ -154,7 +157,7 @@ const recipientSchema = open({
 
 const idempotencySchema = open({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: time });
 
-const daySchema = open({ calls: z.int() });
+const daySchema = open({ calls: wholeNumber });
 
 const fault = open({ number: z.string(), at: z.number(), until: count, reason: z.string().optional() });
 

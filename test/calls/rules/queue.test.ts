@@ -74,6 +74,11 @@ describe('the order', () => {
   });
 });
 
+it('nobody waits: nothing is awaited, though an urgent call has no answer yet', () => {
+  expect(next([], [requested('1', 500)], {}, NOW)).toEqual({ kind: 'wait', until: undefined });
+  expect(next([anomaly('2')], [requested('1', 500)], {}, NOW)).toEqual({ kind: 'wait', until: NOW + 1_500 });
+});
+
 describe('one call at a time to a number', () => {
   it.each<[what: string, Queued, OpenCall, string]>([
     ['the next one waits', fire('n'), open('n'), 'wait'],

@@ -396,3 +396,12 @@ describe('whatever happens in whatever order', () => {
     );
   });
 });
+
+it.each([
+  ['it has started', [placed, connected, started]],
+  ['it is over', [placed, connected, completed]],
+])('that the line accepted the message says nothing new when %s', (_, history) => {
+  const { attempt } = play(history);
+  expect(moveAttempt(attempt, accepted, TERMS, START + 60_000).next).toBe(attempt);
+  expect(isPast(attempt, accepted)).toBe(true);
+});

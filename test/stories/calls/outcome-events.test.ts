@@ -99,3 +99,41 @@ it.concurrent(
     stage.endsWell();
   },
 );
+
+it.concurrent(
+  'posts again what a webhook did not take, as it was and signed anew; the topic, which took it, hears of it once',
+  async ({ expect, onTestFinished }) => {
+    const deliveries = new Map<string, { readonly body: string; readonly signature: string }[]>();
+    const receiver = await LoopbackServer.start((request, response) => {
+      void text(request).then((body) => {
+        const headers = Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        );
+        const { id } = eventSchema.parse(new Webhook(SECRET).verify(body, headers));
+        const earlier = deliveries.get(id) ?? [];
+        deliveries.set(id, [...earlier, { body, signature: headers['webhook-signature'] ?? '' }]);
+        expect(headers['webhook-id']).toBe(id);
+        response.writeHead(earlier.length === 0 ? 500 : 204).end();
+      });
+    });
+    onTestFinished(async () => receiver.stop());
+    const url = `http://127.0.0.1:${receiver.port}/outcomes`;
+    const environment = { SWEEP_SCHEDULE: '*/1 * * * * *', OUTCOME_WEBHOOK_URL: url, OUTCOME_WEBHOOK_SECRET: SECRET };
+    const stage = await setStage({ publishesOutcomes: true, environment }, onTestFinished);
+    const { notification_id } = await stage.alert('Custom', ['+12065550100']);
+    await stage.completed(notification_id);
+    await until(
+      () => deliveries.size === 2 && [...deliveries.values()].every(({ length }) => length === 2),
+      'the webhook gets both events twice',
+    );
+    for (const [first, second] of deliveries.values()) {
+      // Id and time are in the body; the signature has the time of sending.
+      expect(second?.body).toBe(first?.body);
+      expect(second?.signature).not.toBe(first?.signature);
+    }
+    const { published } = stage.acs.log();
+    expect(published.map(({ id }) => id).toSorted()).toEqual([...deliveries.keys()].toSorted());
+    expect(stage.logged('outcomes not published')).toContainEqual(expect.objectContaining({ to: 'webhook' }));
+    stage.endsWell();
+  },
+);

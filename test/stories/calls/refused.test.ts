@@ -50,3 +50,28 @@ it.concurrent('hangs up a line on which nothing can be said', async ({ expect, o
   );
   stage.endsWell();
 });
+
+it.concurrent(
+  'fails numbers at once that cannot exist by the length of their country, and calls the others',
+  async ({ expect, onTestFinished }) => {
+    const stage = await setStage({}, onTestFinished);
+    // Too short and too long for North America, too long for Britain; the last one may exist.
+    const impossible = ['+1206555010', '+120655501000', '+442079460000123'];
+    const { status, notification_id, calls } = await stage.alert('Custom', [...impossible, '+12065550100']);
+    const code = 'impossible_number';
+    expect([status, calls]).toEqual([
+      202,
+      [
+        ...impossible.map(() => expect.objectContaining({ status: 'failed', code })),
+        expect.objectContaining({ status: expect.stringMatching(/^(placed|waiting)$/) }),
+      ],
+    ]);
+    const { recipients } = await stage.completed(notification_id);
+    expect(recipients.map((one) => one.status)).toEqual(['failed', 'failed', 'failed', 'heard']);
+    expect(recipients[0]?.attempts).toEqual([
+      expect.objectContaining({ reason: 'no number of this country has this length' }),
+    ]);
+    expect(stage.acs.log().calls.map(({ to }) => to)).toEqual(['+12065550100']);
+    stage.endsWell();
+  },
+);

@@ -28,8 +28,8 @@ const MESSAGES = Array.from({ length: 300 }, (_, index) => {
 
 /** The commands by which the page says to fill a table anew. */
 const commands = (): readonly string[] => {
-  const [, , text = ''] =
-    readText('infra/cli/send/README.md').split('## Backup and restore')[1]?.split('```sh\n') ?? [];
+  const [, section = ''] = readText('infra/cli/send/README.md').split('To fill a table **anew** while the app runs');
+  const [, text = ''] = section.split('```sh\n');
   return text.slice(0, text.indexOf('```')).trim().split('\n');
 };
 

@@ -1,11 +1,15 @@
 import { gzipSync } from 'node:zlib';
 
+import { CloudEvent, emitterFor, httpTransport } from 'cloudevents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
 
 import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
+import { readText } from '../../docs/markdown.ts';
 import { season } from '../../harness/season.ts';
 import { startApp, testEnvironment } from '../../harness/app.ts';
 import { checkedFetch } from '../../harness/contract.ts';
+import { until } from '../../harness/until.ts';
 import { Watch } from '../../harness/watch.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
 
@@ -103,4 +107,39 @@ it('without EVENT_RETENTION_DAYS there is no timer that closes days', async () =
     body: '{}',
   };
   expect((await fetch(`${watch.app.url}/admin/functions/CloseDays`, init)).status).toBe(404);
+});
+
+it('the emitter of the CloudEvents SDK, which sends binary mode if it is not told otherwise, is understood with the transport of the page', async () => {
+  const { data, ...attributes } = cloudEvent({ data: { event_id: 'emitted', camera_id: 'emitter' } });
+  const event = new CloudEvent({ ...attributes, data });
+  // Its own transport sends chunks, which the Functions host does not hand on.
+  const inChunks = emitterFor(httpTransport(`${watch.app.url}/api/events?code=${KEY}`));
+  const { body } = z.looseObject({ body: z.string() }).parse(await inChunks(event));
+  expect(JSON.parse(body)).toMatchObject({ code: 'length_required' });
+
+  const [, code = ''] = /```ts\nconst emit = ([^]*?);\n```/.exec(readText('src/http/README.md')) ?? [];
+  // oxlint-disable-next-line typescript/no-implied-eval -- the code of the page, as it is written
+  const made: unknown = new Function('emitterFor', 'url', 'key', `return ${code}`)(emitterFor, watch.app.url, KEY);
+  const emit = z.custom<(event: CloudEvent<unknown>) => Promise<void>>().parse(made);
+  await emit(event);
+  await expect(emit(new CloudEvent({ ...attributes, data: {} }))).rejects.toThrow('event_id');
+  expect(await watch.day('2024-02-29', 'emitter')).toMatchObject({ total_events: 1 });
+});
+
+it('a trace that a client began is in the log, and the request is named alike there and in the answer', async () => {
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  const { headers } = await watch.request('/api/events', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: `00-${trace}-b7ad6b7169203331-01` },
+    body: JSON.stringify(cloudEvent({ data: { event_id: 'traced' } })),
+  });
+  const ids = `"invocation_id":"${headers.get('x-request-id')}","trace_id":"${trace}"`;
+  await until(() => watch.app.output().includes(ids), 'the line is there');
+  const lines = watch.app
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(ids));
+  expect(lines).toEqual([expect.stringContaining('"event":"events recorded"')]);
+  const { headers: others } = await watch.request('/api/health');
+  expect(others.get('x-request-id')).not.toBe(headers.get('x-request-id'));
 });

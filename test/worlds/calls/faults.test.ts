@@ -304,7 +304,7 @@ describe('while the table is away', () => {
 it('ten people over enough lines take at most nine requests to storage each', async () => {
   await play('ten', { isPublishing: false }, listens, async (world) => {
     world.senders.send(to([people(1, 1)]), 'first');
-    await world.pass(60_000);
+    await world.pass(60_007);
     const before = world.requests.length;
     world.senders.send(to([people(10)]), 'ten');
     await world.pass(58_000);
