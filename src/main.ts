@@ -10,12 +10,10 @@ import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days
 import { FORMAT } from './analytics/rows/format.ts';
 import { Table } from './storage/table.ts';
 import { lazyCredential } from './azure/credential.ts';
-import { AcsPhoneLine, connectToAcs } from './calls/providers/acs/acs-phone-line.ts';
-import { parseCallEvents } from './calls/providers/acs/call-events.ts';
-import { createTokenVerifier } from './calls/providers/acs/callback-token.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
 import { outcomeSource } from './calls/model/outcome-events.ts';
 import { eventGridTopic } from './calls/providers/event-grid-topic.ts';
+import { connectToProvider } from './calls/providers/provider.ts';
 import { outcomeWebhook } from './calls/providers/webhook.ts';
 import { createPhone } from './calls/phone.ts';
 import { phoneOff } from './calls/run/phone-off.ts';
@@ -33,10 +31,10 @@ import { recordEvents } from './http/record-events.ts';
 import { problemsPage } from './http/problems-page.ts';
 import type { Route } from './http/route/route.ts';
 import { answerOf } from './http/notification-answer.ts';
+import { instructionCallback } from './http/instruction-callback.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
-import { lazily } from './azure/lazily.ts';
 import { appLog, invocationLog, type Log } from './log.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { azureTable } from './storage/azure-table.ts';
@@ -65,12 +63,9 @@ const analytics = {
   categories: settings.detectionCategories,
 };
 
-// Phone calls
+// Phone calls: through the one provider that is configured
 const startPhone = (own: PhoneSettings) => {
-  const line = new AcsPhoneLine(
-    lazily(() => connectToAcs(own.connection, credential)),
-    own,
-  );
+  const { line, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
@@ -85,9 +80,7 @@ const startPhone = (own: PhoneSettings) => {
     bodyOf: answerOf,
     log: appLog,
   });
-  const verifyToken = createTokenVerifier(own);
-  if (verifyToken === undefined) appLog.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  return { ...parts, parseEvents: parseCallEvents, verifyToken, refusals: new RefusalLog() };
+  return { ...parts, ...callbacks, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const { sweepSchedule, retentionMs } = settings.sweep;
@@ -109,7 +102,11 @@ const routes: readonly Route[] = [
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),
-  ...ALERT_TYPES.map((alertType) => callback(alertType, phone)),
+  ...ALERT_TYPES.map((alertType) =>
+    phone !== 'off' && 'instructions' in phone
+      ? instructionCallback(alertType, phone, phone.instructions.signatureHeader)
+      : callback(alertType, phone),
+  ),
   dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),

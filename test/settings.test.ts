@@ -37,6 +37,10 @@ const refusal = (environment: Readonly<Record<string, string | undefined>>): Set
   throw new Error('was not refused');
 };
 
+/** The names of the settings that are refused. */
+const refused = (environment: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  [...new Set(refusal(environment).problems.map(({ setting }) => setting))].toSorted();
+
 describe('settings', () => {
   it('have defaults where they are not required', () => {
     expect(readSettings(REQUIRED)).toEqual({
@@ -121,6 +125,40 @@ describe('settings', () => {
     [{ CALL_RETENTION_DAYS: '7' }, { sweep: { retentionMs: 7 * DAY_MS }, phone: { retentionMs: 7 * DAY_MS } }],
   ])('are taken as they are given: %o', (given, settings) => {
     expect(withSettings(given)).toMatchObject(settings);
+  });
+
+  it('are those of Twilio where it is configured, or named; both and none named is an error', () => {
+    const { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL } = REQUIRED;
+    const common = { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL };
+    const twilio = {
+      TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
+      TWILIO_API_KEY_SID: `SK${'2'.repeat(32)}`,
+      TWILIO_API_KEY_SECRET: 'a-secret',
+      TWILIO_AUTH_TOKEN: 'a-token',
+      TWILIO_SOURCE_PHONE_NUMBER: '+12065550198',
+    };
+    const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', detectsMachines: false };
+    const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com', source: '+12065550198' } };
+    expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
+    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
+    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'acs' }).phone).toHaveProperty('connection');
+    expect(refused({ ...REQUIRED, ...twilio })).toEqual(['PHONE_PROVIDER']);
+    expect(refused({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
+    const reference = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
+    for (const [name, wrong] of [
+      ['PHONE_PROVIDER', 'vonage'],
+      ['TWILIO_ACCOUNT_SID', 'AC1'],
+      ['TWILIO_API_KEY_SID', `AC${'1'.repeat(32)}`],
+      ['TWILIO_API_KEY_SECRET', reference],
+      ['TWILIO_AUTH_TOKEN', reference],
+      ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
+      ['TWILIO_CALLS_PER_SECOND', '0'],
+      ['TWILIO_VOICE', 'a b'],
+      ['TWILIO_MACHINE_DETECTION', 'yes'],
+      ['TWILIO_API_BASE_URL', 'http://api.example'],
+    ] as const) {
+      expect(refused({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
+    }
   });
 
   it('need nothing of ACS where the phone is off', () => {

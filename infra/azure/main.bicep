@@ -21,8 +21,8 @@ param location string
 @description('Name of the service, spoken in every call.')
 param serviceName string
 
-@description('Whether calls are placed: off, by a new Communication Services resource, or by an existing one. README.md (The phone) helps to choose.')
-@allowed(['off', 'new', 'existing'])
+@description('Whether calls are placed: off, by a new Communication Services resource, by an existing one, or by Twilio. README.md (The phone) helps to choose.')
+@allowed(['off', 'new', 'existing', 'twilio'])
 param phone string = 'off'
 
 @description('With an existing resource: its name.')
@@ -39,6 +39,27 @@ param acsTeamsResourceAccountId string = ''
 
 @description('Where Communication Services keeps its data at rest. Decides which numbers can be bought. Cannot be changed later.')
 param acsDataLocation string = 'United States'
+
+@description('With Twilio: the account (AC…).')
+param twilioAccountSid string = ''
+
+@description('With Twilio: the API key (SK…). Its secret and the auth token go into the key vault.')
+param twilioApiSid string = ''
+
+@description('With Twilio: the number that calls, E.164. Until it is given, the app runs with its phone off: give it when the secrets are in the key vault.')
+param twilioSourcePhoneNumber string = ''
+
+@minValue(1)
+@maxValue(100)
+@description('With Twilio: how many calls the account may start a second.')
+param twilioCallsPerSecond int = 1
+
+@description('With Twilio: the voice.')
+param twilioVoice string = 'Polly.Joanna'
+
+@allowed(['on', 'off'])
+@description('With Twilio: whether it finds out if a machine has answered, which it charges for.')
+param twilioMachineDetection string = 'off'
 
 @minValue(1)
 @maxValue(10)
@@ -174,7 +195,11 @@ param operatorMayRepair string = 'false'
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
 // A caller is needed as well as a resource, and which numbers may be called: until then analytics run, and the phone endpoints say that it is off.
-var hasCaller = !empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)
+var isTwilio = phone == 'twilio'
+var usesCommunication = phone == 'new' || phone == 'existing'
+var hasCaller = isTwilio
+  ? !empty(twilioAccountSid) && !empty(twilioApiSid) && !empty(twilioSourcePhoneNumber)
+  : !empty(acsSourcePhoneNumber) || !empty(acsTeamsResourceAccountId)
 var isPhoneOn = phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)
 var tags = { 'azd-env-name': environmentName }
 
@@ -259,7 +284,7 @@ module existingCommunication 'modules/communication-existing.bicep' = if (phone 
   }
 }
 
-module speech 'modules/speech.bicep' = if (phone != 'off') {
+module speech 'modules/speech.bicep' = if (usesCommunication) {
   name: 'speech'
   scope: group
   params: {
@@ -269,6 +294,18 @@ module speech 'modules/speech.bicep' = if (phone != 'off') {
     communicationPrincipalId: phone == 'new'
       ? newCommunication!.outputs.principalId
       : (existingCommunication!.outputs.principalId)
+  }
+}
+
+module vault 'modules/vault.bicep' = if (isTwilio) {
+  name: 'vault'
+  scope: group
+  params: {
+    name: 'kv-${token}'
+    location: location
+    tags: tags
+    appPrincipalId: identity.outputs.principalId
+    workspaceId: monitoring.outputs.workspaceId
   }
 }
 
@@ -320,9 +357,17 @@ module app 'modules/app.bicep' = {
     phone: isPhoneOn ? 'on' : 'off'
     acsEndpoint: acsEndpoint
     acsResourceId: acsResourceId
-    acsSourcePhoneNumber: acsSourcePhoneNumber
-    acsTeamsResourceAccountId: acsTeamsResourceAccountId
-    acsCognitiveServicesEndpoint: phone != 'off' ? speech!.outputs.endpoint : ''
+    acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''
+    acsTeamsResourceAccountId: usesCommunication ? acsTeamsResourceAccountId : ''
+    acsCognitiveServicesEndpoint: usesCommunication ? speech!.outputs.endpoint : ''
+    phoneProvider: isTwilio ? 'twilio' : ''
+    twilioAccountSid: isTwilio ? twilioAccountSid : ''
+    twilioApiSid: isTwilio ? twilioApiSid : ''
+    twilioVaultUri: isTwilio ? vault!.outputs.uri : ''
+    twilioSourcePhoneNumber: isTwilio ? twilioSourcePhoneNumber : ''
+    twilioCallsPerSecond: twilioCallsPerSecond
+    twilioVoice: twilioVoice
+    twilioMachineDetection: twilioMachineDetection
     callAttempts: callAttempts
     callRetrySeconds: callRetrySeconds
     callRingSeconds: callRingSeconds
@@ -394,4 +439,6 @@ output ACS_NAME string = phone == 'new' ? newCommunication!.outputs.name : acsRe
 output ACS_ENDPOINT string = acsEndpoint
 // The immutable id: Teams asks for it (README.md, 'Teams Phone').
 output ACS_RESOURCE_ID string = acsResourceId
+// With PHONE=twilio: where its two secrets go.
+output KEY_VAULT_NAME string = isTwilio ? vault!.outputs.name : ''
 output PHONE_IS_ON bool = isPhoneOn

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
@@ -15,18 +15,21 @@ export interface BundleOptions {
   readonly debug: boolean;
 }
 
-/** What is in a file of its own beside the bundle, and loaded when it is first needed: the module, and the file. */
-const APART = {
-  module: fileURLToPath(new URL('../../src/storage/azure-container.ts', import.meta.url)),
-  file: 'backup.cjs',
-};
+const sourceAt = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+
+/** What is in files of their own beside the bundle, and loaded when it is first needed: the modules, and their files. */
+const APART: readonly { readonly module: string; readonly file: string }[] = [
+  { module: sourceAt('storage/azure-container.ts'), file: 'backup.cjs' },
+  { module: sourceAt('calls/providers/twilio/package.ts'), file: 'twilio-package.cjs' },
+];
 
 const apart: Plugin = {
   name: 'apart',
   setup: (building) =>
-    building.onResolve({ filter: /\/azure-container\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: `./${APART.file}`, external: true } : undefined,
-    ),
+    building.onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
+      const found = kind === 'dynamic-import' && APART.find(({ module }) => module === resolve(resolveDir, path));
+      return found ? { path: `./${found.file}`, external: true } : undefined;
+    }),
 };
 
 /** The service's composition root. */
@@ -88,7 +91,7 @@ export const buildApp = async ({ outfile, debug }: Omit<BundleOptions, 'entry'>)
   const folder = dirname(outfile);
   await Promise.all([
     bundle({ outfile, debug }),
-    bundle({ entry: APART.module, outfile: join(folder, APART.file), debug }),
+    ...APART.map(async ({ module, file }) => bundle({ entry: module, outfile: join(folder, file), debug })),
     buildDashboard(folder),
   ]);
 };

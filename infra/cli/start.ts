@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole service on one machine. It starts Azurite, the ACS simulator and the functions host; a setting that
- * names real storage or a real ACS replaces one of the first two. Ctrl-C stops everything.
+ * `npm start`: the whole service on one machine. It starts Azurite, the simulator of a telephone service and the functions host; a setting that
+ * names real storage or a real telephone service replaces one of the first two. Ctrl-C stops everything.
  */
 import { z } from 'zod';
 
@@ -13,18 +13,21 @@ import { watchForStop } from './stop-request.ts';
 const LINES = '2';
 
 const START: Command<LocalRunOptions> = {
-  help: `npm start -- [--port N] [--data DIR] [--settings FILE] [--lines N] [--verify-callbacks]
+  help: `npm start -- [--port N] [--data DIR] [--settings FILE] [--phone acs|twilio]
+    [--lines N] [--verify-callbacks]
   Runs the whole service on this machine. Ctrl-C stops everything.
   --port N            the port that serves the functions, 1 to 65535; 7071 by default
   --data DIR          keeps the tables there between runs; in memory by default. For some 100,000 events: a year
                       of them belongs into a storage account (TABLES_CONNECTION_STRING)
   --settings FILE     settings as in local.settings.json, which is the default where it exists
+  --phone PROVIDER    whose simulator takes the calls: acs, which is the default, or twilio
   --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default
   --verify-callbacks  accepts callbacks only with the simulator's token; without it, anybody may post them`,
   options: {
     port: { type: 'string', default: '7071' },
     data: { type: 'string' },
     settings: { type: 'string' },
+    phone: { type: 'string', default: 'acs' },
     lines: { type: 'string', default: LINES },
     'verify-callbacks': { type: 'boolean', default: false },
   },
@@ -32,6 +35,7 @@ const START: Command<LocalRunOptions> = {
     port: portOption,
     data: textOption('--data needs a directory.'),
     settings: textOption('--settings needs a file.'),
+    phone: z.enum(['acs', 'twilio'], '--phone needs acs or twilio.'),
     lines: numberOption('lines', 1, 9_999),
     'verify-callbacks': z.boolean(),
   }),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { AlertType } from '../calls/model/alert-types.ts';
-import type { CallEvents, ParseCallEvents, VerifyToken } from '../calls/providers/callbacks.ts';
+import type { CallEvents, EventCallbacks } from '../calls/providers/callbacks.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
@@ -19,10 +19,7 @@ const MAX_EVENTS = 10_000;
 const MAX_ERRORS = 50;
 
 /** What answers callbacks. */
-export interface CallbackParts extends Pick<CallsPhone, 'handle'> {
-  readonly parseEvents: ParseCallEvents;
-  /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
-  readonly verifyToken: VerifyToken | undefined;
+export interface CallbackParts extends Pick<CallsPhone, 'handle'>, EventCallbacks {
   readonly refusals: RefusalLog;
 }
 
@@ -161,7 +158,7 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
 };
 
 /** Why a callback was refused. */
-type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
+export type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
 
 // Anybody may post to the callback paths: one line for many refusals.
 const ONE_LINE_A_MS = 10_000;

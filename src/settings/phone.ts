@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from './rules.ts';
 import { type SettingProblem, SettingsError } from './settings-error.ts';
+import { isTwilioGiven, twilioProblems, twilioSchemas, type TwilioSettings, twilioSettings } from './twilio.ts';
 
 /** The default issuer of the token on ACS callbacks; its keys are below it. */
 const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
@@ -23,6 +24,7 @@ const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
 /** The settings of the phone by their environment names; those that the phone cannot do without are demanded by {@link phoneSettings}. */
 export const phoneSchemas = {
   PHONE: text.regex(/^(on|off)$/, 'must be on or off').prefault('on'),
+  PHONE_PROVIDER: text.regex(/^(acs|twilio)$/, 'must be acs or twilio').optional(),
   ACS_CONNECTION_STRING: acsConnectionString.optional(),
   ACS_ENDPOINT: httpsUrl.optional(),
   ACS_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
@@ -31,6 +33,7 @@ export const phoneSchemas = {
   ACS_RESOURCE_ID: guid.optional(),
   ACS_TOKEN_ISSUER: httpsOrLoopbackUrl.prefault(ACS_TOKEN_ISSUER),
   ACS_TOKEN_KEYS_URL: httpsOrLoopbackUrl.optional(),
+  ...twilioSchemas,
   CALLBACK_BASE_URL: baseUrl.optional(),
   TEST_CALLBACK_BASE_URL: baseUrl.optional(),
   CALL_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
@@ -56,8 +59,11 @@ export interface SweepSettings {
   readonly retentionMs: number;
 }
 
-/** The settings of the phone, as the service uses them. Secrets are in the connection only. */
-export interface PhoneSettings extends SweepSettings {
+/** The settings of the phone, as the service uses them, with those of the one provider that calls. */
+export type PhoneSettings = CallingSettings & (AcsSettings | { readonly twilio: TwilioSettings });
+
+/** How Communication Services is reached and how it calls. Secrets are in the connection only. */
+export interface AcsSettings {
   readonly connection: Connection;
   readonly caller: { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
   readonly cognitiveServicesEndpoint: string;
@@ -65,6 +71,10 @@ export interface PhoneSettings extends SweepSettings {
   readonly resourceId: string | undefined;
   readonly tokenIssuer: string;
   readonly tokenKeysUrl: string;
+}
+
+/** What is the same for every provider. */
+export interface CallingSettings extends SweepSettings {
   /** Base of the callback paths, without a slash at its end. */
   readonly callbackBaseUrl: string;
   /** Debug builds: the base for test calls; undefined: the usual one. */
@@ -112,13 +122,28 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
     ...webhook.map((setting) => ({ setting, detail: `is required with ${setting === url ? secret : url}` })),
   ];
   if (given['PHONE'] === 'off') return outcomes;
+  const provider = providerOf(given);
+  const required =
+    provider === 'acs' ? ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'] : ['CALLBACK_BASE_URL'];
   return [
-    ...[oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found),
-    ...['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL']
-      .filter(isMissing)
-      .map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+    ...(provider === undefined && isMissing('PHONE_PROVIDER')
+      ? [{ setting: 'PHONE_PROVIDER', detail: 'is required where both are configured: acs or twilio' }]
+      : []),
+    ...(provider === 'acs'
+      ? [oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found)
+      : []),
+    ...(provider === 'twilio' ? twilioProblems(given) : []),
+    ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
     ...outcomes,
   ];
+};
+
+/** Who places the calls: who is named, or else who is configured; undefined if both are. */
+const providerOf = (given: Readonly<Record<string, string | undefined>>): 'acs' | 'twilio' | undefined => {
+  const named = given['PHONE_PROVIDER'];
+  if (named !== undefined) return named === 'acs' || named === 'twilio' ? named : undefined;
+  if (!isTwilioGiven(given)) return 'acs';
+  return CONNECTION.some((name) => given[name] !== undefined) ? undefined : 'twilio';
 };
 
 const CONNECTION = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'] as const;
@@ -136,22 +161,11 @@ export const phoneSettings = (
   value: PhoneValues,
 ): PhoneSettings | undefined => {
   if (value.PHONE === 'off') return undefined;
-  const connection = oneConnection(given, CONNECTION);
-  const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint, CALLBACK_BASE_URL: callbackBaseUrl } = value;
-  if ('setting' in connection || cognitiveServicesEndpoint === undefined || callbackBaseUrl === undefined) {
-    throw new SettingsError(phoneProblems(given));
-  }
-  const source = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
+  const { CALLBACK_BASE_URL: callbackBaseUrl } = value;
+  const own = providerOf(given) === 'twilio' ? ofTwilio(value) : acsSettings(given, value);
+  if (own === undefined || callbackBaseUrl === undefined) throw new SettingsError(phoneProblems(given));
   return {
-    connection,
-    caller:
-      source === undefined
-        ? { teamsResourceAccountId: value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '' }
-        : { phoneNumber: source },
-    cognitiveServicesEndpoint,
-    resourceId: value.ACS_RESOURCE_ID,
-    tokenIssuer: value.ACS_TOKEN_ISSUER,
-    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
+    ...own,
     callbackBaseUrl,
     testCallbackBaseUrl: value.TEST_CALLBACK_BASE_URL,
     attempts: value.CALL_ATTEMPTS,
@@ -169,6 +183,32 @@ export const phoneSettings = (
         ? undefined
         : { url: value.OUTCOME_WEBHOOK_URL, secret: value.OUTCOME_WEBHOOK_SECRET },
     ...sweepSettings(value),
+  };
+};
+
+const ofTwilio = (value: PhoneValues): { readonly twilio: TwilioSettings } | undefined => {
+  const twilio = twilioSettings(value);
+  return twilio && { twilio };
+};
+
+const acsSettings = (
+  given: Readonly<Record<string, string | undefined>>,
+  value: PhoneValues,
+): AcsSettings | undefined => {
+  const connection = oneConnection(given, CONNECTION);
+  const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint } = value;
+  if ('setting' in connection || cognitiveServicesEndpoint === undefined) return undefined;
+  const source = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
+  return {
+    connection,
+    caller:
+      source === undefined
+        ? { teamsResourceAccountId: value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '' }
+        : { phoneNumber: source },
+    cognitiveServicesEndpoint,
+    resourceId: value.ACS_RESOURCE_ID,
+    tokenIssuer: value.ACS_TOKEN_ISSUER,
+    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
   };
 };
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path';
 
 import { describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
@@ -8,6 +9,12 @@ import { loadBundle } from '../harness/bundled.ts';
 
 const sources = async (bundle: string): Promise<readonly string[]> =>
   z.object({ sources: z.array(z.string()) }).parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
+
+/** The modules that a bundle requires and Node does not have. */
+const foreignIn = (text: string): ReadonlySet<string> => {
+  const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
+  return new Set(required.filter((name) => !builtinModules.includes(name.replace(/^node:/, ''))));
+};
 
 /** What each function does: the methods of its path in the description. It is registered for others as well, to refuse them. */
 const routes = (bundle: 'debug' | 'release'): readonly string[] => {
@@ -74,14 +81,23 @@ describe('the release bundle', () => {
     expect(routes('debug')).toEqual([...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort());
   });
 
+  it('reads nothing of a telephone provider that is not used: its package is in a file of its own', async () => {
+    for (const bundle of Object.values(inject('bundles'))) {
+      expect((await sources(bundle)).filter((source) => source.includes('node_modules/twilio/'))).toEqual([]);
+      const later = await sources(join(dirname(bundle), 'twilio-package.cjs'));
+      expect(later.filter((source) => source.includes('node_modules/twilio/'))).not.toEqual([]);
+    }
+  });
+
   it('needs no module but Node and the worker, keeps names readable and carries a source map without the sources', async () => {
     const { release } = inject('bundles');
     const text = await readFile(release, 'utf8');
-    const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
-    const foreign = required.filter((name) => !builtinModules.includes(name.replace(/^node:/, '')));
-    expect(new Set(foreign)).toEqual(new Set(['@azure/functions-core']));
-    // What backups need is loaded with the first one.
-    expect([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path)).toEqual(['./backup.cjs']);
+    const later = await readFile(join(dirname(release), 'twilio-package.cjs'), 'utf8');
+    expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
+    expect(foreignIn(later)).toEqual(new Set());
+    // What backups and a telephone provider need is loaded with the first one.
+    const parts = [...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path);
+    expect(parts.toSorted()).toEqual(['./backup.cjs', './twilio-package.cjs']);
     expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);
     expect(text).toMatch(/\breadSettings\b/);
     expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));

@@ -24,6 +24,8 @@ it('the package asks for nothing and runs from its folder alone, with keys, hard
       'dist/dashboard.html.gz',
       'dist/main.cjs',
       'dist/main.cjs.map',
+      'dist/twilio-package.cjs',
+      'dist/twilio-package.cjs.map',
       'host.json',
       'package.json',
     ].map((path) => join(path)),

@@ -39,7 +39,18 @@ describe('the settings that are deployed', () => {
       Object.fromEntries(given.map((name) => [name, SAMPLES[name] ?? deployedDefault(name)])),
     );
     expect(settings.tables.connection).toEqual({ endpoint: SAMPLES['TABLES_ENDPOINT'] });
-    expect(settings.phone?.connection).toEqual({ endpoint: SAMPLES['ACS_ENDPOINT'] });
+    expect(settings.phone).toMatchObject({ connection: { endpoint: SAMPLES['ACS_ENDPOINT'] } });
+  });
+
+  it('name the secrets of Twilio by references to the key vault, and nothing of ACS then', () => {
+    for (const name of ['TWILIO_API_KEY_SECRET', 'TWILIO_AUTH_TOKEN']) {
+      expect(valueAt(appSettings, 'properties', name)?.text).toMatch(
+        /'@Microsoft\.KeyVault\(SecretUri=\$\{twilioVaultUri\}secrets\//,
+      );
+    }
+    const { variables, text } = bicepFile('main.bicep');
+    expect(variables.get('hasCaller')?.text).toContain('!empty(twilioSourcePhoneNumber)');
+    expect(text).toContain("acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''");
   });
 
   it('have the defaults of the service if nobody says otherwise', () => {

@@ -10,6 +10,7 @@ import { BICEP_FOLDER, bicepFile, bicepFiles, readBicep, textOf, valueAt } from 
 const ROLES = new Map([
   ['cognitiveServicesUser', 'a97b65f3-24c7-4388-baec-2e87135dc908'],
   ['communicationAndEmailServiceOwner', '09976791-48a7-449e-bb21-39d1a415f350'],
+  ['keyVaultSecretsUser', '4633458b-17de-408a-874b-0445c86b69e6'],
   ['eventGridDataSender', 'd5a91429-5739-47e2-a06b-3470a27159e7'],
   ['monitoringMetricsPublisher', '3913510d-42f4-4e42-8a64-420c390055eb'],
   ['storageBlobDataContributor', 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'],
@@ -139,6 +140,7 @@ describe('what is deployed', () => {
     ['modules/app.bicep', 'noPasswordsForFtp', 'properties.allow', 'false'],
     ['modules/app.bicep', 'site', 'properties.httpsOnly', 'true'],
     ['event-feed.bicep', 'topic', 'properties.disableLocalAuth', 'true'],
+    ['modules/vault.bicep', 'vault', 'properties.enableRbacAuthorization', 'true'],
     ['modules/outcomes.bicep', 'topic', 'properties.disableLocalAuth', 'true'],
     // Its key is a header, see below.
     ['event-feed.bicep', 'delivery', 'properties.destination.properties.endpointUrl', 'eventsUrl'],
@@ -157,11 +159,14 @@ describe('what is deployed', () => {
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('isPhoneOn')?.text).toBe("phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)");
     expect(text).toContain("param phone string = 'off'");
-    const conditions = [...text.matchAll(/^module (\w*Communication|speech) .* if \(phone (.*)\) \{$/gm)];
-    expect(conditions.map(([, module, condition]) => `${module} ${condition}`).toSorted()).toEqual([
-      "existingCommunication == 'existing'",
-      "newCommunication == 'new'",
-      "speech != 'off'",
+    expect(variables.get('usesCommunication')?.text).toBe("phone == 'new' || phone == 'existing'");
+    expect(variables.get('isTwilio')?.text).toBe("phone == 'twilio'");
+    const conditions = [...text.matchAll(/^module (\w*Communication|speech|vault) .* if \((.*)\) \{$/gm)];
+    expect(conditions.map(([, module, condition]) => `${module}: ${condition}`).toSorted()).toEqual([
+      "existingCommunication: phone == 'existing'",
+      "newCommunication: phone == 'new'",
+      'speech: usesCommunication',
+      'vault: isTwilio',
     ]);
   });
 

@@ -18,7 +18,7 @@ const defaultsOf = (name: string): readonly string[] => {
   const { success, data } = schema?.safeParse(undefined) ?? { success: false };
   if (!success) return ['required'];
   if (data === undefined) return ['none', 'empty', 'one required', 'one, for the phone', 'for the phone', "ACS's own"];
-  return URL.canParse(String(data)) ? ["ACS's own"] : [String(data)];
+  return URL.canParse(String(data)) ? ["ACS's own", "Twilio's own"] : [String(data)];
 };
 
 describe('the settings in src/settings/README.md', () => {

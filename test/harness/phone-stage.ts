@@ -10,6 +10,11 @@ import {
 } from '../../infra/emulators/acs-simulator/simulator.ts';
 import type { Pace } from '../../infra/emulators/acs-simulator/simulated-call.ts';
 import type { CallStory } from '../../infra/emulators/acs-simulator/story.ts';
+import {
+  startTwilioSimulator,
+  type TwilioSimulator,
+  type TwilioSimulatorOptions,
+} from '../../infra/emulators/twilio-simulator/simulator.ts';
 import { randomFrom } from '../../infra/cli/demo/random.ts';
 import { findAlertType } from '../../src/calls/model/alert-types.ts';
 import { type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
@@ -19,8 +24,18 @@ import { Between, type Rule, splitOver } from './between.ts';
 import { type CheckedFetch, checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
+/** Who places the calls. */
+export type Provider = 'acs' | 'twilio';
+
+/** Every provider: what is promised of calls holds for each. */
+export const PROVIDERS: readonly Provider[] = ['acs', 'twilio'];
+
 /** Options of a stage. */
 export interface StageOptions {
+  /** Who places the calls; Communication Services if it is not given. */
+  readonly provider?: Provider;
+  /** Further options of the simulator of Twilio. */
+  readonly twilio?: Omit<TwilioSimulatorOptions, 'pace'>;
   /**
    * How many instances of the app share the tables; 1 if it is not given. Of several, `stage.url` is a front door: each request and each
    * callback goes to exactly one of them.
@@ -71,17 +86,25 @@ interface AlertOptions {
 /** The app and the simulated telephone network of one test. */
 export class Stage {
   readonly acs: AcsSimulator;
+  /** Undefined where Communication Services places the calls. */
+  readonly twilio: TwilioSimulator | undefined;
   readonly apps: readonly App[];
   /** Stands before the instances; not used if there is only one. */
   readonly frontDoor: Between;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
 
-  constructor(parts: Pick<Stage, 'acs' | 'apps' | 'frontDoor' | 'fetch'>) {
+  constructor(parts: Pick<Stage, 'acs' | 'twilio' | 'apps' | 'frontDoor' | 'fetch'>) {
     this.acs = parts.acs;
+    this.twilio = parts.twilio;
     this.apps = parts.apps;
     this.frontDoor = parts.frontDoor;
     this.fetch = parts.fetch;
+  }
+
+  /** The simulated telephone network. */
+  get network(): Pick<AcsSimulator, 'log' | 'settled'> {
+    return this.twilio ?? this.acs;
   }
 
   /** The front door's URL, or the first instance's where there is none. */
@@ -138,13 +161,13 @@ export class Stage {
 
   /** The calls to a number so far. */
   callsTo(number: string): readonly CallStory[] {
-    return this.acs.log().calls.filter((call) => call.to === number);
+    return this.network.log().calls.filter((call) => call.to === number);
   }
 
   /** The only call to a number, after it has ended and all its events were answered. */
   async callEnds(number: string): Promise<CallStory> {
     await until(() => this.callsTo(number).some(isSettled), `the call to ${number} ends`);
-    await this.acs.settled();
+    await this.network.settled();
     const [call, ...more] = this.callsTo(number);
     assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
     return call;
@@ -171,10 +194,10 @@ export class Stage {
     });
   }
 
-  /** Must hold at the end of every test: ACS refused no request, and no line is open. */
+  /** Must hold at the end of every test: the provider refused no request, and no line is open. */
   endsWell(): void {
-    const { calls, refused } = this.acs.log();
-    assert.deepEqual(refused, [], 'requests that ACS refuses');
+    const { calls, refused } = this.network.log();
+    assert.deepEqual(refused, [], 'requests that the provider refuses');
     assert.deepEqual(
       calls.filter((call) => call.state !== 'ended'),
       [],
@@ -193,7 +216,9 @@ export const setStage = async (
     instances = 1,
     environment = {},
     pace = {},
+    provider = 'acs',
     acs: acsOptions = {},
+    twilio: twilioOptions = {},
     acsRule,
     publishesOutcomes = false,
   }: StageOptions = {},
@@ -201,6 +226,8 @@ export const setStage = async (
 ): Promise<Stage> => {
   const acs = await startAcsSimulator({ ...acsOptions, pace });
   whenOver(() => acs.stop());
+  const twilio = provider === 'twilio' ? await startTwilioSimulator({ ...twilioOptions, pace }) : undefined;
+  whenOver(() => twilio?.stop());
   const beforeAcs = await Between.start(acs.connectionString);
   if (acsRule !== undefined) beforeAcs.rule = acsRule;
   whenOver(() => beforeAcs.stop());
@@ -211,6 +238,7 @@ export const setStage = async (
     ACS_CONNECTION_STRING: (acsRule === undefined ? acs : beforeAcs).connectionString,
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
+    ...(twilio === undefined ? {} : settingsOf(twilio)),
     ...(publishesOutcomes && { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key }),
   });
   const apps = await Promise.all(
@@ -229,15 +257,33 @@ export const setStage = async (
     await Promise.all(apps.map((app) => app.stop()));
     // Not even without its +, which the check of all logs looks for.
     const output = apps.map((app) => app.output()).join('\n');
-    for (const call of acs.log().calls) assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
+    for (const call of (twilio ?? acs).log().calls)
+      assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
   const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
-  return new Stage({ acs, apps, frontDoor, fetch: fetchChecked });
+  return new Stage({ acs, twilio, apps, frontDoor, fetch: fetchChecked });
 };
+
+/** The settings by which the service calls through the simulator of Twilio, and through nobody else. */
+const settingsOf = (twilio: TwilioSimulator) => ({
+  ACS_CONNECTION_STRING: '',
+  ACS_SOURCE_PHONE_NUMBER: '',
+  ACS_COGNITIVE_SERVICES_ENDPOINT: '',
+  TWILIO_API_BASE_URL: twilio.url,
+  TWILIO_ACCOUNT_SID: twilio.accountSid,
+  TWILIO_API_KEY_SID: twilio.apiKeySid,
+  TWILIO_API_KEY_SECRET: twilio.apiKeySecret,
+  TWILIO_AUTH_TOKEN: twilio.authToken,
+  TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
+  TWILIO_CALLS_PER_SECOND: '100',
+});
+
+/** The last thing that is reported of a call. */
+const LAST: ReadonlySet<string> = new Set(['CallDisconnected', 'completed', 'busy', 'failed', 'no-answer', 'canceled']);
 
 const isSettled = ({ state, story }: CallStory): boolean =>
   state === 'ended' &&
-  story.some((line) => line.text === 'CallDisconnected') &&
+  story.some(({ text }) => LAST.has(text)) &&
   story.every((line) => line.kind !== 'event' || line.answer !== undefined);
 
 /** What a callee must hear. */

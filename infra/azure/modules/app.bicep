@@ -37,6 +37,20 @@ param acsResourceId string
 param acsSourcePhoneNumber string
 param acsTeamsResourceAccountId string
 param acsCognitiveServicesEndpoint string
+
+@description('twilio, or empty for Communication Services.')
+param phoneProvider string
+
+param twilioAccountSid string
+param twilioApiSid string
+
+@description('Of the key vault that has the two secrets; empty for none.')
+param twilioVaultUri string
+
+param twilioSourcePhoneNumber string
+param twilioCallsPerSecond int
+param twilioVoice string
+param twilioMachineDetection string
 param callAttempts int
 param callRetrySeconds int
 param callRingSeconds int
@@ -78,6 +92,8 @@ resource site 'Microsoft.Web/sites@2025-05-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    // Whose role reads what references to a key vault name.
+    keyVaultReferenceIdentity: identityId
     publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: {
@@ -148,11 +164,20 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     TABLES_ENDPOINT: tablesEndpoint
     TABLES_PREFIX: tablesPrefix
     PHONE: phone
+    PHONE_PROVIDER: phoneProvider
     ACS_ENDPOINT: acsEndpoint
     ACS_SOURCE_PHONE_NUMBER: acsSourcePhoneNumber
     ACS_TEAMS_RESOURCE_ACCOUNT_ID: acsTeamsResourceAccountId
     ACS_COGNITIVE_SERVICES_ENDPOINT: acsCognitiveServicesEndpoint
     ACS_RESOURCE_ID: acsResourceId
+    TWILIO_ACCOUNT_SID: twilioAccountSid
+    TWILIO_API_KEY_SID: twilioApiSid
+    TWILIO_API_KEY_SECRET: empty(twilioVaultUri) ? '' : '@Microsoft.KeyVault(SecretUri=${twilioVaultUri}secrets/twilio-api-key-secret)'
+    TWILIO_AUTH_TOKEN: empty(twilioVaultUri) ? '' : '@Microsoft.KeyVault(SecretUri=${twilioVaultUri}secrets/twilio-auth-token)'
+    TWILIO_SOURCE_PHONE_NUMBER: twilioSourcePhoneNumber
+    TWILIO_CALLS_PER_SECOND: string(twilioCallsPerSecond)
+    TWILIO_VOICE: twilioVoice
+    TWILIO_MACHINE_DETECTION: twilioMachineDetection
     CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     CALL_ATTEMPTS: string(callAttempts)
     CALL_RETRY_SECONDS: string(callRetrySeconds)
@@ -170,6 +195,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
     // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
+    // not set: TWILIO_API_BASE_URL (the default is Twilio's own)
     // not set: TEST_CALLBACK_BASE_URL (debug builds only)
   }
 }

@@ -33,7 +33,9 @@ const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptio
 
 const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
   if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
-  if (simulator !== undefined) return `ACS simulator on ${simulator.url}: what is spoken is printed here`;
+  const name = 'TWILIO_ACCOUNT_SID' in settings ? 'Twilio' : 'ACS';
+  if (simulator !== undefined) return `${name} simulator on ${simulator.url}: what is spoken is printed here`;
+  if (name === 'Twilio') return 'the Twilio account that TWILIO_ACCOUNT_SID names: real calls';
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
   return `the ACS that ${given} names: real calls${options['verify-callbacks'] ? ' (--verify-callbacks has no effect)' : ''}`;
 };

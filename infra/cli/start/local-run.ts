@@ -6,6 +6,7 @@ import { buildApp } from '../../build/bundle.ts';
 import { CommandError } from '../command-line.ts';
 import type { Pace } from '../../emulators/acs-simulator/simulated-call.ts';
 import { type AcsSimulator, startAcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
+import { startTwilioSimulator, type TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 import { type Azurite, startAzurite } from '../../emulators/azurite.ts';
 import { polled } from '../../emulators/deadline.ts';
 import { portIsFree } from '../../emulators/free-port.ts';
@@ -16,6 +17,7 @@ import {
   mergeSettings,
   readSettingsFile,
   type Settings,
+  twilioDefaults,
   unknownNames,
   withoutLocalParts,
 } from './local-settings.ts';
@@ -30,6 +32,8 @@ export interface LocalRunOptions {
   readonly data?: string | undefined;
   /** A file like local.settings.json; undefined: the repository's own, if there is one. */
   readonly settings?: string | undefined;
+  /** Whose simulator takes the calls, where no real telephone service is named; that of ACS if it is not given. */
+  readonly phone?: 'acs' | 'twilio';
   /** How many calls the simulated phone takes at a time. */
   readonly lines: number;
   /** True where the service accepts a callback only with the simulator's token. */
@@ -45,8 +49,8 @@ export interface LocalRun {
   readonly azurite: Azurite | undefined;
   /** What an earlier run has left in the data folder, in words. */
   readonly found?: string | undefined;
-  /** Undefined if a real ACS is used, or the phone is off. */
-  readonly simulator: AcsSimulator | undefined;
+  /** Undefined if a real telephone service is used, or the phone is off. */
+  readonly simulator: AcsSimulator | TwilioSimulator | undefined;
   /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
   readonly warnings: readonly string[];
   /** Fulfils with the reason when the first part ends, stopped or not. */
@@ -71,7 +75,7 @@ const HOST_MAIN = fileURLToPath(new URL('../functions-host.ts', import.meta.url)
 const HEALTH_MILLISECONDS = 20_000;
 
 /**
- * Builds the debug bundle and starts it with all it needs: Azurite and the ACS simulator, unless `environment` or
+ * Builds the debug bundle and starts it with all it needs: Azurite and a simulator of the phone, unless `environment` or
  * the settings file names real ones.
  *
  * @param environment wins over the settings file, which wins over the local defaults
@@ -81,7 +85,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *   are stopped before.
  */
 export const startLocalRun = async (
-  { port, data, settings: settingsFile, lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
+  { port, data, settings: settingsFile, phone = 'acs', lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
   pace: Pace = PACE,
@@ -110,11 +114,19 @@ export const startLocalRun = async (
       azurite === undefined || data === undefined
         ? undefined
         : await foundData(azurite.connectionString, given['TABLES_PREFIX']);
-    const simulator =
-      given['PHONE'] === 'off' || gives(given, 'ACS_CONNECTION_STRING', 'ACS_ENDPOINT')
-        ? undefined
-        : started(await startAcsSimulator({ pace, lines, print: (line) => print(`[phone] ${line}`) }));
-    const settings = mergeSettings(given, localDefaults(port, azurite?.connectionString, simulator, verifiesCallbacks));
+    const options = { pace, lines, print: (line: string) => print(`[phone] ${line}`) };
+    const isSimulated = given['PHONE'] !== 'off' && !gives(given, ...REAL_PHONE);
+    const acs = isSimulated && phone === 'acs' ? started(await startAcsSimulator(options)) : undefined;
+    const twilio =
+      isSimulated && phone === 'twilio'
+        ? started(await startTwilioSimulator({ ...options, callsPerSecond: 1 }))
+        : undefined;
+    const simulator = acs ?? twilio;
+    const settings = mergeSettings(
+      given,
+      localDefaults(port, azurite?.connectionString, acs, verifiesCallbacks),
+      twilio === undefined ? {} : twilioDefaults(twilio),
+    );
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
     started(await startHost(port, bundlePath, settings, print));
     const url = `http://localhost:${port}`;
@@ -142,14 +154,19 @@ export const startLocalRun = async (
   }
 };
 
+/** Settings that name a real telephone service. */
+const REAL_PHONE = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT', 'TWILIO_ACCOUNT_SID'] as const;
+
 /** @throws {CommandError} if calls would be real ones, and what ACS says of them would not come here: nobody would hear anything */
 const mustReachThisMachine = (given: Settings, port: number): void => {
   const { ACS_CONNECTION_STRING, ACS_ENDPOINT, CALLBACK_BASE_URL: base = 'http://localhost' } = given;
   const acs = ACS_ENDPOINT ?? /(?:^|;) *endpoint=([^;]+)/i.exec(ACS_CONNECTION_STRING ?? '')?.[1];
-  if (given['PHONE'] === 'off' || acs === undefined || !URL.canParse(acs) || isLoopback(acs)) return;
+  const twilio = 'TWILIO_ACCOUNT_SID' in given ? (given['TWILIO_API_BASE_URL'] ?? 'https://api.twilio.com') : undefined;
+  const real = [acs, twilio].filter((url) => url !== undefined && URL.canParse(url) && !isLoopback(url));
+  if (given['PHONE'] === 'off' || real.length === 0) return;
   if (!URL.canParse(base) || !isLoopback(base)) return;
   throw new CommandError(
-    'Calls would be real, and ACS could not tell this machine when somebody answers. Set CALLBACK_BASE_URL to a public https address\n' +
+    'Calls would be real, and the telephone service could not tell this machine when somebody answers. Set CALLBACK_BASE_URL to a public https address\n' +
       `that forwards to http://localhost:${port}, or PHONE=off.`,
   );
 };

@@ -8,6 +8,7 @@ import { settingSchemas } from '../../../src/settings.ts';
 import { CommandError } from '../command-line.ts';
 import { isMissing } from '../replace-file.ts';
 import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
+import type { TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 
 /** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
@@ -100,10 +101,10 @@ export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'k
 };
 
 /**
- * The settings of a local run that nobody gave otherwise. For a real ACS there are no defaults: the app names what is missing.
+ * The settings of a local run that nobody gave otherwise. For a real telephone service there are no defaults: the app names what is missing.
  *
  * @param tablesConnectionString of the run's own Azurite; undefined where real storage is used
- * @param acs undefined where a real ACS is used, or the phone is off
+ * @param acs undefined where another telephone service is used, or the phone is off
  * @param verifiesCallbacks false where anybody may post a callback, as wherever ACS_RESOURCE_ID is not set
  */
 export const localDefaults = (
@@ -129,3 +130,20 @@ export const localDefaults = (
     ACS_TOKEN_KEYS_URL: signer?.keysUrl,
   };
 };
+
+/** What the settings of a local run need to know about the simulator of Twilio. */
+export type SimulatedTwilio = Omit<TwilioSimulator, 'log' | 'find' | 'sign' | 'settled' | 'stop'>;
+
+/** The settings of a local run whose calls the simulator of Twilio takes. Callbacks are always verified. */
+export const twilioDefaults = (twilio: SimulatedTwilio): Given => ({
+  PHONE_PROVIDER: 'twilio',
+  TWILIO_API_BASE_URL: twilio.url,
+  TWILIO_ACCOUNT_SID: twilio.accountSid,
+  TWILIO_API_KEY_SID: twilio.apiKeySid,
+  TWILIO_API_KEY_SECRET: twilio.apiKeySecret,
+  TWILIO_AUTH_TOKEN: twilio.authToken,
+  TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
+  CALL_RETRY_SECONDS: '5',
+  EVENT_TOPIC_ENDPOINT: twilio.topic.endpoint,
+  EVENT_TOPIC_KEY: twilio.topic.key,
+});

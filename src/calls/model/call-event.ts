@@ -35,8 +35,9 @@ export interface CallResult extends ResultCodes {
   readonly isUnreachable?: boolean | undefined;
 }
 
-/** What an event reports. `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
+/** What an event reports. `ringing`: there is a call, nothing more; `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
 export type CallEventKind =
+  | 'ringing'
   | 'connected'
   | 'play started'
   | 'play completed'
@@ -66,4 +67,10 @@ export interface CallEvent {
   readonly speech?: SpeechNumber | undefined;
   /** Of `tone received`; undefined if it is none that a telephone has. */
   readonly key?: PressedKey | undefined;
+  /** Of `connected`: a machine has answered, as far as the line can tell. */
+  readonly isMachine?: boolean | undefined;
+  /** Of `disconnected`: how long the call was connected, in milliseconds, if the line says. */
+  readonly connectedMs?: number | undefined;
+  /** The line waits for what the call is to do now: there is always something, also if nothing has changed. */
+  readonly isAwaiting?: boolean | undefined;
 }

@@ -9,19 +9,39 @@ import type { PhoneNumber } from './phone-number.ts';
  * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
  */
 export interface PhoneLine {
+  /** A short word that is kept with every attempt: an attempt of another line than the present one cannot go on. */
+  readonly name: string;
+  /** Whether the same call request again places no second call. Where it may, nothing is sent again before {@link PhoneLine.find} has looked. */
+  readonly isIdempotent: boolean;
+  /** Whether a line that is not free always says so by a code of its own: then a decline is always the callee's. */
+  readonly refusesSurely: boolean;
+  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  readonly callsPerSecond?: number | undefined;
+
   /**
    * Places a call, within {@link LONGEST_REQUEST_MS}. What becomes of it is posted to the alert type's callback path,
-   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call.
+   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call if
+   * the line is idempotent.
    */
   call(request: CallRequest): Promise<CallId>;
+
+  /**
+   * The calls to a number that the line knows since a time, the oldest first, within {@link LONGEST_REQUEST_MS}. Only of a line that is not
+   * idempotent.
+   *
+   * @param since in milliseconds since 1970
+   */
+  find?(number: PhoneNumber, since: number): Promise<readonly CallId[]>;
 
   /**
    * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
    * effect, so that nobody hears the text twice. A speech after the message ends what is being spoken.
    *
    * @param speech comes back with the events about the speech; undefined: the message of a call that another system placed
+   * @param hasKeys whether keys are listened for meanwhile
+   * @returns `started` if it is being spoken now: no event says so then
    */
-  speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
+  speak(callId: CallId, text: string, speech?: SpeechRef, hasKeys?: boolean): Promise<'started' | undefined>;
 
   /**
    * Starts to listen for keys that the callee presses, beside what is spoken and after it, within {@link LONGEST_REQUEST_MS}. Asked once a
@@ -30,6 +50,9 @@ export interface PhoneLine {
    * @param attempt comes back with the events about keys
    */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
+
+  /** Nothing is spoken any more, and keys are still waited for. Only of a line that must be told what to do then. */
+  waitForKeys?(callId: CallId): Promise<void>;
 
   /** Ends a call for everyone, ringing or answered, within {@link LONGEST_REQUEST_MS}. Succeeds if the call has ended already. */
   hangUp(callId: CallId): Promise<void>;

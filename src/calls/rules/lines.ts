@@ -27,6 +27,8 @@ export interface LineState {
   /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
   readonly probeAt?: number | undefined;
   readonly probeMs?: number | undefined;
+  /** When the next call may start, if the account may start only so many a second. */
+  readonly nextAt?: number | undefined;
   /** The last fault that may be of our set-up; see `whose-fault.ts`. */
   readonly fault?: Fault | undefined;
   /** The last callee who answered and could not be spoken to; see `speech-fault.ts`. */
@@ -83,6 +85,20 @@ export const withProbe = (line: LineState, now: number): LineState => ({
   ...line,
   probeAt: now + (line.probeMs ?? FIRST_PROBE_MS),
 });
+
+// Several calls may be claimed by one look: nobody waits for a timer's turn.
+const AT_ONCE_MS = 200;
+
+/** When the next call may be claimed: calls that are started faster would wait in the provider's own queue, urgent ones behind others. */
+export const startsAt = ({ nextAt = 0 }: LineState): number => nextAt - AT_ONCE_MS;
+
+/**
+ * What is known when a call is claimed: the next one may start a moment later.
+ *
+ * @param callsPerSecond of the account; undefined: as many as there are lines
+ */
+export const withStart = (line: LineState, callsPerSecond: number | undefined, now: number): LineState =>
+  callsPerSecond === undefined ? line : { ...line, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
 
 /** How a call was refused because no line was free. */
 export interface Refusal {

@@ -1,4 +1,4 @@
-import { BELIEVED_MS, isProven, type LineState, linesOf, type OpenCall, PROVEN_AFTER_MS } from './lines.ts';
+import { BELIEVED_MS, isProven, type LineState, linesOf, type OpenCall, PROVEN_AFTER_MS, startsAt } from './lines.ts';
 
 /** Somebody who waits to be dialled. Times are in milliseconds since 1970. */
 export interface Queued {
@@ -85,6 +85,7 @@ const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.u
  * - One call at a time to a number. An urgent one takes the number, or the line, of a call that is not urgent and only rings.
  * - The head alone, then twice as many as were accepted since the last refusal.
  * - As many as there are lines; one more is tried from time to time.
+ * - Not more a second than the account may start.
  */
 export const next = <Person extends Queued, Call extends OpenCall>(
   queue: readonly Person[],
@@ -124,6 +125,7 @@ export const next = <Person extends Queued, Call extends OpenCall>(
       wakeAt.push(one.dueAt);
       continue;
     }
+    if (now < startsAt(line)) return wait(startsAt(line));
     if (requested.length >= windowOf(open, line)) return wait(answeredAt);
     if (!isFull) return { kind: 'dial', who: one, isProbe: false, takesOver: holder };
     if (requested.length > 0) return wait(answeredAt);

@@ -194,7 +194,7 @@ export const logLook = ({ stored, asks }: Done, ref: RecipientRef, log: Log): vo
     const own = { ...ref, attemptId };
     const attempt: Attempt | undefined = attemptIn(stored, own);
     const fields = attemptFields(stored, own);
-    if (ask === 'dial') log.warn('call request unclear', fields);
+    if (ask === 'dial' || ask === 'find') log.warn('call request unclear', fields);
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
 };

@@ -217,7 +217,13 @@ export class Cases {
   }
 
   #unchanged({ before, steps }: Decided, isOutOfCalls?: true): readonly Done[] {
-    return steps.map(({ isUnknown }) => ({ stored: before, isChanged: false, asks: [], isOutOfCalls, isUnknown }));
+    return steps.map(({ isUnknown, asks }) => ({
+      stored: before,
+      isChanged: false,
+      asks: isOutOfCalls === true ? [] : asks,
+      isOutOfCalls,
+      isUnknown,
+    }));
   }
 
   #committed({ before, steps, stored }: Decided & { readonly stored: StoredCase }, log?: Log): readonly Done[] {

@@ -3,6 +3,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { AlertType, AlertTypeName } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent } from '../model/call-event.ts';
+import type { CallId } from '../model/call-id.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { MESSAGE } from '../model/speech.ts';
@@ -43,6 +44,10 @@ const MOST_KEPT = 10_000;
 const KEPT_RETRY_MS = 2_000;
 // As a rule it takes some 100 ms. Whoever looks after a claim to speak does it after 20 s.
 const START_REPORTED_WITHIN_MS = 1_000;
+// A line that waits for what its call is to do gives up soon after.
+const TOLD_WITHIN_MS = 3_000;
+// The newest notifications: those whose calls may be found beside the one that is looked for.
+const MOST_COMPARED = 100;
 // Timers fire a moment early.
 const TIMER_MS = 50;
 // Whoever stops a notification is answered then, though some hang-ups may not be.
@@ -73,14 +78,32 @@ export class Driver {
     // A step that fails forgets what was remembered.
     const known = event.attempt && this.#parts.cases.recall(event.attempt.notificationId);
     try {
-      await this.#take(event, alertType.name, log);
+      await this.#inTime(event, this.#take(event, alertType.name, log));
     } catch (error) {
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
       log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       this.noteTrouble();
-      if (isKept(event)) this.#keep(event, alertType.name);
+      if (isKept(event)) {
+        // A line that asks what comes next has spoken, perhaps by the answer of another instance.
+        if (event.isAwaiting === true) this.#keep({ ...event, kind: 'spoken to' }, alertType.name);
+        this.#keep(event, alertType.name);
+      }
       const isSpokenTo = await this.#parts.line.withoutTable(event, known, alertType, log);
       if (isSpokenTo) this.#keep({ ...event, kind: 'spoken to' }, alertType.name);
+    }
+  }
+
+  /** A line that waits for what to do is not kept waiting by the table. @throws {StorageTrouble} if it takes too long */
+  async #inTime({ isAwaiting }: AttemptReport, taking: Promise<void>): Promise<void> {
+    if (isAwaiting !== true) return taking;
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#parts.clock.after(TOLD_WITHIN_MS, () =>
+      late.reject(new StorageTrouble(0, { reason: 'late' })),
+    );
+    try {
+      return await Promise.race([taking, late.promise]);
+    } finally {
+      cancel();
     }
   }
 
@@ -201,7 +224,8 @@ export class Driver {
   #keep(event: AttemptReport, alertType: AlertTypeName): void {
     // Of a call of another system nobody is called again.
     if (event.attempt === undefined || this.#kept.length >= MOST_KEPT) return;
-    this.#kept.push({ event, alertType });
+    // Nobody waits any more when it is written down.
+    this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
     if (this.#kept.length === 1) this.#writeSoon();
   }
 
@@ -228,6 +252,7 @@ export class Driver {
         try {
           if (ask === 'dial') await this.#answer(ref, await this.#parts.line.dial(ref, stored, log), log);
           else if (ask === 'speak') await this.#speak(ref, stored, log);
+          else if (ask === 'find') await this.#find(ref, stored, log);
           else if (ask === 'wait for keys') this.#waitForKeys(ref, stored);
           else await this.#hangUp(ref, stored, log);
         } catch (error) {
@@ -235,6 +260,22 @@ export class Driver {
         }
       }),
     );
+  }
+
+  /** After a call request without an answer: whether there is a call all the same. */
+  async #find(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const { line, store } = this.#parts;
+    const found = await line.find(ref, stored, log);
+    if (found === undefined) return;
+    // The account is this service's alone: a call to the number that no attempt has is that of the request.
+    const known =
+      found.length === 0
+        ? new Set()
+        : callIdsOf([stored, ...(await store.list({ most: MOST_COMPARED }, () => true)).found]);
+    const callId = found.find((one) => !known.has(one));
+    const fields = { ...attemptFields(stored, ref), call_id: callId };
+    log.warn(callId === undefined ? 'no call found' : 'call found', fields);
+    await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);
   }
 
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
@@ -245,7 +286,7 @@ export class Driver {
     const isFirst = attempt?.callId !== undefined && speechNow(attempt) === MESSAGE;
     const listening = isFirst ? line.listen(ref, stored, attempt.callId, log) : undefined;
     const event = await speaking;
-    if (event?.kind === 'speech accepted') this.#noteAccepted(ref, event);
+    if (event?.kind === 'speech accepted' && event.isStarted !== true) this.#noteAccepted(ref, event);
     else await this.#answer(ref, event, log);
     await listening;
   }
@@ -264,6 +305,7 @@ export class Driver {
     const attempt = attemptIn(stored, ref);
     if (attempt?.quietSince === undefined) return;
     const { callId, quietSince } = attempt;
+    if (callId !== undefined) void line.waitForKeys(callId);
     const end = async (): Promise<void> => {
       try {
         await this.#answer(ref, { kind: 'no key' }, log);
@@ -304,3 +346,8 @@ const isKept = ({ kind, key }: AttemptReport): boolean => {
   const answer = answerOfKey(key?.key);
   return answer === 'confirms' || answer === 'cannot go';
 };
+
+const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | undefined> =>
+  new Set(
+    known.flatMap(({ recipients }) => recipients.flatMap(({ attempts }) => attempts.map(({ callId }) => callId))),
+  );

@@ -3,7 +3,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
-import { type LineState, withProbe, withProven } from '../rules/lines.ts';
+import { type LineState, withProbe, withProven, withStart } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
 import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
@@ -30,6 +30,8 @@ export interface DueWorkParts {
   readonly newId: () => string;
   /** From a request to its last call, in milliseconds. */
   readonly deadlineMs: number;
+  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  readonly callsPerSecond: number | undefined;
   /** One for each destination of outcomes. */
   readonly publishers: readonly Publisher[];
   /** For what happens outside any request. */
@@ -209,7 +211,7 @@ export class DueWork {
 
   /** Dials who is next, one claim after the other; the requests go side by side. */
   async #dial(read: Snapshot, log: Log): Promise<void> {
-    const { clock, cases, alarm, deadlineMs, newId } = this.#parts;
+    const { clock, cases, alarm, deadlineMs, newId, callsPerSecond } = this.#parts;
     let at = read;
     // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
     for (let isFirst = true; isFirst || !this.#again; isFirst = false) {
@@ -237,7 +239,8 @@ export class DueWork {
         return;
       }
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
-      const known = decided?.isProbe === true ? withProbe(line, now) : line;
+      const started = late === undefined ? withStart(line, callsPerSecond, now) : line;
+      const known = decided?.isProbe === true ? withProbe(started, now) : started;
       const beside = {
         snapshot: at,
         who,

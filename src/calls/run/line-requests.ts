@@ -11,7 +11,7 @@ import { isMaskedNumber } from '../model/phone-number.ts';
 import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { KEYS_AFTER_MS } from '../rules/keys.ts';
 import { spokenMessage, spokenText } from '../rules/message.ts';
-import { type AttemptEvent, type NotPlaced, speechNow } from '../state/attempt.ts';
+import { answerBy, type AttemptEvent, type NotPlaced, speechNow } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { attemptFields, failureFields, logNotPlayed, secondsToCall } from './call-log.ts';
 
@@ -72,6 +72,20 @@ export class LineRequests {
     }
   }
 
+  /** The calls to an attempt's number since it was claimed. @returns undefined if nobody can tell: whoever looks next asks again, and nothing is sent before */
+  async find(ref: AttemptRef, known: NotificationCase, log: Log): Promise<readonly CallId[] | undefined> {
+    const { line } = this.#parts;
+    const attempt = attemptIn(known, ref);
+    const number = known.recipients[ref.index]?.number;
+    if (attempt === undefined || number === undefined || isMaskedNumber(number)) return undefined;
+    try {
+      return await line.find?.(number, attempt.claimedAt);
+    } catch (error) {
+      log.warn('call not looked for', { ...attemptFields(known, ref), ...failureFields(error) });
+      return undefined;
+    }
+  }
+
   /** Speaks what an attempt has to say now. @returns undefined if there is no call */
   async speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const { line, serviceName } = this.#parts;
@@ -84,10 +98,12 @@ export class LineRequests {
     this.#noteSpokenTo(callId, { speech, confirm: notification.confirm === true });
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
+    const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
+    const hasKeys = notification.confirm === true && answerBy(attempt) !== 'confirmed';
     try {
-      await line.speak(callId, spokenText(speech, spokenMessage(serviceName, alertType, notification)), context);
+      const isStarted = (await line.speak(callId, text, context, hasKeys)) === 'started';
       log.info('message playing', fields);
-      return { kind: 'speech accepted', speech };
+      return { kind: 'speech accepted', speech, isStarted };
     } catch (error) {
       const failure = failureOf(error);
       const why = failure === 'gone' ? 'gone' : failure === 'unanswered' ? 'unclear' : 'failed';
@@ -115,6 +131,11 @@ export class LineRequests {
     }
   }
 
+  /** Nothing is spoken any more, and keys are waited for: some lines must be told. */
+  async waitForKeys(callId: CallId): Promise<void> {
+    await this.#parts.line.waitForKeys?.(callId);
+  }
+
   /** Hangs up. @returns whether that was done */
   async hangUp(callId: CallId, fields: LogFields, log: Log): Promise<boolean> {
     try {
@@ -134,7 +155,13 @@ export class LineRequests {
    * @returns whether somebody is spoken to now
    */
   async withoutTable(
-    { kind, callId, attempt, speech = MESSAGE }: Pick<CallEvent, 'callId' | 'attempt' | 'speech'> & { kind: string },
+    {
+      kind,
+      callId,
+      attempt,
+      speech = MESSAGE,
+      isAwaiting,
+    }: Pick<CallEvent, 'callId' | 'attempt' | 'speech' | 'isAwaiting'> & { kind: string },
     known: NotificationCase | undefined,
     pathType: AlertType,
     log: Log,
@@ -142,12 +169,15 @@ export class LineRequests {
     const { line, serviceName, clock, log: ownLog } = this.#parts;
     const fields = { call_id: callId, alert_type: pathType.name };
     const spoken = this.#spokenTo.get(callId);
-    if (kind === 'connected' && spoken === undefined) {
-      this.#noteSpokenTo(callId, { speech, confirm: known?.notification.confirm === true });
+    // A line that waits for what comes next has to be told again.
+    const isToBeTold = isAwaiting === true && (kind === 'connected' || kind === 'tone received');
+    if (isToBeTold || (kind === 'connected' && spoken === undefined)) {
+      const hasKeys = known?.notification.confirm === true;
+      this.#noteSpokenTo(callId, { speech, confirm: hasKeys });
       const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       try {
         const text = spokenMessage(serviceName, alertType, known?.notification);
-        const speaking = line.speak(callId, text, attempt && { ...attempt, speech });
+        const speaking = line.speak(callId, text, attempt && { ...attempt, speech }, hasKeys);
         if (attempt !== undefined && known !== undefined) void this.listen(attempt, known, callId, log);
         await speaking;
         log.info('message playing', fields);
@@ -165,6 +195,7 @@ export class LineRequests {
         await this.hangUp(callId, fields, log);
         return false;
       }
+      void this.waitForKeys(callId);
       clock.after(KEYS_AFTER_MS, () => {
         if (this.#spokenTo.get(callId) === spoken) void this.hangUp(callId, fields, ownLog);
       });

@@ -8,7 +8,7 @@ import type { NotificationRequest, Sent, SentCall } from '../model/notification-
 import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
-import { withProbe } from '../rules/lines.ts';
+import { withProbe, withStart } from '../rules/lines.ts';
 import type { PhoneRules } from '../rules/policy.ts';
 import { next } from '../rules/queue.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
@@ -31,6 +31,8 @@ export interface SendingParts {
   readonly due: DueWork;
   readonly waits: Waits;
   readonly rules: PhoneRules;
+  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  readonly callsPerSecond: number | undefined;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -167,7 +169,8 @@ export class Sending {
         )
       : { case: made };
     // An urgent request writes what is known of the lines in any case: a claim that was decided without it is void.
-    const known = isOwn && decided.isProbe ? withProbe(snapshot.line, now) : snapshot.line;
+    const started = isOwn ? withStart(snapshot.line, this.#parts.callsPerSecond, now) : snapshot.line;
+    const known = isOwn && decided.isProbe ? withProbe(started, now) : started;
     const line = isOwn || isUrgentOne ? known : undefined;
     const stored = await store.create(claimed, use && { ...use, etag: used.etag }, { snapshot, line }, now);
     return { kind: 'created', stored, attemptId };

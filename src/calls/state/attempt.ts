@@ -1,7 +1,7 @@
 import type { CallResult, PressedKey, ResultCodes, ResultMeaning } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import type { NotMade, Outcome } from '../model/outcome.ts';
-import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS } from '../model/phone-line.ts';
+import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS, type PhoneLine } from '../model/phone-line.ts';
 import { isMessage, MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../model/speech.ts';
 import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
 
@@ -37,8 +37,10 @@ export interface LaterSpeech {
 
 /** One attempt to reach somebody. Times are in milliseconds since 1970. */
 export interface Attempt extends ResultCodes {
-  /** A UUID; the line acts once for it. */
+  /** A UUID; a line that is idempotent acts once for it. */
   readonly id: string;
+  /** The name of the line that places its call; undefined in rows from before there were two. */
+  readonly line?: string | undefined;
   readonly state: (typeof ATTEMPT_STATES)[number];
   /** When it was claimed, before anything was sent. */
   readonly claimedAt: number;
@@ -62,6 +64,8 @@ export interface Attempt extends ResultCodes {
   readonly answeredAt?: number | undefined;
   /** When speaking was claimed. */
   readonly speakingAt?: number | undefined;
+  /** A machine has answered, as far as the line can tell. */
+  readonly isMachine?: boolean | undefined;
   /** Who had claimed it before has died. */
   readonly isTakenOver?: boolean | undefined;
   /** When the line accepted the message. */
@@ -104,6 +108,8 @@ export interface Attempt extends ResultCodes {
 
 /** What the machine must know beside the attempt. Durations are in milliseconds. */
 export interface CallTerms {
+  /** The line that is used now; undefined: the first one there was. */
+  readonly line?: LineTerms | undefined;
   /** Whether keys are asked for. */
   readonly confirm: boolean;
   /** Nobody is to be dialled or to ring any more. */
@@ -120,15 +126,25 @@ export interface CallTerms {
 /** Why there is no call. `failed`: it counts as an attempt; `unclear`: there may be one. */
 export type NotPlaced = Exclude<NotMade, 'made_way'> | 'refused' | 'failed' | 'unclear';
 
+/** What the machine must know of the line. */
+export type LineTerms = Pick<PhoneLine, 'name' | 'isIdempotent'>;
+
+/** The line of attempts whose row names none. */
+export const FIRST_LINE: LineTerms = { name: 'acs', isIdempotent: true };
+
 /** What happened. */
 export type AttemptEvent =
   /** The line accepted the call request. */
   | { readonly kind: 'placed'; readonly callId: CallId }
   /** It did not, or did not say so. */
   | { readonly kind: 'not placed'; readonly why: NotPlaced; readonly result: CallResult }
-  | { readonly kind: 'connected'; readonly callId: CallId }
-  /** The line accepted a speech; the message if none is named. */
-  | { readonly kind: 'speech accepted'; readonly speech?: SpeechNumber | undefined }
+  /** The line, asked after a request without an answer, knows no call of the attempt. */
+  | { readonly kind: 'not found' }
+  /** The line reports that there is a call. */
+  | { readonly kind: 'ringing'; readonly callId: CallId }
+  | ({ readonly kind: 'connected'; readonly callId: CallId; readonly isMachine?: boolean | undefined } & Awaiting)
+  /** The line accepted a speech; the message if none is named. `isStarted`: it is being spoken. */
+  | { readonly kind: 'speech accepted'; readonly speech?: SpeechNumber | undefined; readonly isStarted?: boolean }
   /** It did not. `gone`: the callee has left; `unclear`: it may have been done. */
   | {
       readonly kind: 'not spoken';
@@ -137,17 +153,23 @@ export type AttemptEvent =
       readonly speech?: SpeechNumber | undefined;
     }
   | { readonly kind: 'play started'; readonly callId: CallId; readonly speech?: SpeechNumber | undefined }
-  | { readonly kind: 'tone received'; readonly callId: CallId; readonly key?: PressedKey | undefined }
-  | {
+  | ({ readonly kind: 'tone received'; readonly callId: CallId; readonly key?: PressedKey | undefined } & Awaiting)
+  | ({
       readonly kind: 'play completed' | 'play failed' | 'play canceled';
       readonly callId: CallId;
       readonly result: CallResult;
       readonly speech?: SpeechNumber | undefined;
-    }
+    } & Awaiting)
   /** Keys were waited for long enough. */
   | { readonly kind: 'no key' }
   | { readonly kind: 'hung up' }
-  | { readonly kind: 'disconnected' | 'create failed'; readonly callId: CallId; readonly result: CallResult }
+  | {
+      readonly kind: 'disconnected' | 'create failed';
+      readonly callId: CallId;
+      readonly result: CallResult;
+      /** How long it was connected, in milliseconds, if the line says. */
+      readonly connectedMs?: number | undefined;
+    }
   /** It was spoken to while the table could not be used. */
   | { readonly kind: 'spoken to'; readonly callId: CallId }
   /** An urgent call needs its line or its number, if it only rings. */
@@ -155,8 +177,13 @@ export type AttemptEvent =
   /** It is time to look, or somebody has stopped the notification. */
   | { readonly kind: 'look' };
 
-/** What the one who made the step must do now. `speak`: see {@link speechNow}; `wait for keys`: for `KEYS_AFTER_MS`, then `no key`. */
-export type Ask = 'dial' | 'speak' | 'wait for keys' | 'hang up';
+/** An event of a line that waits for what the call is to do now. */
+interface Awaiting {
+  readonly isAwaiting?: boolean | undefined;
+}
+
+/** What the one who made the step must do now. `find`: ask the line whether it knows a call of the attempt. `speak`: see {@link speechNow}; `wait for keys`: for `KEYS_AFTER_MS`, then `no key`. */
+export type Ask = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
 /** An attempt after an event; the same object if nothing changed. */
 export interface AttemptStep {
@@ -243,21 +270,43 @@ const endOf = (
 /** An attempt after an event. */
 export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptStep => {
   // Any event of its call may be the first that is heard of it.
-  const known = 'callId' in event && attempt.callId === undefined ? { ...attempt, callId: event.callId } : attempt;
-  const step = moved(known, event, terms, now);
+  const heard = 'callId' in event && attempt.callId === undefined ? { ...attempt, callId: event.callId } : attempt;
+  const isAwaiting = 'isAwaiting' in event && event.isAwaiting === true;
+  // Who asks what to do next was spoken to, also if that was not written down.
+  const isUnknown = isAwaiting && event.kind !== 'connected' && !wasTaken(heard) && isLive(heard);
+  const known = isUnknown ? spokenTo(heard, now).next : heard;
+  const step = isAwaiting ? withAsk(moved(known, event, terms, now), now) : moved(known, event, terms, now);
   return step.next === known && !isLive(attempt) ? { ...step, next: attempt } : step;
+};
+
+/** A line that waits is told in any case what its call is to do: if nothing has changed, what it was to do before. */
+const withAsk = (step: AttemptStep, now: number): AttemptStep => {
+  if (step.ask !== undefined) return step;
+  const { next } = step;
+  if (next.state !== 'speaking') return { next, ask: 'hang up' };
+  if (isQuiet(next, now)) return hangingUp(next, {}, now);
+  return { next, ask: next.quietSince === undefined ? 'speak' : 'wait for keys' };
 };
 
 const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptStep => {
   switch (event.kind) {
     case 'placed':
+    case 'ringing':
       return placed(attempt, terms, now);
+    case 'not found':
+      return notFound(attempt, terms, now);
     case 'not placed':
       return notPlaced(attempt, event, terms, now);
     case 'connected':
-      return connected(attempt, terms, now);
-    case 'speech accepted':
-      return { next: accepted(attempt, event.speech ?? MESSAGE, now) };
+      // A line that waits reports its ends for sure: what it asked before arrives late.
+      if (event.isAwaiting === true && attempt.disconnectedAt !== undefined) return endedBefore(attempt, terms);
+      return connected(event.isMachine === true ? { ...attempt, isMachine: true } : attempt, terms, now);
+    case 'speech accepted': {
+      const next = accepted(attempt, event.speech ?? MESSAGE, now);
+      const isStart = event.isStarted === true && (event.speech ?? MESSAGE) === MESSAGE;
+      // Whoever asks again what to say has not heard what was said before.
+      return isStart ? credited(next, { startedAt: now }, terms) : { next };
+    }
     case 'not spoken':
       return notSpoken(attempt, event, terms, now);
     case 'play started':
@@ -279,13 +328,15 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
     case 'hung up':
       return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
     case 'disconnected':
-      return disconnected(attempt, event.result, terms, now);
+      return disconnected(attempt, event, terms, now);
     case 'create failed':
       return createFailed(attempt, event.result, terms, now);
     case 'look':
       return looked(attempt, terms, now);
   }
 };
+
+const isIdempotent = ({ line = FIRST_LINE }: CallTerms): boolean => line.isIdempotent;
 
 const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
   if (attempt.placedAt !== undefined) return { next: attempt };
@@ -307,7 +358,7 @@ const notPlaced = (
   // Its events have come: it was done after all.
   if (attempt.state !== 'claimed') return { next: attempt };
   // An earlier request of this attempt may have been done, whatever this one was answered.
-  const isSure = why !== 'unclear' && attempt.resent === undefined;
+  const isSure = why !== 'unclear' && (attempt.resent === undefined || !isIdempotent(terms));
   if (isSure) {
     return { next: ended(attempt, { ...result, meaning: why === 'failed' ? undefined : why }, terms, now) };
   }
@@ -325,6 +376,10 @@ const NO_END = {
   reason: undefined,
   isReasonReported: undefined,
 };
+
+/** Somebody had answered, and hung up before anything could be said. */
+const endedBefore = (attempt: Attempt, terms: CallTerms): AttemptStep =>
+  isLive(attempt) ? { next: ended(attempt, {}, terms, attempt.disconnectedAt ?? 0) } : { next: attempt };
 
 /** An answered call can be spoken to, whatever was reported before: nobody has spoken, and nobody has hung up. */
 const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
@@ -490,10 +545,19 @@ const earlierOver = (
 const isQuiet = ({ state, quietSince }: Attempt, now: number): boolean =>
   state === 'speaking' && quietSince !== undefined && now >= quietSince + KEYS_AFTER_MS;
 
-const disconnected = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptStep => {
+const disconnected = (
+  attempt: Attempt,
+  { result, connectedMs }: { readonly result: CallResult; readonly connectedMs?: number | undefined },
+  terms: CallTerms,
+  now: number,
+): AttemptStep => {
   if (!isLive(attempt) || isWithoutReason(attempt)) return { next: attempt };
   const isAnswered = attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined;
-  if (isAnswered || result.meaning !== undefined) return { next: ended(attempt, result, terms, now) };
+  // The line knows better how long somebody listened than when its report arrives.
+  const until = connectedMs === undefined ? now : (attempt.answeredAt ?? now) + connectedMs;
+  if (isAnswered || result.meaning !== undefined) {
+    return { next: ended(attempt, result, terms, Math.min(now, until), until) };
+  }
   return { next: { ...attempt, disconnectedAt: now } };
 };
 
@@ -510,6 +574,9 @@ const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, no
 
 const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
   const isDue = (lookAtOf(attempt, terms) ?? Infinity) <= now;
+  if (isLive(attempt) && (attempt.line ?? FIRST_LINE.name) !== (terms.line ?? FIRST_LINE).name) {
+    return { next: ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now) };
+  }
   if (terms.isStopped && attempt.state === 'placed') return ringingHungUp(attempt, STOPPED, now);
   if (!isDue) return { next: attempt };
   if (isWithoutReason(attempt)) return { next: ended(attempt, {}, terms, attempt.disconnectedAt) };
@@ -550,6 +617,7 @@ const speechOverdue = (attempt: Attempt, now: number): AttemptStep => {
 const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
   // An event has told its id: there is a call, and it may be ringing.
   if (attempt.callId !== undefined) return placed(attempt, terms, now);
+  if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, ask: 'find' };
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
   if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
@@ -557,6 +625,17 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
   }
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
   if (now < until) return { next: { ...attempt, lookAt: until } };
+  return { next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now) };
+};
+
+/** There is surely no call: the request may be sent again. */
+const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+  if (attempt.state !== 'claimed' || attempt.callId !== undefined) return { next: attempt };
+  const resent = (attempt.resent ?? 0) + 1;
+  const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
+  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
+    return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
+  }
   return { next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now) };
 };
 
@@ -588,14 +667,21 @@ const codesOf = (attempt: Attempt, { code, subCode, reason }: CallResult) => ({
   reason: attempt.reason ?? reason,
 });
 
-const ended = (attempt: Attempt, result: CallResult, terms: CallTerms, endedAt: number): Attempt => {
+/** @param heardUntil if that is not when it ended, as far as this service knows */
+const ended = (
+  attempt: Attempt,
+  result: CallResult,
+  terms: CallTerms,
+  endedAt: number,
+  heardUntil = endedAt,
+): Attempt => {
   // Why it was hung up is known better here than on the line; of a provisional end nothing is kept.
   const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
   const { code, subCode, reason } = why;
   const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt, holdsNumber: undefined };
   return {
     ...over,
-    ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, endedAt),
+    ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, heardUntil),
   };
 };
 
@@ -611,12 +697,18 @@ const outcomeOf = (
   const { completedAt, startedAt, speakingAt, hangingUpSince, hasSpeechFailed, reason } = attempt;
   const answer = answerBy(attempt);
   if (answer !== undefined) return { outcome: answer, reason: undefined };
+  const isMachine = attempt.isMachine === true;
+  if (completedAt !== undefined && isMachine && !confirm) return { outcome: 'no_answer', reason: MACHINE };
   if (completedAt !== undefined) {
     return confirm ? { outcome: 'unconfirmed', reason: NO_ANSWER_BY_KEY } : { outcome: 'heard', reason: undefined };
   }
   if (startedAt !== undefined && hasSpeechFailed !== true) {
     const spokenMs = (hangingUpSince ?? endedAt) - startedAt;
-    return { outcome: 'cut_short', hasHeardUnit: spokenMs >= unitMs, reason: reason ?? 'the callee hung up' };
+    return {
+      outcome: 'cut_short',
+      hasHeardUnit: !isMachine && spokenMs >= unitMs,
+      reason: reason ?? 'the callee hung up',
+    };
   }
   if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
   if (attempt.makesWay === true) return { outcome: 'made_way', reason };
@@ -627,6 +719,7 @@ const outcomeOf = (
   };
 };
 
+const MACHINE = 'a machine answered';
 const NO_ANSWER_BY_KEY = 'neither 1 nor 3 was pressed';
 const NOT_SURELY_STARTED = 'the call ended before the message surely started';
 const NOT_SPOKEN = 'the call ended before the message';
@@ -634,6 +727,9 @@ const NOT_SPOKEN = 'the call ended before the message';
 /** Whether an event can change nothing about an attempt in this state or any later one: then there is no need to ask the table. */
 export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
   switch (event.kind) {
+    case 'ringing':
+    case 'placed':
+      return attempt.callId !== undefined && attempt.placedAt !== undefined;
     case 'connected':
       return isAcceptedKnown(attempt);
     case 'play started':
@@ -650,8 +746,8 @@ export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
       return attempt.speakingAt !== undefined || (attempt.state === 'over' && attempt.isReasonReported === true);
     case 'no key':
       return true;
-    case 'placed':
     case 'not placed':
+    case 'not found':
     case 'not spoken':
     case 'hung up':
     case 'disconnected':

@@ -9,6 +9,7 @@ import {
   lookAtOf,
   moveAttempt,
   stoppedRinging,
+  FIRST_LINE,
 } from './attempt.ts';
 import { NOT_MADE, type NotMade } from '../model/outcome.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
@@ -157,7 +158,9 @@ export const afterEvent = (
   if (attempt === undefined) return unchanged(recipient);
   const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
   const known = { isPast: isPast(attempt, event) };
-  if (next === attempt) return { ...known, ...unchanged(recipient) };
+  const asks = ask === undefined ? [] : [{ ask, attemptId }];
+  // A line that waits is told what to do also if nothing has changed.
+  if (next === attempt) return { ...known, next: recipient, asks };
   const moved = recipient.attempts.map((one) => (one === attempt ? next : one));
   // Late news of an earlier call: the next one need not be answered.
   const isDone = isDoneBy(next, terms);
@@ -165,7 +168,7 @@ export const afterEvent = (
   return {
     ...known,
     next: settled({ ...recipient, attempts }, terms, now, refused),
-    asks: ask === undefined ? [] : [{ ask, attemptId }],
+    asks,
   };
 };
 
@@ -195,7 +198,16 @@ export const claimed = (
 ): RecipientStep => {
   if (recipient.state !== 'waiting') return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
-  const attempt: Attempt = { id: attemptId, state: 'claimed', claimedAt: now, holdsNumber: true, beside, isProbe };
+  const { line = FIRST_LINE } = terms;
+  const attempt: Attempt = {
+    id: attemptId,
+    line: line.name === FIRST_LINE.name ? undefined : line.name,
+    state: 'claimed',
+    claimedAt: now,
+    holdsNumber: true,
+    beside,
+    isProbe,
+  };
   const attempts = [...recipient.attempts, attempt];
   return {
     next: settled({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),

@@ -3,10 +3,11 @@ import { hashOfNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
 import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '../rules/message.ts';
+import type { PhoneLine } from '../model/phone-line.ts';
 import type { PhoneRules } from '../rules/policy.ts';
 import { afterSilence } from '../rules/speech-fault.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
-import type { Ask, Attempt, AttemptEvent } from './attempt.ts';
+import type { Ask, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
 import {
   acknowledged,
   isUrgentNotification,
@@ -51,6 +52,8 @@ export type CaseEvent =
 export interface Policy {
   readonly rules: Pick<PhoneRules, 'attempts' | 'retryMs' | 'ringMs'>;
   readonly serviceName: string;
+  /** The line that is used; undefined: the first one there was. */
+  readonly line?: (LineTerms & Pick<PhoneLine, 'refusesSurely'>) | undefined;
 }
 
 /** The lines at the moment of an event. */
@@ -89,14 +92,14 @@ export interface Step {
 const CLOCKS_DIFFER_MS = 2_000;
 
 /** What the steps of a notification's recipients go by. */
-export const termsOf = ({ notification }: NotificationCase, { rules, serviceName }: Policy): ReachTerms => {
+export const termsOf = ({ notification }: NotificationCase, { rules, serviceName, line }: Policy): ReachTerms => {
   const { attempts, retryMs, ringMs } = rules;
   const { confirm = false, deadlineAt } = notification;
   const alertType = findAlertType(notification.alertType);
   const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
   const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
   const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
-  return { attempts, retryMs, confirm, deadlineAt, ...durations };
+  return { attempts, retryMs, confirm, deadlineAt, line, ...durations };
 };
 
 /** What a decision goes by, beside the notification. */
@@ -158,7 +161,11 @@ const stepOf = (
   if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
   if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
   const isUrgent = isUrgentNotification(known.notification);
-  const { event: told, refused, ...rest } = judgedBy(event, attempt, recipient, isUrgent, lines, now);
+  const {
+    event: told,
+    refused,
+    ...rest
+  } = judgedBy(event, attempt, recipient, isUrgent, lines, policy.line?.refusesSurely === true, now);
   return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
 };
 
@@ -211,6 +218,7 @@ const judgedBy = (
   { number, noLine = 0, refusals = 0 }: Recipient,
   isUrgent: boolean,
   lines: Lines | undefined,
+  refusesSurely: boolean,
   now: number,
 ): JudgedEvent => {
   const own = hashOfNumber(number);
@@ -255,7 +263,7 @@ const judgedBy = (
     freeDeclines: noLine,
     refusals,
   };
-  if (!isForWantOfLine(declined, line, now) || event.kind === 'not placed') return { event };
+  if (refusesSurely || !isForWantOfLine(declined, line, now) || event.kind === 'not placed') return { event };
   const hasWay =
     isUrgent && open.some((call) => !call.isUrgent && call.acceptedAt !== undefined && call.connectedAt === undefined);
   return {

@@ -81,6 +81,7 @@ const laterSpeech = open({
 const attemptsSchema = z.array(
   open({
     id: z.string(),
+    line: z.string().optional(),
     state: z.enum(ATTEMPT_STATES),
     claimedAt: z.number(),
     holdsNumber: z.boolean().optional(),
@@ -95,6 +96,7 @@ const attemptsSchema = z.array(
     placedAt: count,
     answeredAt: count,
     speakingAt: count,
+    isMachine: z.boolean().optional(),
     isTakenOver: z.boolean().optional(),
     acceptedAt: count,
     unclearAt: count,
@@ -169,6 +171,7 @@ const lineSchema = open({
       sureAt: count,
       refused: z.string().optional(),
       probeAt: count,
+      nextAt: count,
       probeMs: count,
       forbiddenAt: count,
       fault: fault.optional(),

@@ -11,10 +11,12 @@ import { type Fault, faultsOf, fieldOf, pointerOf } from './faults.ts';
 export interface RequestBody<Value> {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
-  /** Media type → what such a body is; for the description alone, every body is read as JSON. */
+  /** Media type → what such a body is; for the description alone. */
   readonly content: Readonly<Record<string, DescribedContent>>;
+  /** How it is read; as JSON if it is not given. */
+  readonly format?: 'form';
   /**
-   * JSON value → what the handler gets.
+   * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
    * @param headers those of the request
    * @throws {Problem} where it is not what it should be
@@ -78,13 +80,24 @@ export const encodingDetail = (encoding: string): string =>
   `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
 
 /**
- * The JSON value in a request's body.
+ * The value in a request's body: JSON, or the parameters of a form.
  *
- * @param maxBytes the most the body may have, in bytes; of a compressed one before and after
  * @throws {Problem} 411 where a chunked one did not arrive; 413 where it is larger; 415 for an encoding other than gzip; 400 where it is missing, is not
- *   UTF-8 or not JSON
+ *   UTF-8 or not JSON, and where a form has a parameter twice
  */
-export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> => {
+export const readBody = async (
+  request: HttpRequest,
+  { maxBytes, format }: Pick<RequestBody<unknown>, 'maxBytes' | 'format'>,
+): Promise<unknown> => {
+  const text = await readText(request, maxBytes);
+  return format === 'form' ? parseForm(text) : parseJson(text);
+};
+
+/** The JSON value in a request's body, as {@link readBody}. @param maxBytes the most the body may have, in bytes; of a compressed one before and after */
+export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> =>
+  readBody(request, { maxBytes });
+
+const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
   // Whole already: the Functions host reads it before any code of this service runs.
   const sent = Buffer.from(await request.arrayBuffer());
@@ -94,7 +107,15 @@ export const readJson = async (request: HttpRequest, maxBytes: number): Promise<
     if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
     throw new Problem('empty_body');
   }
-  return parseJson(decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent));
+  return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
+};
+
+const parseForm = (text: string): Readonly<Record<string, string>> => {
+  const form = new URLSearchParams(text);
+  const names = [...form.keys()];
+  if (new Set(names).size < names.length)
+    throw new Problem('invalid_request', { detail: 'A parameter is given twice.' });
+  return Object.fromEntries(form);
 };
 
 const isGzip = (encoding: string | null): boolean => {

@@ -6,7 +6,7 @@ import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import { type Answers, type Given, type ProblemAnswers, REQUEST_ID } from './answers.ts';
-import { readJson, type RequestBody } from './body.ts';
+import { readBody, type RequestBody } from './body.ts';
 import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
@@ -19,6 +19,8 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly query: Query;
   readonly headers: Headers;
   readonly body: Body;
+  /** The query as it was sent, with its `?`; empty if there is none. */
+  readonly search: string;
   readonly log: Log;
 }
 
@@ -63,6 +65,12 @@ export interface Operation<
    * @throws {Problem} where the token is not believed
    */
   readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
+  /**
+   * Refuses a request by its headers, before anything else of it is read.
+   *
+   * @throws {Problem}
+   */
+  readonly demand?: (headers: HttpRequest['headers'], log: Log) => void;
   readonly answers: Of;
   /** Besides those that the description derives: 401 for a function key, 411, 413 and 415 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
@@ -166,17 +174,19 @@ const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): 
 };
 
 const respond = async (
-  { callbackToken, path, query, headers, body, conditional, answers, handle }: Operation,
+  { callbackToken, demand, path, query, headers, body, conditional, answers, handle }: Operation,
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
   const log = invocationLog(context);
+  demand?.(request.headers, log);
   await callbackToken?.(request.headers.get('authorization'), log);
   const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
-    body: body?.parse(await readJson(request, body.maxBytes), request.headers),
+    body: body?.parse(await readBody(request, body), request.headers),
+    search: /\?[^#]*/.exec(request.url)?.[0] ?? '',
     log,
   });
   if (conditional === true && reply.status === 200) {

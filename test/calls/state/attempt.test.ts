@@ -35,8 +35,8 @@ const NEW: Attempt = { id: 'a', state: 'claimed', claimedAt: START };
 type History = readonly (number | AttemptEvent)[];
 
 /** The attempt after these events, and what was asked for. */
-const play = (history: History, terms: Partial<CallTerms> = {}) => {
-  let [attempt, seconds] = [NEW, 0];
+const play = (history: History, terms: Partial<CallTerms> = {}, from = NEW) => {
+  let [attempt, seconds] = [from, 0];
   const asks: string[] = [];
   for (const step of history) {
     if (typeof step === 'number') {
@@ -49,6 +49,13 @@ const play = (history: History, terms: Partial<CallTerms> = {}) => {
   }
   return { attempt, asks: asks.join(', ') };
 };
+
+/** A line by whose request there may be a second call. */
+const CAREFUL: Partial<CallTerms> = { line: { name: 'other', isIdempotent: false } };
+
+/** As `play`, of an attempt through that line. */
+const playOther = (history: History, terms: Partial<CallTerms> = {}) =>
+  play([...history], { ...CAREFUL, ...terms }, { ...NEW, line: 'other' });
 
 const placed: AttemptEvent = { kind: 'placed', callId };
 const connected: AttemptEvent = { kind: 'connected', callId };
@@ -404,4 +411,47 @@ it.each([
   const { attempt } = play(history);
   expect(moveAttempt(attempt, accepted, TERMS, START + 60_000).next).toBe(attempt);
   expect(isPast(attempt, accepted)).toBe(true);
+});
+
+describe('a request for a call without an answer', () => {
+  const unanswered: AttemptEvent = { kind: 'not placed', why: 'unclear', result: { reason: 'no answer in time' } };
+  const notFound: AttemptEvent = { kind: 'not found' };
+
+  it('is sent again after ten seconds, if the line acts once for it', () => {
+    expect(play([10, unanswered, 19, look, 20, look]).asks).toBe('dial');
+  });
+
+  it('is looked for after ten seconds if the line may act twice, and sent again only when there is surely no call', () => {
+    const history = [10, unanswered, 19, look, 20, look] as const;
+    expect(playOther(history).asks).toBe('find');
+    expect(playOther([...history, 21, placed])).toMatchObject({ attempt: { state: 'placed', callId }, asks: 'find' });
+    expect(playOther([...history, 21, notFound])).toMatchObject({ attempt: { state: 'claimed' }, asks: 'find, dial' });
+    // Whoever looked for it has died.
+    expect(playOther([...history, 44, look, 45, look]).asks).toBe('find, find');
+  });
+
+  it('is not sent again if its call has told of itself meanwhile, or was stopped', () => {
+    const ringing: AttemptEvent = { kind: 'ringing', callId };
+    expect(playOther([10, unanswered, 12, ringing, 20, look, 21, notFound])).toMatchObject({
+      attempt: { state: 'placed', callId },
+      asks: '',
+    });
+    const stopped = playOther([10, unanswered, 20, look, 21, notFound], { isStopped: true });
+    expect(stopped).toMatchObject({ attempt: { state: 'over', outcome: 'unknown' }, asks: 'find' });
+  });
+
+  it('that was sent again is refused for sure by a line that was asked first', () => {
+    const refused: AttemptEvent = { kind: 'not placed', why: 'refused', result: {} };
+    expect(playOther([10, unanswered, 20, look, 21, notFound, 22, refused]).attempt).toMatchObject({
+      outcome: 'refused',
+    });
+    expect(play([10, unanswered, 20, look, 22, refused]).attempt).toMatchObject({ state: 'claimed' });
+  });
+});
+
+it('an attempt of another line than the present one ends as unknown when it is looked at, and holds its number no more', () => {
+  const history = [1, placed, 2, { kind: 'look' }] as const;
+  const { attempt } = play(history, CAREFUL);
+  expect(attempt).toMatchObject({ state: 'over', outcome: 'unknown', holdsNumber: undefined });
+  expect(playOther(history).attempt.state).toBe('placed');
 });

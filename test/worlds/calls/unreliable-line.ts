@@ -13,6 +13,9 @@ import type { TelephoneNetwork } from './network.ts';
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
 export class UnreliableLine implements PhoneLine {
+  readonly name = 'acs';
+  readonly isIdempotent = true;
+  readonly refusesSurely = false;
   readonly #ground: Ground;
   readonly #network: TelephoneNetwork;
   readonly #life: Life;
@@ -30,8 +33,8 @@ export class UnreliableLine implements PhoneLine {
     });
   }
 
-  speak(callId: CallId, text: string, ref?: SpeechRef): Promise<void> {
-    return this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
+  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<undefined> {
+    await this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
   }
 
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {

@@ -82,6 +82,9 @@ export interface AcsLineOptions {
  * which ACS acts once. Requests to speak cannot have one.
  */
 export class AcsPhoneLine implements PhoneLine {
+  readonly name = 'acs';
+  readonly isIdempotent = true;
+  readonly refusesSurely = false;
   readonly #client: () => CallAutomationClient;
   readonly #options: AcsLineOptions;
 
@@ -114,7 +117,7 @@ export class AcsPhoneLine implements PhoneLine {
     return callId;
   }
 
-  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<void> {
+  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<undefined> {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const media = this.#client().getCallConnection(callId).getCallMedia();
     const options = {

@@ -1,0 +1,4 @@
+// Of Twilio's package only TwiML and signatures. This file is imported when a first callback needs it: an app that calls through another provider
+// does not wait for it at its start. The package's client is not used at all: it would take longer to load than the whole app.
+export { default as VoiceResponse } from 'twilio/lib/twiml/VoiceResponse.js';
+export { validateRequest } from 'twilio/lib/webhooks/webhooks.js';

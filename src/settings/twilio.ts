@@ -1,0 +1,94 @@
+import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
+import { baseUrl, phoneNumber, text, wholeNumber } from './rules.ts';
+import type { SettingProblem } from './settings-error.ts';
+
+const sid = (prefix: string) =>
+  text.regex(new RegExp(`^${prefix}[0-9A-Fa-f]{32}$`), `must be ${prefix} and 32 hexadecimal digits`);
+// A reference to a key vault that Azure could not resolve is given as it stands.
+const secret = text.regex(/^(?!@Microsoft\.KeyVault)[\x21-\x7E]{1,200}$/, 'must be the secret itself, without spaces');
+
+/** The settings of Twilio by their environment names; those that it cannot do without are demanded by {@link twilioProblems}. */
+export const twilioSchemas = {
+  TWILIO_ACCOUNT_SID: sid('AC').optional(),
+  TWILIO_API_KEY_SID: sid('SK').optional(),
+  TWILIO_API_KEY_SECRET: secret.optional(),
+  TWILIO_AUTH_TOKEN: secret.optional(),
+  TWILIO_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
+  TWILIO_CALLS_PER_SECOND: wholeNumber(1, 100).prefault('1'),
+  TWILIO_VOICE: text
+    .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, as Polly.Joanna')
+    .prefault('Polly.Joanna'),
+  TWILIO_MACHINE_DETECTION: text.regex(/^(on|off)$/, 'must be on or off').prefault('off'),
+  TWILIO_API_BASE_URL: baseUrl.prefault('https://api.twilio.com'),
+} as const;
+
+/** Without these nobody can be called; any of them says that Twilio is configured. */
+const REQUIRED = [
+  'TWILIO_ACCOUNT_SID',
+  'TWILIO_API_KEY_SID',
+  'TWILIO_API_KEY_SECRET',
+  'TWILIO_AUTH_TOKEN',
+  'TWILIO_SOURCE_PHONE_NUMBER',
+] as const;
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** Whether anything of Twilio is configured. @param given settings by name, without empty ones */
+export const isTwilioGiven = (given: Given): boolean => REQUIRED.some((name) => given[name] !== undefined);
+
+/** Everything of Twilio that the phone cannot do without and that is not set. @param given settings by name, without empty ones */
+export const twilioProblems = (given: Given): readonly SettingProblem[] =>
+  REQUIRED.filter((name) => given[name] === undefined).map((setting) => ({
+    setting,
+    detail: 'is required, or PHONE=off',
+  }));
+
+/** How Twilio is reached and how it calls. */
+export interface TwilioSettings {
+  readonly accountSid: string;
+  readonly apiKeySid: string;
+  readonly apiKeySecret: string;
+  /** Signs callbacks. */
+  readonly authToken: string;
+  readonly source: PhoneNumber;
+  /** How many calls the account may start a second. */
+  readonly callsPerSecond: number;
+  readonly voice: string;
+  /** Whether Twilio finds out if a machine has answered. */
+  readonly detectsMachines: boolean;
+  /** Without a slash at its end. */
+  readonly apiBaseUrl: string;
+}
+
+/** The values of {@link twilioSchemas}, parsed. */
+export interface TwilioValues {
+  readonly TWILIO_ACCOUNT_SID?: string | undefined;
+  readonly TWILIO_API_KEY_SID?: string | undefined;
+  readonly TWILIO_API_KEY_SECRET?: string | undefined;
+  readonly TWILIO_AUTH_TOKEN?: string | undefined;
+  readonly TWILIO_SOURCE_PHONE_NUMBER?: string | undefined;
+  readonly TWILIO_CALLS_PER_SECOND: number;
+  readonly TWILIO_VOICE: string;
+  readonly TWILIO_MACHINE_DETECTION: string;
+  readonly TWILIO_API_BASE_URL: string;
+}
+
+/** The settings of Twilio; undefined where one is missing that {@link twilioProblems} names. */
+export const twilioSettings = (value: TwilioValues): TwilioSettings | undefined => {
+  const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = value;
+  const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SOURCE_PHONE_NUMBER: number } = value;
+  const source = parsePhoneNumber(number ?? '');
+  if (accountSid === undefined || apiKeySid === undefined || apiKeySecret === undefined) return undefined;
+  if (authToken === undefined || source === undefined) return undefined;
+  return {
+    accountSid,
+    apiKeySid,
+    apiKeySecret,
+    authToken,
+    source,
+    callsPerSecond: value.TWILIO_CALLS_PER_SECOND,
+    voice: value.TWILIO_VOICE,
+    detectsMachines: value.TWILIO_MACHINE_DETECTION === 'on',
+    apiBaseUrl: value.TWILIO_API_BASE_URL,
+  };
+};
