@@ -9,7 +9,7 @@ import { PhoneLineError } from '../model/phone-line.ts';
 import { hashOfNumber, maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import type { RecipientRef } from '../store/case-rows.ts';
-import type { OpenRow } from '../store/notification-store.ts';
+import type { OpenRow } from '../store/snapshot.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
 import { isStranger } from '../state/foreign-call.ts';
 import type { Step } from '../state/step.ts';

@@ -16,7 +16,9 @@ import {
   type StepRef,
 } from '../state/step.ts';
 import { isCommitted, type RecipientRef, type StoredCase } from '../store/case-rows.ts';
-import type { Beside, NotificationStore, StoredLines } from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import type { StoredLines } from '../store/snapshot.ts';
+import type { Beside } from '../store/writes.ts';
 import type { Alarm } from './alarm.ts';
 import { logEnds } from './call-log.ts';
 

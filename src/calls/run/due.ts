@@ -9,16 +9,10 @@ import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
 import { withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
-import {
-  type Beside,
-  type Due,
-  isUnreadable,
-  type NotificationStore,
-  type OpenRow,
-  type Snapshot,
-  type Waiting,
-  waitingIn,
-} from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import { isUnreadable } from '../store/row-reader.ts';
+import { type Due, type OpenRow, type Snapshot, type Waiting, waitingIn } from '../store/snapshot.ts';
+import type { Beside } from '../store/writes.ts';
 import type { Alarm } from './alarm.ts';
 import { logNotDone } from './call-log.ts';
 import type { Cases, Done } from './cases.ts';

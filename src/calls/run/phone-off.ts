@@ -7,7 +7,9 @@ import { logNotDone } from './call-log.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { abandoned, attemptIn } from '../state/notification.ts';
 import { LINE_KEY } from '../store/keys.ts';
-import { type Due, isUnreadable, NotificationStore } from '../store/notification-store.ts';
+import { NotificationStore } from '../store/notification-store.ts';
+import { isUnreadable } from '../store/row-reader.ts';
+import type { Due } from '../store/snapshot.ts';
 
 // All that is under way is due within a day: the longest deadline, and the end of the day.
 const UNDER_WAY_MS = 48 * 3_600_000;

@@ -6,7 +6,8 @@ import type { NotificationId } from '../model/notification-id.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { finalWord, isFinal } from '../state/recipient.ts';
-import type { Due, NotificationStore } from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import type { Due } from '../store/snapshot.ts';
 import { viewOf } from '../state/view.ts';
 
 /** What publishing needs. */

@@ -15,7 +15,8 @@ import { newNotification, type NotificationCase } from '../state/notification.ts
 import { isFinal, type Recipient } from '../state/recipient.ts';
 import { type Policy, step } from '../state/step.ts';
 import type { StoredCase } from '../store/case-rows.ts';
-import { type NotificationStore, queueOf } from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import { queueOf } from '../store/snapshot.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
 import type { Cases } from './cases.ts';
 import type { Driver } from './driver.ts';

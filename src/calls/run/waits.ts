@@ -2,7 +2,8 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { Clock } from '../model/clock.ts';
 import { whyWaiting } from '../rules/queue.ts';
 import type { NotificationCase } from '../state/notification.ts';
-import { type NotificationStore, queueOf } from '../store/notification-store.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import { queueOf } from '../store/snapshot.ts';
 
 /** Tells why people wait, from the queue as it is now. */
 export class Waits {

@@ -1,20 +1,14 @@
 import pLimit from 'p-limit';
 
-import { DamagedRow, isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
+import { DamagedRow, WriteConflict } from '../../storage/errors.ts';
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import type { AttemptRef } from '../model/call-context.ts';
 import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
-import type { Destination } from '../model/outcome-events.ts';
-import { hashOfNumber } from '../model/phone-number.ts';
 import { callsLeft, dayOf } from '../rules/day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
-import type { LineState, OpenCall } from '../rules/lines.ts';
-import type { Queued } from '../rules/queue.ts';
+import type { LineState } from '../rules/lines.ts';
 import { LONGEST_ATTENTION_MS, needsAttention } from '../state/attention.ts';
-import { isStranger } from '../state/foreign-call.ts';
-import { isUrgentNotification, type Notification, type NotificationCase } from '../state/notification.ts';
-import { isFinal, type Recipient } from '../state/recipient.ts';
+import { isUrgentNotification, type NotificationCase } from '../state/notification.ts';
 import {
   attentionWrites,
   changedRows,
@@ -22,8 +16,6 @@ import {
   entriesOf,
   insertDue,
   openWrites,
-  recipientEntry,
-  type RecipientRef,
   replacing,
   rowsOf,
   type StoredCase,
@@ -34,44 +26,45 @@ import {
   attentionSince,
   CALLS,
   dayRowKey,
-  type DueKey,
   dueKey,
   dueUntil,
   FIRST_DUE,
   idempotencyRowKey,
-  indexOf,
-  LINE_KEY,
   LINES,
   notificationRange,
   notificationsIn,
   type NotificationsQuery,
   parseAttentionKey,
   parseDueKey,
-  parseOpenKey,
 } from './keys.ts';
+import { isUnreadable, RowReader, type TellOfRow } from './row-reader.ts';
+import { dayRows, dueRows, type IdempotencyRow, idempotencyRows } from './rows.ts';
 import {
-  dayRows,
-  type DueProperties,
-  dueRows,
-  type IdempotencyRow,
-  idempotencyRows,
-  lineRows,
-  notificationRows,
-  openRows,
-  recipientRows,
-} from './rows.ts';
+  type Due,
+  entryWrites,
+  type OpenRow,
+  type Snapshot,
+  type StoredLines,
+  type Waiting,
+  waitingIn,
+} from './snapshot.ts';
+import {
+  type Beside,
+  countWrites,
+  deleting,
+  insertWrites,
+  isThere,
+  lineWrites,
+  publishWrites,
+  type WrittenWith,
+} from './writes.ts';
 
 /** What the store is made of. */
-export interface NotificationStoreParts {
+export interface NotificationStoreParts extends WrittenWith {
   readonly table: Table;
   readonly callsPerDay: number;
-  /** How long rows are kept, in milliseconds. */
-  readonly retentionMs: number;
-  /** Where outcomes are published. */
-  readonly destinations: readonly Destination[];
-  readonly newId: () => string;
   /** Told once of each row that cannot be read: it stays as it is, and stops nothing. */
-  readonly tell?: ((row: RowKeys, error: Error) => void) | undefined;
+  readonly tell?: TellOfRow | undefined;
 }
 
 /** Part of a list. */
@@ -81,62 +74,10 @@ export interface Listed<One> {
   readonly next: NotificationId | undefined;
 }
 
-/** Something due, with what its entry holds. */
-export type Due = DueKey & DueProperties;
-
-/** Somebody who waits to be dialled, as their entry says. */
-export interface Waiting extends Queued, RecipientRef {
-  /** The entry. */
-  readonly rowKey: string;
-  /** What a later version has written of them there. */
-  readonly more?: readonly unknown[] | undefined;
-}
-
-/** An open call as its row says; without an attempt if that cannot be read. */
-export interface OpenRow extends OpenCall {
-  readonly rowKey: string;
-  readonly attempt?: AttemptRef | undefined;
-  readonly attemptId?: string | undefined;
-}
-
-/** What is known of the lines, and the open calls, as they were read together. */
-export interface StoredLines {
-  readonly line: LineState;
-  readonly open: readonly OpenRow[];
-  /** Versions by row key. Writes that are made from a snapshot bring theirs up to date. */
-  readonly etags: Map<string, string>;
-}
-
-/** What decides who is next, as it was read together. */
-export interface Snapshot extends StoredLines {
-  /** How many of the day's calls are spoken for; undefined: that cannot be read, and is not counted. */
-  used: number | undefined;
-  readonly day: string;
-  readonly queue: readonly Waiting[];
-  /** All that is due, those who wait included. */
-  readonly due: readonly Due[];
-}
-
-/** What a commit changes beside a notification. */
-export interface Beside {
-  /** What is known of the lines from now on: only if nobody has claimed, refused or made way since they were read. */
-  readonly line?: LineState | undefined;
-  /** What was read of the lines, if not a snapshot. */
-  readonly lines?: StoredLines | undefined;
-  /** From which a claim was decided. */
-  readonly snapshot?: Snapshot | undefined;
-  /** Who is claimed. */
-  readonly who?: Waiting | undefined;
-  /** The row of an open call whose number is taken over, and the notification to which that call belongs, before and after. */
-  readonly takesOver?: OpenRow | undefined;
-  readonly earlier?: { readonly known: StoredCase; readonly next: NotificationCase } | undefined;
-}
-
 // A callee hears silence meanwhile.
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 // Who is dialled again soon is seen a little before.
 const AHEAD_MS = 2_500;
-const MOST_TOLD = 1_000;
 const MOST_ROWS_LISTED = 1_000;
 const FEWEST_ROWS_LISTED = 100;
 const LOADED_AT_A_TIME = 16;
@@ -150,11 +91,12 @@ const LOADED_AT_A_TIME = 16;
 export class NotificationStore {
   readonly #table: Table;
   readonly #parts: NotificationStoreParts;
-  readonly #told = new Set<string>();
+  readonly #reader: RowReader;
 
   constructor(parts: NotificationStoreParts) {
     this.#table = parts.table;
     this.#parts = parts;
+    this.#reader = new RowReader(parts.table, parts.tell);
   }
 
   /** How many calls are left of the day. */
@@ -178,9 +120,9 @@ export class NotificationStore {
     const { id } = known.notification;
     const counted = known.recipients.filter(({ isCounted }) => isCounted === true).length;
     const writes: RowWrite[] = [
-      ...this.#insertWrites(known, now),
-      ...this.#publishWrites(undefined, known, now),
-      ...this.#countWrites(snapshot, counted, now),
+      ...insertWrites(this.#parts, known, now),
+      ...publishWrites(this.#parts, undefined, known, now),
+      ...countWrites(this.#parts, snapshot, counted, now),
       ...lineWrites(beside),
     ];
     if (key !== undefined) {
@@ -199,7 +141,7 @@ export class NotificationStore {
     const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), { ...IN_A_CALL, isAnyFormat: true });
     if (row === undefined) return {};
     // One that cannot be read keeps nobody from being called.
-    const earlier = this.#readable([row], () => idempotencyRows.parse(row));
+    const earlier = this.#reader.readable([row], () => idempotencyRows.parse(row));
     return earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS
       ? { earlier, etag: row.etag }
       : { etag: row.etag };
@@ -208,7 +150,7 @@ export class NotificationStore {
   /** A notification with its recipients; undefined if there is none. @throws {DamagedRow} and LaterFormat if its own row cannot be read, which is told */
   async load(id: NotificationId): Promise<StoredCase | undefined> {
     const rows = await this.#table.all(CALLS, notificationRange(id), { ...IN_A_CALL, isAnyFormat: true });
-    return rows.length === 0 ? undefined : this.#telling(rows, () => this.#caseOf(rows));
+    return rows.length === 0 ? undefined : this.#reader.telling(rows, () => this.#reader.caseOf(rows));
   }
 
   /** A notification with its recipients; undefined if there is none that can be read. */
@@ -236,7 +178,7 @@ export class NotificationStore {
     let rows: StoredRow[] = [];
     let read = 0;
     const lookAtRows = (): void => {
-      const known = this.#readable(rows, () => this.#caseOf(rows));
+      const known = this.#reader.readable(rows, () => this.#reader.caseOf(rows));
       if (known !== undefined && isMeant(known)) found.push(known);
       last = idOf(rows[0]);
       rows = [];
@@ -267,7 +209,7 @@ export class NotificationStore {
     const found = await pLimit(LOADED_AT_A_TIME).map(rows, async ({ rowKey }) => {
       const id = parseAttentionKey(rowKey);
       const stored = id && (await this.#table.all(CALLS, notificationRange(id), { isAnyFormat: true }));
-      return stored && this.#readable(stored, () => this.#caseOf(stored));
+      return stored && this.#reader.readable(stored, () => this.#reader.caseOf(stored));
     });
     return found.flatMap((known) => (known !== undefined && needsAttention(known, now) ? [known] : []));
   }
@@ -278,7 +220,7 @@ export class NotificationStore {
    * @throws {WriteConflict} if another writer was first
    */
   async insertStranger(known: NotificationCase, now: number): Promise<StoredCase> {
-    const etags = await this.#table.transact(CALLS, this.#insertWrites(known, now), IN_A_CALL);
+    const etags = await this.#table.transact(CALLS, insertWrites(this.#parts, known, now), IN_A_CALL);
     return { ...known, etags: etags.slice(0, 1 + known.recipients.length) };
   }
 
@@ -306,14 +248,14 @@ export class NotificationStore {
     const isEarlierOwn = takenOver === undefined || earlier === undefined;
     const writes = [
       ...replacing(known, changed),
-      ...(snapshot === undefined ? [] : this.#countWrites(snapshot, counted, now)),
+      ...(snapshot === undefined ? [] : countWrites(this.#parts, snapshot, counted, now)),
       ...(snapshot === undefined || who === undefined ? [] : entryWrites(snapshot, who)),
       ...openWrites(known, next, takenOver).filter((write) => isThere(write, beside.lines)),
       ...attentionWrites(known, next),
       ...lineWrites(beside),
       ...dueWrites(known, next, who?.rowKey),
       ...(isEarlierOwn ? [] : replacing(earlier.known, changedRows(earlier.known, earlier.next))),
-      ...this.#publishWrites(known, next, now),
+      ...publishWrites(this.#parts, known, next, now),
     ];
     const written = await this.#transact(withinLimit(writes), snapshot);
     const etags = [...known.etags];
@@ -337,18 +279,19 @@ export class NotificationStore {
       if (row.rowKey < FIRST_DUE) return [];
       const key = parseDueKey(row.rowKey);
       // It stays for a version that knows it.
-      if (key === undefined) this.#tell(row, new DamagedRow(CALLS, row.rowKey, 'it is of no kind that is known'));
-      return key === undefined ? [] : [{ ...this.#readable([row], () => dueRows.parse(row)), ...key }];
+      if (key === undefined)
+        this.#reader.tell(row, new DamagedRow(CALLS, row.rowKey, 'it is of no kind that is known'));
+      return key === undefined ? [] : [{ ...this.#reader.readable([row], () => dueRows.parse(row)), ...key }];
     });
     const dayRow = rows.find(({ rowKey }) => rowKey === dayRowKey(day));
-    const used = dayRow === undefined ? 0 : this.#readable([dayRow], () => dayRows.parse(dayRow))?.calls;
+    const used = dayRow === undefined ? 0 : this.#reader.readable([dayRow], () => dayRows.parse(dayRow))?.calls;
     const queue = due.flatMap(waitingIn);
-    return { ...this.#linesOf(rows), day, used, queue, due: due.filter(({ at }) => at <= now) };
+    return { ...this.#reader.linesOf(rows), day, used, queue, due: due.filter(({ at }) => at <= now) };
   }
 
   /** What is known of the lines now, and the open calls. */
   async lines(): Promise<StoredLines> {
-    return this.#linesOf(await this.#table.all(CALLS, LINES, { ...IN_A_CALL, isAnyFormat: true }));
+    return this.#reader.linesOf(await this.#table.all(CALLS, LINES, { ...IN_A_CALL, isAnyFormat: true }));
   }
 
   /** Drops an entry that nothing needs. */
@@ -397,14 +340,14 @@ export class NotificationStore {
     if (due.kind !== 'expired_notification') return;
     const range = notificationRange(due.notificationId);
     const rows = await this.#table.all(CALLS, range, { isAnyFormat: true });
-    const stored = rows.length === 0 ? undefined : this.#readable(rows, () => this.#caseOf(rows));
+    const stored = rows.length === 0 ? undefined : this.#reader.readable(rows, () => this.#reader.caseOf(rows));
     if (stored !== undefined) {
       const { keyHash } = stored.notification;
       const keyRow =
         keyHash === undefined
           ? undefined
           : await this.#table.get(CALLS, idempotencyRowKey(keyHash), { isAnyFormat: true });
-      const use = keyRow && this.#readable([keyRow], () => idempotencyRows.parse(keyRow));
+      const use = keyRow && this.#reader.readable([keyRow], () => idempotencyRows.parse(keyRow));
       // The key may belong to a later notification by now.
       if (keyRow && use?.notificationId === due.notificationId) await this.#unlessGone([keyRow.rowKey]);
       for (const rowKey of entriesOf(stored).keys()) await this.#unlessGone([rowKey]);
@@ -432,178 +375,9 @@ export class NotificationStore {
     });
     return etags;
   }
-
-  /** What can be read of rows; undefined, and told once, if that is nothing. */
-  #readable<Value>(rows: readonly StoredRow[], read: () => Value): Value | undefined {
-    try {
-      return this.#telling(rows, read);
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      return undefined;
-    }
-  }
-
-  /** What can be read of rows. @throws {DamagedRow} and LaterFormat if that is nothing, which is told once */
-  #telling<Value>([row]: readonly StoredRow[], read: () => Value): Value | undefined {
-    if (row === undefined) return undefined;
-    try {
-      this.#table.checkFormat(row);
-      return read();
-    } catch (error) {
-      if (isUnreadable(error)) this.#tell(row, error);
-      throw error;
-    }
-  }
-
-  #tell(row: StoredRow, error: Error): void {
-    if (this.#told.has(row.rowKey) || this.#told.size >= MOST_TOLD) return;
-    this.#told.add(row.rowKey);
-    this.#parts.tell?.(row, error);
-  }
-
-  /** The rows of one notification. Recipients are known by the index of their key: one that cannot be read stays in its place. */
-  #caseOf(rows: readonly StoredRow[]): StoredCase | undefined {
-    const own = rows.find(({ rowKey }) => indexOf(rowKey) === undefined);
-    if (own === undefined) return undefined;
-    this.#table.checkFormat(own);
-    const notification: Notification = notificationRows.parse(own);
-    const byIndex = new Map(rows.map((row) => [indexOf(row.rowKey), row]));
-    const count = Math.max(-1, ...[...byIndex.keys()].map((index = -1) => index)) + 1;
-    const inPlace = Array.from({ length: count }, (_, index) => byIndex.get(index));
-    const recipients = inPlace.map(
-      (row) => (row && this.#readable([row], () => recipientRows.parse(row))) ?? UNREADABLE,
-    );
-    return { notification, recipients, etags: [own.etag, ...inPlace.map((row) => row?.etag ?? '')] };
-  }
-
-  #linesOf(rows: readonly StoredRow[]): StoredLines {
-    const lineRow = rows.find(({ rowKey }) => rowKey === LINE_KEY);
-    const line = lineRow && this.#readable([lineRow], () => lineRows.parse(lineRow));
-    const open = rows.flatMap((row): readonly OpenRow[] => {
-      const { rowKey } = row;
-      const number = parseOpenKey(rowKey);
-      if (number === undefined) return [];
-      const call = this.#readable([row], () => openRows.parse(row));
-      // It holds back nobody for long: whoever is next to the number takes it over.
-      if (call === undefined) return [{ rowKey, number, isUrgent: false, sentAt: 0, lookAt: 0 }];
-      const { notificationId, index, attemptId, claimedAt: sentAt, ...rest } = call;
-      return [{ rowKey, number, ...rest, sentAt, attemptId, attempt: { notificationId, index, attemptId } }];
-    });
-    return { line: line?.lines ?? {}, open, etags: new Map(rows.map(({ rowKey, etag }) => [rowKey, etag])) };
-  }
-
-  /** All rows of a new notification, and when they expire. */
-  #insertWrites(known: NotificationCase, now: number): readonly RowWrite[] {
-    const about = { kind: 'expired_notification', notificationId: known.notification.id } as const;
-    const expiry = dueKey(now + this.#parts.retentionMs, about);
-    return [
-      ...rowsOf(known).map(({ rowKey, properties }): RowWrite => ({
-        kind: 'insert',
-        rowKey,
-        properties: properties(),
-      })),
-      ...dueWrites(undefined, known),
-      ...attentionWrites(undefined, known),
-      ...openWrites(undefined, known),
-      insertDue(expiry),
-    ];
-  }
-
-  #publishWrites(known: NotificationCase | undefined, next: NotificationCase, now: number): readonly RowWrite[] {
-    const { id, completedAt, stoppedAt, acknowledgedAt } = next.notification;
-    if (this.#parts.destinations.length === 0 || isStranger(id)) return [];
-    const indexes = next.recipients.flatMap((recipient, index) =>
-      isFinal(recipient) && recipient.state !== known?.recipients[index]?.state ? index : [],
-    );
-    const isOver =
-      (completedAt !== undefined && known?.notification.completedAt === undefined) ||
-      (stoppedAt !== undefined && known?.notification.stoppedAt === undefined);
-    const isAcknowledged = acknowledgedAt !== undefined && known?.notification.acknowledgedAt === undefined;
-    if (indexes.length === 0 && !isOver && !isAcknowledged) return [];
-    return this.#parts.destinations.map((to) => {
-      const batch = this.#parts.newId().slice(0, 8);
-      const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
-      return insertDue(key, {
-        indexes: indexes.join(),
-        ...(isOver && { isCompleted: true }),
-        ...(isAcknowledged && { isAcknowledged }),
-        // Entries of versions before name no destination.
-        ...(to !== 'topic' && { to }),
-      });
-    });
-  }
-
-  #countWrites({ used, day, etags }: Snapshot, calls: number, now: number): readonly RowWrite[] {
-    if (calls === 0 || used === undefined) return [];
-    const rowKey = dayRowKey(day);
-    const etag = etags.get(rowKey);
-    const write = writeOf(rowKey, etag, dayRows.propertiesOf({ calls: used + calls }));
-    const expiry = dueKey(now + this.#parts.retentionMs, { kind: 'expired_day', day });
-    return etag === undefined ? [write, insertDue(expiry)] : [write];
-  }
 }
-
-/** Whether an error says that a row cannot be read: it is damaged, or of a later version. */
-export const isUnreadable = (error: unknown): error is Error => isDamage(error) || error instanceof LaterFormat;
-
-/** In the place of a recipient whose row cannot be read. */
-const UNREADABLE: Recipient = { state: 'not_reached', wave: 1, attempts: [], queuedAt: 0, isUnreadable: true };
-
-/** The row of an open call may be gone, if it was taken for left over. */
-const isThere = ({ kind, rowKey }: RowWrite, lines: StoredLines | undefined): boolean =>
-  (kind !== 'delete' && kind !== 'merge') || lines?.etags.has(rowKey) !== false;
 
 const idOf = (row: StoredRow | undefined): NotificationId | undefined => {
   const [, id = ''] = row?.rowKey.split('|') ?? [];
   return isNotificationId(id) ? id : undefined;
 };
-
-const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
-
-/** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
-export const waitingIn = (due: Due): readonly Waiting[] => {
-  if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
-  const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
-  const isUrgent = due.kind === 'dial_urgent';
-  const one = (position: number, dueAt: number, hash: string, more?: readonly unknown[]): Waiting => {
-    const who = { notificationId, index: position, rowKey, number: hash, position };
-    return { ...who, isUrgent, dueAt, queuedAt, refusals, hadNoLine, more };
-  };
-  if (index === undefined) {
-    // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([position, hash, ...more]) => one(position, 0, hash, more));
-  }
-  return number === undefined ? [] : [one(index, at, number)];
-};
-
-/** Who waits of a notification. */
-export const queueOf = (known: NotificationCase): readonly Waiting[] =>
-  known.recipients.flatMap((recipient, index): readonly Waiting[] => {
-    const { state, dueAt, queuedAt, refusals, hadNoLine, reason } = recipient;
-    const number = hashOfNumber(recipient.number);
-    const rowKey = recipientEntry(known.notification, index, recipient);
-    if (state !== 'waiting' || dueAt === undefined || number === undefined || rowKey === undefined) return [];
-    const isUrgent = isUrgentNotification(known.notification);
-    const { id: notificationId } = known.notification;
-    const own = { notificationId, index, rowKey, number, position: index };
-    return [{ ...own, isUrgent, queuedAt, dueAt, refusals, hadNoLine, reason }];
-  });
-
-/** Takes somebody out of an entry. */
-const entryWrites = ({ queue, etags }: Snapshot, { rowKey, index }: Waiting): readonly RowWrite[] => {
-  const people = queue
-    .filter((one) => one.rowKey === rowKey && one.index !== index)
-    .map(({ index: at, number, more = [] }): [number, string, ...unknown[]] => {
-      const person: [number, string, ...unknown[]] = [at, number];
-      person.push(...more);
-      return person;
-    });
-  if (people.length === 0) return [deleting(rowKey)];
-  return [{ kind: 'merge', rowKey, etag: etags.get(rowKey) ?? '', properties: dueRows.propertiesOf({ people }) }];
-};
-
-/** Writes what is known of the lines, unless somebody else has since they were read: two refusals at once must not know of each other's call. */
-const lineWrites = ({ line, snapshot, lines = snapshot }: Beside): readonly RowWrite[] =>
-  line === undefined
-    ? []
-    : [writeOf(LINE_KEY, lines?.etags.get(LINE_KEY), lineRows.propertiesOf({ lines: { ...line } }))];
