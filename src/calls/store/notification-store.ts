@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 
 import { DamagedRow, isDamage, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
-import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { ANY_VERSION, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
@@ -324,6 +324,20 @@ export class NotificationStore {
     return { ...next, etags };
   }
 
+  /** Has nobody of a notification dialled for the first time before then, whatever its rows say: claims that were decided before are void. */
+  async holdBack(known: NotificationCase, until: number): Promise<void> {
+    for (const [rowKey, { people }] of entriesOf(known)) {
+      if (people === undefined) continue;
+      const properties = dueRows.propertiesOf({ heldBackUntil: until });
+      try {
+        await this.#transact([{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]);
+      } catch (error) {
+        // Everybody has been dialled by now.
+        if (!(error instanceof WriteConflict)) throw error;
+      }
+    }
+  }
+
   /** Writes what is known of the lines. @throws {WriteConflict} if somebody else has written that since it was read */
   async learn(line: LineState, snapshot: Snapshot): Promise<void> {
     await this.#transact(lineWrites({ line, snapshot }), snapshot);
@@ -563,7 +577,8 @@ const deleting = (rowKey: string): RowWrite => ({ kind: 'delete', rowKey });
 /** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
 export const waitingIn = (due: Due): readonly Waiting[] => {
   if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
-  const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
+  const { notificationId, rowKey, at, index, people, heldBackUntil = 0 } = due;
+  const { number, queuedAt = at, refusals, hadNoLine } = due;
   const isUrgent = due.kind === 'dial_urgent';
   const one = (position: number, dueAt: number, hash: string, more?: readonly unknown[]): Waiting => {
     const who = { notificationId, index: position, rowKey, number: hash, position };
@@ -571,7 +586,7 @@ export const waitingIn = (due: Due): readonly Waiting[] => {
   };
   if (index === undefined) {
     // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([position, hash, ...more]) => one(position, 0, hash, more));
+    return (people ?? []).map(([position, hash, ...more]) => one(position, heldBackUntil, hash, more));
   }
   return number === undefined ? [] : [one(index, at, number)];
 };
