@@ -66,6 +66,8 @@ const MOST_TOGETHER = 15;
 const TRIES = 20;
 const MOST_CONFLICTS = 5;
 const LONGEST_PAUSE_MS = 400;
+// Claims of the same people by other instances would be first again and again. If this process ends meanwhile, they are dialled then.
+const HELD_BACK_MS = 5_000;
 
 /**
  * The notifications as this process knows them, and the one way in which they change: read, decide, write in one transaction. Events of one
@@ -143,12 +145,16 @@ export class Cases {
     const unclear: Decided[] = [];
     const isClaim = events.some(({ beside }) => beside !== undefined);
     let troubles = 0;
+    let inTheWayOf: StoredCase | undefined;
     for (let tried = 1; tried <= TRIES; tried += 1) {
       try {
+        if (inTheWayOf !== undefined) await this.#parts.store.holdBack(inTheWayOf, clock.now() + HELD_BACK_MS);
         return await this.#round(id, events, unclear, tried > MOST_CONFLICTS);
       } catch (error) {
         this.#remembered.delete(id);
         if (error instanceof WriteConflict) {
+          const [decided] = unclear;
+          inTheWayOf = decided !== undefined && stopsTheRest(decided) ? decided.before : undefined;
           unclear.length = 0;
           if (isClaim) throw error;
           await sleepBy(clock, backoffMs(tried, 20, LONGEST_PAUSE_MS, random));
@@ -263,6 +269,10 @@ export class Cases {
     alarm.set(id, times.length === 0 ? undefined : Math.min(...times));
   }
 }
+
+/** Whether nobody else is to be dialled from now on: it was stopped, or enough have confirmed. */
+const stopsTheRest = ({ before: { notification: was }, next: { notification: is } }: Decided): boolean =>
+  is.stoppedAt !== was.stoppedAt || is.confirmedAt !== was.confirmedAt;
 
 /** How many calls are ringing or open, and how many were ever accepted and answered. */
 const callsOf = ({ recipients }: NotificationCase) => {

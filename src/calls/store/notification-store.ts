@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 
 import { DamagedRow, WriteConflict } from '../../storage/errors.ts';
-import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { ANY_VERSION, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
 import { callsLeft, dayOf } from '../rules/day-limit.ts';
@@ -264,6 +264,20 @@ export class NotificationStore {
     });
     if (snapshot?.used !== undefined) snapshot.used += counted;
     return { ...next, etags };
+  }
+
+  /** Has nobody of a notification dialled for the first time before then, whatever its rows say: claims that were decided before are void. */
+  async holdBack(known: NotificationCase, until: number): Promise<void> {
+    for (const [rowKey, { people }] of entriesOf(known)) {
+      if (people === undefined) continue;
+      const properties = dueRows.propertiesOf({ heldBackUntil: until });
+      try {
+        await this.#transact([{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]);
+      } catch (error) {
+        // Everybody has been dialled by now.
+        if (!(error instanceof WriteConflict)) throw error;
+      }
+    }
   }
 
   /** Writes what is known of the lines. @throws {WriteConflict} if somebody else has written that since it was read */

@@ -195,6 +195,8 @@ const openSchema = open({
 const dueSchema = open({
   /** Of those who wait for their first call: the index and the hash of the number of each. */
   people: json(z.array(z.tuple([z.int(), z.string()], z.unknown()))).optional(),
+  /** Nobody of them is dialled before: a stop or a confirmation is being written. */
+  heldBackUntil: time.optional(),
   /** Of one who waits again. */
   number: z.string().optional(),
   queuedAt: time.optional(),

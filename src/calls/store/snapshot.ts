@@ -47,7 +47,8 @@ export interface Snapshot extends StoredLines {
 /** Who waits by an entry. One that names nobody's number is of a version before, or cannot be read. */
 export const waitingIn = (due: Due): readonly Waiting[] => {
   if (due.kind !== 'dial' && due.kind !== 'dial_urgent') return [];
-  const { notificationId, rowKey, at, index, people, number, queuedAt = at, refusals, hadNoLine } = due;
+  const { notificationId, rowKey, at, index, people, heldBackUntil = 0 } = due;
+  const { number, queuedAt = at, refusals, hadNoLine } = due;
   const isUrgent = due.kind === 'dial_urgent';
   const one = (position: number, dueAt: number, hash: string, more?: readonly unknown[]): Waiting => {
     const who = { notificationId, index: position, rowKey, number: hash, position };
@@ -55,7 +56,7 @@ export const waitingIn = (due: Due): readonly Waiting[] => {
   };
   if (index === undefined) {
     // Since they were asked for, whatever the clock of the instance that took the request says.
-    return (people ?? []).map(([position, hash, ...more]) => one(position, 0, hash, more));
+    return (people ?? []).map(([position, hash, ...more]) => one(position, heldBackUntil, hash, more));
   }
   return number === undefined ? [] : [one(index, at, number)];
 };

@@ -93,14 +93,14 @@ export class Instances {
   }
 
   #tableOf(life: Life, isLater: boolean): Table {
-    const { table: shared, chance, conditions } = this.#ground;
+    const { table: shared, chance, conditions, mode } = this.#ground;
     const table = isLater ? new LaterVersion(shared, this.laterMarks) : shared;
     const unreliable = new UnreliableTable({
       table,
       life,
       chance,
       conditions: () => conditions.table,
-      latencyMs: 20,
+      latencyMs: mode.tableLatencyMs ?? 20,
       onRequest: () => this.#ground.onRequest('table'),
     });
     return new Table(unreliable, { format: CALLS_FORMAT });

@@ -73,6 +73,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly fates: Fates;
   /** How long a phone rings before somebody picks up, in milliseconds; some answer at once by default. */
   readonly answersWithinMs?: readonly [number, number] | undefined;
+  /** How long a request to storage, and its answer, is under way at most, in milliseconds; 20 by default. */
+  readonly tableLatencyMs?: number | undefined;
   readonly lines: number;
   readonly instances: number;
   readonly mostRecipients: number;
