@@ -5,7 +5,7 @@ import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { finalWord, isFinal } from '../state/recipient.ts';
+import { FINAL_STATES, finalWord, isFinal } from '../state/recipient.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import type { Due } from '../store/snapshot.ts';
 import { viewOf } from '../state/view.ts';
@@ -96,12 +96,15 @@ export class Publisher {
   async #eventsOf({
     notificationId,
     indexes = '',
+    words = '',
     isCompleted,
+    end,
     isAcknowledged,
     at,
     firstAt = at,
   }: PublishDue): Promise<readonly OutcomeEvent[]> {
     const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
+    const told = words.split(',');
     const remembered = this.#parts.recall(notificationId);
     // What is remembered may be older than what is to be published.
     const isNewEnough = recipients.every((index) => {
@@ -124,9 +127,10 @@ export class Publisher {
     };
     const common = { subject: notificationId, time: firstAt };
     return [
-      ...recipients.flatMap((index): readonly OutcomeEvent[] => {
+      ...recipients.flatMap((index, position): readonly OutcomeEvent[] => {
         const recipient = known.recipients[index];
-        const status = recipient && finalWord(recipient);
+        // A row may say something else by now, which has an entry of its own.
+        const status = FINAL_STATES.find((word) => word === told[position]) ?? (recipient && finalWord(recipient));
         if (recipient?.number === undefined || status === undefined) return [];
         const { attempts } = recipient;
         const wave = known.notification.waveMs === undefined ? undefined : recipient.wave;
@@ -153,7 +157,7 @@ export class Publisher {
             {
               ...common,
               // A stop is told at once; its end, with what became of who was being spoken to, is told as well.
-              id: `${notificationId}/${known.notification.completedAt === undefined ? 'stopped' : 'completed'}`,
+              id: `${notificationId}/${end ?? (known.notification.completedAt === undefined ? 'stopped' : 'completed')}`,
               type: 'Notification.Completed',
               data: this.#parts.bodyOf(view),
             } as const,

@@ -203,7 +203,11 @@ const dueSchema = open({
   refusals: z.int().optional(),
   hadNoLine: z.boolean().optional(),
   indexes: z.string().optional(),
+  /** Of each index, what is told of them. Entries of versions before leave it to the row. */
+  words: z.string().optional(),
   isCompleted: z.boolean().optional(),
+  /** What is told by `isCompleted`. */
+  end: z.enum(['stopped', 'completed']).optional(),
   isAcknowledged: z.boolean().optional(),
   to: z.enum(DESTINATIONS).optional(),
   firstAt: time.optional(),

@@ -3,7 +3,7 @@ import type { Destination } from '../model/outcome-events.ts';
 import type { LineState } from '../rules/lines.ts';
 import { isStranger } from '../state/foreign-call.ts';
 import type { NotificationCase } from '../state/notification.ts';
-import { isFinal } from '../state/recipient.ts';
+import { finalWord, isFinal } from '../state/recipient.ts';
 import { attentionWrites, dueWrites, insertDue, openWrites, rowsOf, type StoredCase } from './case-rows.ts';
 import { dayRowKey, dueKey, LINE_KEY } from './keys.ts';
 import { dayRows, lineRows } from './rows.ts';
@@ -59,20 +59,23 @@ export const publishWrites = (
 ): readonly RowWrite[] => {
   const { id, completedAt, stoppedAt, acknowledgedAt } = next.notification;
   if (parts.destinations.length === 0 || isStranger(id)) return [];
-  const indexes = next.recipients.flatMap((recipient, index) =>
-    isFinal(recipient) && recipient.state !== known?.recipients[index]?.state ? index : [],
-  );
-  const isOver =
-    (completedAt !== undefined && known?.notification.completedAt === undefined) ||
-    (stoppedAt !== undefined && known?.notification.stoppedAt === undefined);
+  const told = next.recipients.flatMap((recipient, index) => {
+    const before = known?.recipients[index];
+    const isNews = isFinal(recipient) && recipient.state !== (before && finalWord(before));
+    return isNews ? { index, word: recipient.state } : [];
+  });
+  const isCompleted = completedAt !== undefined && known?.notification.completedAt === undefined;
+  const isStopped = stoppedAt !== undefined && known?.notification.stoppedAt === undefined;
   const isAcknowledged = acknowledgedAt !== undefined && known?.notification.acknowledgedAt === undefined;
-  if (indexes.length === 0 && !isOver && !isAcknowledged) return [];
+  if (told.length === 0 && !isCompleted && !isStopped && !isAcknowledged) return [];
   return parts.destinations.map((to) => {
     const batch = parts.newId().slice(0, 8);
     const key = dueKey(now, { kind: 'publish', notificationId: id, batch });
     return insertDue(key, {
-      indexes: indexes.join(),
-      ...(isOver && { isCompleted: true }),
+      indexes: told.map(({ index }) => index).join(),
+      // It may be published when the rows say something else.
+      ...(told.length > 0 && { words: told.map(({ word }) => word).join() }),
+      ...((isCompleted || isStopped) && { isCompleted: true, end: isCompleted ? 'completed' : 'stopped' }),
       ...(isAcknowledged && { isAcknowledged }),
       // Entries of versions before name no destination.
       ...(to !== 'topic' && { to }),

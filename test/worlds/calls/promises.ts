@@ -455,14 +455,14 @@ const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly
 
 const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
 
-/** What is final is published, at least once, and a repeat has the same id. */
+/** What is final is published, at least once, and a repeat has the same id and time. */
 const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {
   const ids = new Map<string, string>();
   const broken: string[] = [];
-  for (const { id, type, subject, data } of published) {
+  for (const { id, type, subject, time, data } of published) {
     if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
     if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
-    const what = JSON.stringify({ type, subject });
+    const what = JSON.stringify({ type, subject, time });
     if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
     ids.set(id, what);
   }

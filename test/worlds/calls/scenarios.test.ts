@@ -484,3 +484,20 @@ it('a good call takes at most eight requests to storage, one more where it is to
     }
   }
 });
+
+it('a stop that could not be told before the end is told with its own time, and the end with its own', async () => {
+  const mode = { isPublishing: true, topicFaults: 1, lines: 1 };
+  await play('told late', { mode, request: to([people(2)]) }, async (world, sent) => {
+    const isSpokenTo = () => world.network.calls.some(({ speeches }) => speeches.length > 0);
+    for (let turn = 0; turn < 600 && !isSpokenTo(); turn += 1) await world.pass(100);
+    world.senders.stop(sent);
+    await world.pass(100_000);
+    expect(await statuses(world, sent)).toEqual(['heard', 'stopped']);
+    const early = world.published.length;
+    world.conditions.calmDown();
+    await world.pass(900_000);
+    const times = new Map(world.published.slice(early).map(({ id, time }) => [id.split('/').slice(1).join('/'), time]));
+    expect(new Set(times.keys())).toEqual(new Set(['0/heard', '1/stopped', 'completed', 'stopped']));
+    expect(times.get('stopped')).toBeLessThan(times.get('completed') ?? 0);
+  });
+});
