@@ -93,12 +93,22 @@ const AT_ONCE_MS = 200;
 export const startsAt = ({ nextAt = 0 }: LineState): number => nextAt - AT_ONCE_MS;
 
 /**
- * What is known when a call is claimed: the next one may start a moment later.
+ * What is known of the lines when a call is claimed.
  *
- * @param callsPerSecond of the account; undefined: as many as there are lines
+ * @param isProbe one more call is tried than there are known lines
+ * @param callsPerSecond of the account, so that the next one may start a moment later; undefined: as many as there are lines
  */
-export const withStart = (line: LineState, callsPerSecond: number | undefined, now: number): LineState =>
-  callsPerSecond === undefined ? line : { ...line, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
+export const withClaim = (
+  line: LineState,
+  isProbe: boolean,
+  callsPerSecond: number | undefined,
+  now: number,
+): LineState => {
+  const known = isProbe ? withProbe(line, now) : line;
+  return callsPerSecond === undefined
+    ? known
+    : { ...known, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };
+};
 
 /** How a call was refused because no line was free. */
 export interface Refusal {

@@ -3,7 +3,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
-import { type LineState, withProbe, withProven, withStart } from '../rules/lines.ts';
+import { type LineState, withClaim, withProven } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
 import { withoutOldSilence } from '../rules/speech-fault.ts';
 import { withoutOldFault } from '../rules/whose-fault.ts';
@@ -239,8 +239,7 @@ export class DueWork {
         return;
       }
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
-      const started = late === undefined ? withStart(line, callsPerSecond, now) : line;
-      const known = decided?.isProbe === true ? withProbe(started, now) : started;
+      const known = decided === undefined ? line : withClaim(line, decided.isProbe, callsPerSecond, now);
       const beside = {
         snapshot: at,
         who,

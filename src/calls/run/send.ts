@@ -8,7 +8,7 @@ import type { NotificationRequest, Sent, SentCall } from '../model/notification-
 import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
-import { withProbe, withStart } from '../rules/lines.ts';
+import { withClaim } from '../rules/lines.ts';
 import type { PhoneRules } from '../rules/policy.ts';
 import { next } from '../rules/queue.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
@@ -158,7 +158,7 @@ export class Sending {
     const open = due.openIn(snapshot, now);
     const decided = next([...snapshot.queue, ...own], open, snapshot.line, now);
     const isOwn = decided.kind === 'dial' && decided.takesOver === undefined && own.includes(decided.who);
-    const { policy } = this.#parts;
+    const { policy, callsPerSecond } = this.#parts;
     const { case: claimed } = isOwn
       ? step(
           made,
@@ -169,9 +169,8 @@ export class Sending {
         )
       : { case: made };
     // An urgent request writes what is known of the lines in any case: a claim that was decided without it is void.
-    const started = isOwn ? withStart(snapshot.line, this.#parts.callsPerSecond, now) : snapshot.line;
-    const known = isOwn && decided.isProbe ? withProbe(started, now) : started;
-    const line = isOwn || isUrgentOne ? known : undefined;
+    const claimedLine = isOwn ? withClaim(snapshot.line, decided.isProbe, callsPerSecond, now) : snapshot.line;
+    const line = isOwn || isUrgentOne ? claimedLine : undefined;
     const stored = await store.create(claimed, use && { ...use, etag: used.etag }, { snapshot, line }, now);
     return { kind: 'created', stored, attemptId };
   }

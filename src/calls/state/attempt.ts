@@ -618,26 +618,30 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
   // An event has told its id: there is a call, and it may be ringing.
   if (attempt.callId !== undefined) return placed(attempt, terms, now);
   if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, ask: 'find' };
-  const resent = (attempt.resent ?? 0) + 1;
-  const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
-    return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
-  }
+  const again = sentAgain(attempt, terms, now);
+  if (again !== undefined) return again;
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
-  if (now < until) return { next: { ...attempt, lookAt: until } };
-  return { next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now) };
+  return now < until ? { next: { ...attempt, lookAt: until } } : neverPlaced(attempt, terms, now);
 };
 
 /** There is surely no call: the request may be sent again. */
 const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
   if (attempt.state !== 'claimed' || attempt.callId !== undefined) return { next: attempt };
+  return sentAgain(attempt, terms, now) ?? neverPlaced(attempt, terms, now);
+};
+
+/** The request is sent once more; undefined if it was sent often enough, or is not to be sent any more. */
+const sentAgain = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep | undefined => {
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  if (resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true) {
-    return { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' };
-  }
-  return { next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now) };
+  return resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true
+    ? { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' }
+    : undefined;
 };
+
+const neverPlaced = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => ({
+  next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now),
+});
 
 const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptStep => ({
   next: {
