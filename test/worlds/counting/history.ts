@@ -66,6 +66,8 @@ const MINUTE_US = 60_000_000n;
 const LONGEST_MS = 4 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 40;
+/** After so long nobody remembers a manifest, has a transaction under way that relied on it, or takes a day for empty. */
+const FORGOTTEN_MS = 150_000;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
@@ -392,7 +394,13 @@ class History {
     await sleep(this.#chance.oneOf([0, 50, 400]));
     const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
     // Two at once harm nothing, but one may set rows aside after the other one has read them: all is right when both have ended.
-    const repaired = await Promise.all(repairs);
+    let repaired = await Promise.all(repairs);
+    // While recorders remember a manifest that is lost, they record on, also in a day that was empty when it was repaired.
+    const isLost = !this.#table.rows(day).some(({ rowKey }) => rowKey === 'shards');
+    if (lines.length > 0 && isLost && !repaired.includes('refused')) {
+      await sleep(FORGOTTEN_MS);
+      repaired = [await this.#repair(day)];
+    }
     this.#damages += 1;
     if (repaired.includes('refused')) {
       // Of a day that closed with its damage nothing is promised.

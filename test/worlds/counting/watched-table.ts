@@ -1,5 +1,9 @@
+import { microsecondOfMinute } from '../../../src/analytics/model/day.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { parseEventKey } from '../../../src/analytics/rows/keys.ts';
+import { OPEN_DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
+import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../../../src/analytics/rows/minute-row.ts';
+import { parseStripe } from '../../../src/analytics/rows/stripes.ts';
+import { unlessDamaged } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import type { CommittedEvent, Truth } from './truth.ts';
@@ -11,9 +15,9 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
   readonly #forgetful = new Set<string>();
-  /** The days of which a repair has set rows aside and has not finished, and those whose closing is announced. */
+  /** The days of which a repair has set rows aside and has not finished, and when those close whose closing is announced. */
   readonly #setAside = new Set<string>();
-  readonly #announced = new Set<string>();
+  readonly #announced = new Map<string, string>();
   #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
@@ -21,14 +25,39 @@ export class WatchedTable extends MemoryTable {
     this.#truth = truth;
   }
 
-  /** Whether event rows of a day were deleted, and all of them. */
+  /**
+   * Whether a day is closed to the end: the moment that was announced has passed, the day is out of the index, and no event row is left but
+   * for those of seconds that have overflowed, or whose samples are damaged.
+   */
   isForgotten(day: string): boolean {
+    const closes = this.#announced.get(day);
     return (
-      [...this.#forgetful].some((partition) => partition.startsWith(day)) &&
+      closes !== undefined &&
+      Date.parse(closes) <= this.now() &&
+      !this.rows(OPEN_DAYS_PARTITION).some(({ rowKey }) => rowKey === day) &&
       this.partitions()
         .filter((partition) => partition.startsWith(`${day}_`))
-        .every((partition) => !this.rows(partition).some(({ rowKey }) => rowKey.startsWith(EVENT)))
+        .every((partition) => this.#hasOnlyOverflowed(partition))
     );
+  }
+
+  #hasOnlyOverflowed(partition: string): boolean {
+    const overflowed = new Set(
+      this.rows(partition)
+        .filter(({ rowKey }) => rowKey.startsWith('minute|'))
+        .flatMap((row) => {
+          const { minute, second: first } = parseMinuteKey(parseStripe(row.rowKey).key);
+          const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => first + index);
+          const kept = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row))) ?? all;
+          return kept.map((second) => minute * 60 + second);
+        }),
+    );
+    return this.rows(partition)
+      .filter(({ rowKey }) => rowKey.startsWith(EVENT))
+      .every((row) => {
+        const second = secondOf(microsecondOfMinute(eventRowFrom(row).ts));
+        return overflowed.has(parseEventKey(row.rowKey).minute * 60 + second);
+      });
   }
 
   /** A repair of a day has finished: what was set aside is counted again. */
@@ -38,7 +67,7 @@ export class WatchedTable extends MemoryTable {
 
   override drop(): void {
     super.drop();
-    for (const days of [this.#forgetful, this.#setAside, this.#announced]) days.clear();
+    for (const known of [this.#forgetful, this.#setAside, this.#announced]) known.clear();
   }
 
   /** Changes rows from outside, without anybody's knowledge. */
@@ -60,8 +89,12 @@ export class WatchedTable extends MemoryTable {
     if (shard !== undefined && write.rowKey.startsWith('damaged|')) {
       this.#setAside.add(day);
       if (this.#announced.has(day)) this.#truth.broken.push(`rows of ${day} are set aside, and it is about to close`);
-    } else if (partition === 'open-days' && write.kind !== 'delete' && write.properties['closes'] !== undefined) {
-      this.#announced.add(write.rowKey);
+    } else if (
+      partition === OPEN_DAYS_PARTITION &&
+      write.kind !== 'delete' &&
+      write.properties['closes'] !== undefined
+    ) {
+      this.#announced.set(write.rowKey, String(write.properties['closes']));
       if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
     }
   }
