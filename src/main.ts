@@ -141,7 +141,7 @@ const container = async (url: string) =>
 const backup =
   backupContainerUrl === undefined
     ? undefined
-    : { table: counters, container: async () => container(backupContainerUrl) };
+    : { table: counters, shards: dayShards, container: async () => container(backupContainerUrl) };
 if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
 if (retentionDays !== undefined) {
   timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {

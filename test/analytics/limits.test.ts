@@ -7,7 +7,15 @@ import { MAX_CAMERAS_PER_SHARD } from '../../src/analytics/rows/bitset.ts';
 import { addToCamera, cameraWrite, emptyCameraRow, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS, type HoursRow } from '../../src/analytics/rows/hour-rows.ts';
-import { dayPartition, FENCE_KEY, hourKey, HOURS_KEY, minuteKey, SHARDS_KEY } from '../../src/analytics/rows/keys.ts';
+import {
+  cameraKey,
+  dayPartition,
+  FENCE_KEY,
+  hourKey,
+  HOURS_KEY,
+  minuteKey,
+  SHARDS_KEY,
+} from '../../src/analytics/rows/keys.ts';
 import {
   addSamples,
   minuteRowWrite,
@@ -193,7 +201,7 @@ const fullShard = async (connection: MemoryTable, cameraIds: readonly string[]):
     bucketsWrite(HOURS_KEY, undefined, busiestBuckets(24, 60, MAX_CAMERAS_PER_SHARD), all(24)),
     ...all(HOURS).map((at) => bucketsWrite(hourKey(at), undefined, hour, all(60))),
     ...all(HOURS).map((at) => minuteRowWrite(minuteKey(at * 60 + 59, 0), undefined, minute.row, minute.frames)),
-    ...cameraIds.map((id) => cameraWrite(id, undefined, camera, all(24))),
+    ...cameraIds.map((id) => cameraWrite(cameraKey(id), undefined, camera, all(24))),
   ]) {
     await table.insert(SHARD, write.rowKey, { ...write.properties, [COMMIT_NUMBER]: 1 });
   }

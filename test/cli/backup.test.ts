@@ -60,7 +60,7 @@ const stage = async (name: string) => {
   const note = (event: string, fields: object = {}): void => void lines.push([event, fields]);
   const log: Log = { info: note, warn: note, error: note };
   const container = async () => azureContainer(url, 'analytics', lazyCredential());
-  const backup = { table: counting.table, container };
+  const backup = { table: counting.table, shards: counting.shards, container };
   return {
     url,
     counting,

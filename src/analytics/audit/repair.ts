@@ -7,7 +7,9 @@ import type { Table } from '../../storage/table.ts';
 import { sortableInstant } from '../model/instant.ts';
 import { RecorderUnavailable, StaleSnapshot } from '../errors.ts';
 import { areTooLarge } from '../record/batch.ts';
+import { KnownRows, KnownRowsOfShard } from '../record/known-rows.ts';
 import { Recorder } from '../record/recorder.ts';
+import { ShardWriter } from '../record/shard-writer.ts';
 import { DayClosed, DayShards } from '../rows/day-shards.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import {
@@ -194,12 +196,12 @@ const setRowsAside = async (
     }
   });
 
-/** A recorder without memory of what another round read. */
-const newRecorder = ({ table }: Round): Recorder => new Recorder(table, new DayShards(table, 1, SILENT), SILENT);
+/** Without memory of what another round read. */
+const newManifests = ({ table }: Round): DayShards => new DayShards(table, 1, SILENT);
 
 /** Records events in the shards that the manifest gives their cameras; one that is there already keeps the newest facets of both. */
 const moveEvents = async (round: Round, shard: number, cameras: ReadonlySet<string>): Promise<void> => {
-  const recorder = newRecorder(round);
+  const recorder = new Recorder(round.table, newManifests(round), SILENT);
   const moved = new Map<string, string>();
   const partition = shardPartition(round.report.day, shard);
   for await (const page of round.table.pages(partition, ALL_EVENTS, { most: EVENTS_AT_ONCE })) {
@@ -222,22 +224,31 @@ const moveEvents = async (round: Round, shard: number, cameras: ReadonlySet<stri
  * that it had before the audit: what was added since, by another repair or by a transaction whose answer was lost, is not added twice.
  */
 const addLeft = async (round: Round, { shard, guard, differences }: ShardReport): Promise<void> => {
-  const { day, shards: count } = round.report;
-  const writer = newRecorder(round).writer(day, count, shard);
-  const { rows } = writer;
+  const { table, report, lease } = round;
+  const manifests = newManifests(round);
+  const writer = new ShardWriter({
+    table,
+    day: report.day,
+    // It refuses to write if the day has not as many shards as were audited.
+    manifest: { ...(await manifests.claim(report.day)), shards: report.shards },
+    manifests,
+    partition: shardPartition(report.day, shard),
+    known: new KnownRowsOfShard(new KnownRows()),
+    knownCategories: new Set(),
+  });
   // Nothing that others may be writing is rewritten.
-  await rows.move();
+  await writer.rows.move();
   let version = guard;
   const add = async (byRow: readonly (readonly Left[])[]): Promise<void> => {
     const repaired = writeOf(REPAIR_KEY, version, { repaired: new Date().toISOString() });
-    const prepared = await writer.prepareDifferences(differencesFrom(byRow.flat()), repaired);
-    if (byRow.length > 1 && areTooLarge(prepared.plan.writes)) {
+    const planned = await writer.planDifferences(differencesFrom(byRow.flat()), repaired);
+    if (byRow.length > 1 && areTooLarge(planned.plan.writes)) {
       const middle = Math.ceil(byRow.length / 2);
       await add(byRow.slice(0, middle));
       await add(byRow.slice(middle));
     } else {
-      await round.lease.renew();
-      version = (await writer.finish(await writer.send(prepared))).get(REPAIR_KEY);
+      await lease.renew();
+      version = await writer.addDifferences(planned);
     }
   };
   const left = differences.flatMap((difference) => difference.left ?? []);

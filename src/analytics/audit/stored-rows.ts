@@ -2,7 +2,6 @@ import { DecodeError, isDamage, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import type { Tally } from '../model/tally.ts';
-import type { Counter } from '../record/counter-differences.ts';
 import { indexesIn } from '../rows/bitset.ts';
 import { cameraRowFrom, camerasIn, minutesOf } from '../rows/camera-row.ts';
 import { bucketsFrom, bucketTally } from '../rows/hour-rows.ts';
@@ -22,7 +21,7 @@ import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND } from '../rows/m
 import { COMMIT_NUMBER, commitNumberOf, inStripe, parseStripe, stripesOf } from '../rows/stripes.ts';
 import { ByteReader, readTally } from '../rows/tally-bytes.ts';
 import { cameraListFrom, readTotal, totalFrom, type TotalRow } from '../rows/total-row.ts';
-import { NO_CAMERAS, type StoredEntry } from './subtraction.ts';
+import { type Counter, NO_CAMERAS, type StoredEntry } from './subtraction.ts';
 
 /** The plain key of a row and its stripe; undefined: its key has the suffix of none. */
 export const stripeOf = (rowKey: string): ReturnType<typeof parseStripe> | undefined =>

@@ -1,8 +1,22 @@
 import { hourOfMinute } from '../model/day.ts';
-import { EMPTY_TALLY, minus, plus, type Tally } from '../model/tally.ts';
-import { CounterDifferences, type Counter } from '../record/counter-differences.ts';
-import { twoDigits } from '../rows/keys.ts';
+import { addTo, EMPTY_TALLY, minus, plus, type Tally } from '../model/tally.ts';
+import { CounterDifferences } from '../record/counter-differences.ts';
+import { cameraKey, hourKey, HOURS_KEY, minuteKey, twoDigits } from '../rows/keys.ts';
 import { SECOND, secondOf } from '../rows/minute-row.ts';
+
+/**
+ * A counter of a shard's day: of all cameras or of one, for the day, an hour or a minute of it. What one camera sent at one microsecond is
+ * a sample.
+ */
+export interface Counter {
+  readonly cameraId?: string | undefined;
+  /** Of the day, 0 to 23. */
+  readonly hour?: number;
+  /** Of the day, 0 to 1439. Its hour is not said. */
+  readonly minute?: number | undefined;
+  /** Of the minute, 0 to 59,999,999; only of a sample. */
+  readonly microsecond?: number;
+}
 
 /** The name of a counter in reports: `total`, `hour 08`, `minute 08:15`, `camera ridge-04 hour 08`, … */
 export const nameOf = ({ cameraId, hour, minute, microsecond }: Counter): string => {
@@ -141,10 +155,27 @@ export class Subtraction {
 export const differencesFrom = (left: readonly Left[]): CounterDifferences => {
   const into = new CounterDifferences();
   for (const { counter, tally, missing } of left) {
-    into.add(counter, tally, missing);
-    for (const above of aboveOf(counter)) into.add(above, minus(tally, tally));
+    add(into, counter, tally, missing);
+    for (const above of aboveOf(counter)) add(into, above, minus(tally, tally), NO_CAMERAS);
   }
   return into;
+};
+
+const add = (into: CounterDifferences, counter: Counter, tally: Tally, active: ReadonlySet<string>): void => {
+  const { cameraId, hour, minute, microsecond } = counter;
+  if (cameraId === undefined) {
+    into.name(active);
+    if (minute !== undefined) into.addToBucket(hourKey(hourOfMinute(minute)), minute % 60, tally, active);
+    else if (hour !== undefined) into.addToBucket(HOURS_KEY, hour, tally, active);
+    else into.day = plus(into.day, tally);
+  } else if (minute !== undefined && microsecond !== undefined) {
+    into.addSample(minuteKey(minute, secondOf(microsecond)), minute, { microsecond, cameraId, tally });
+  } else {
+    const camera = into.camera(cameraKey(cameraId), cameraId);
+    if (minute !== undefined) addTo(camera.minutes, minute, tally);
+    else if (hour !== undefined) addTo(camera.hours, hour, tally);
+    else camera.day = plus(camera.day, tally);
+  }
 };
 
 /**

@@ -32,19 +32,22 @@ export interface KeyedMessage {
   readonly eventKey: string;
   readonly cameraKey: string;
   readonly minuteKey: string;
+  readonly hourKey: string;
 }
 
 /** Computes the keys of a message. */
 export const keyed = (message: EventMessage): KeyedMessage => {
   const { ts, cameraId, eventId } = message;
   const minute = minuteOfDay(ts);
+  const hour = hourOfMinute(minute);
   return {
     message,
     minute,
-    hour: hourOfMinute(minute),
+    hour,
     eventKey: eventKey(minute, cameraId, eventId),
     cameraKey: cameraKey(cameraId),
     minuteKey: minuteKey(minute, secondOf(microsecondOfMinute(ts))),
+    hourKey: hourKey(hour),
   };
 };
 
@@ -76,7 +79,7 @@ const OPERATION_BYTES = 900;
 export const fittingInFront = (queue: readonly KeyedMessage[]): number => {
   const rows = new Set<string>();
   for (const [index, message] of queue.entries()) {
-    for (const key of [message.eventKey, message.cameraKey, message.minuteKey, hourKey(message.hour)]) rows.add(key);
+    for (const key of [message.eventKey, message.cameraKey, message.minuteKey, message.hourKey]) rows.add(key);
     if (rows.size > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
   }
   return queue.length;

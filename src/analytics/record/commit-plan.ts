@@ -2,26 +2,26 @@ import { decodingRow } from '../../storage/errors.ts';
 import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
 import { StaleSnapshot } from '../errors.ts';
 import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from '../model/camera-event.ts';
-import { hourOfMinute } from '../model/day.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { EMPTY_TALLY, minus, plus } from '../model/tally.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../rows/bitset.ts';
 import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
 import { eventWrite, type EventRow } from '../rows/event-row.ts';
 import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
-import { cameraKey, hourKey, HOURS_KEY, minuteKey, TOTAL_KEY } from '../rows/keys.ts';
-import { addSamples, minuteRowWrite, NO_SAMPLES, secondOf } from '../rows/minute-row.ts';
+import { TOTAL_KEY } from '../rows/keys.ts';
+import { addSamples, minuteRowWrite, NO_SAMPLES } from '../rows/minute-row.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
 import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
 import { type KeyedMessage, type Outcome, unchangedOutcome } from './batch.ts';
-import { CounterDifferences, type BucketDifference } from './counter-differences.ts';
-import { counterRow, ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
+import { CounterDifferences } from './counter-differences.ts';
+import { ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
-/** Writes, and the rows as they are once these are applied, by row key. */
+/** Writes, and the rows as they are once these are applied. */
 export interface RowsPlan {
   /** The `total` row of the stripe is first, so that a stale plan fails at once. */
   readonly writes: readonly StoringWrite[];
+  /** The rows of the first of these writes, in their order; counter rows by their key in stripe 0. */
   readonly rows: ReadonlyMap<string, ShardRow>;
 }
 
@@ -49,14 +49,7 @@ export const planCommit = (
   const outcomes = messages.map((message) => draft.take(message));
   const { events, differences } = draft;
   if (events.size === 0) return { outcomes, writes: [], rows: new Map() };
-  const counters = planCounters(snapshot, differences);
-  const writes = [...counters.writes];
-  const rows = new Map(counters.rows);
-  for (const [key, value] of events) {
-    writes.push(eventWrite(key, ofKind(snapshot.rows.get(key), 'event')?.etag, value));
-    rows.set(key, { kind: 'event', value });
-  }
-  return { outcomes, writes, rows };
+  return { outcomes, ...planChanges(snapshot, differences, events) };
 };
 
 /** Applies messages to their events, and works out the differences that this makes to the counters. */
@@ -75,7 +68,7 @@ class Draft {
   constructor(snapshot: ShardSnapshot, knownCategories: ReadonlySet<string>) {
     this.#snapshot = snapshot;
     this.#knownCategories = knownCategories;
-    this.#total = counterRow(snapshot, TOTAL_KEY, 'total')?.value ?? EMPTY_TOTAL;
+    this.#total = ofKind(snapshot.rows.get(TOTAL_KEY), 'total')?.value ?? EMPTY_TOTAL;
     this.#categories = new Set(this.#total.tally.categories.keys());
   }
 
@@ -90,7 +83,7 @@ class Draft {
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);
     if (before !== undefined && facets === before.facets) return unchangedOutcome(facets, message.facets);
-    const refused = this.#reserve(message.cameraId, facets);
+    const refused = this.#reserve(keyed, facets);
     if (refused !== undefined) return { code: 'too_many', refused };
 
     this.events.set(eventKey, { ts: message.ts, facets });
@@ -100,8 +93,8 @@ class Draft {
   }
 
   /** Reserves room for the camera and its categories. Where there is none, reserves nothing and returns the reason. */
-  #reserve(cameraId: string, facets: Facets): string | undefined {
-    const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId);
+  #reserve({ message: { cameraId }, cameraKey }: KeyedMessage, facets: Facets): string | undefined {
+    const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId, cameraKey);
     const categories = [...categoriesOf(facets)];
     const newOfCamera = categories.filter((category) => !ofCamera.has(category));
     if (this.#lackRoom(newOfCamera, ofCamera, MAX_CAMERA_CATEGORIES)) {
@@ -123,9 +116,10 @@ class Draft {
     return undefined;
   }
 
-  #storedCategories(cameraId: string): Set<string> {
-    const own = counterRow(this.#snapshot, cameraKey(cameraId), 'camera')?.value.tally.categories.keys() ?? [];
-    return new Set([...own, ...(this.#snapshot.elsewhere.get(cameraId) ?? [])]);
+  #storedCategories(cameraId: string, cameraKey: string): Set<string> {
+    const { rows, elsewhere } = this.#snapshot;
+    const own = ofKind(rows.get(cameraKey), 'camera')?.value.tally.categories.keys() ?? [];
+    return new Set([...own, ...(elsewhere.get(cameraId) ?? [])]);
   }
 
   /** Whether there is no room for categories beside those that are there. The room of all known ones is reserved: they are never refused. */
@@ -136,13 +130,19 @@ class Draft {
 }
 
 /**
- * What to write to add differences to the counters of a snapshot's stripe. Pure.
+ * What to write to add differences to the counters of a snapshot's stripe, and to store events as they are now. Pure.
  *
+ * @param events by row key
  * @throws {StaleSnapshot} where the rows of the snapshot do not fit together
  * @throws {DamagedRow}
  */
-export const planCounters = (snapshot: ShardSnapshot, differences: CounterDifferences): RowsPlan => {
-  const before = counterRow(snapshot, TOTAL_KEY, 'total')?.value;
+export const planChanges = (
+  snapshot: ShardSnapshot,
+  differences: CounterDifferences,
+  events: ReadonlyMap<string, EventRow> = new Map(),
+): RowsPlan => {
+  const stored = <Kind extends ShardRow['kind']>(key: string, kind: Kind) => ofKind(snapshot.rows.get(key), kind);
+  const before = stored(TOTAL_KEY, 'total')?.value;
   const known = before ?? EMPTY_TOTAL;
   const total: TotalRow = {
     ...known,
@@ -153,57 +153,51 @@ export const planCounters = (snapshot: ShardSnapshot, differences: CounterDiffer
   const categories = [...total.tally.categories.keys()];
   const writes: StoringWrite[] = [];
   const rows = new Map<string, ShardRow>();
-  /** Adds a change of a row. The key is that of stripe 0. */
+  /** Adds a change of a counter row. The key is that of stripe 0. */
   const change = (write: StoringWrite, row: ShardRow): void => {
-    const rowKey = inStripe(write.rowKey, snapshot.stripe);
-    writes.push({ ...write, rowKey, properties: { ...write.properties, [COMMIT_NUMBER]: total.commit } });
-    rows.set(rowKey, row);
+    rows.set(write.rowKey, row);
+    const properties = { ...write.properties, [COMMIT_NUMBER]: total.commit };
+    writes.push({ ...write, rowKey: inStripe(write.rowKey, snapshot.stripe), properties });
   };
   const etagOf = (key: string): string | undefined => {
-    const row = snapshot.rows.get(inStripe(key, snapshot.stripe));
+    const row = snapshot.rows.get(key);
     return row?.kind === 'absent' ? undefined : row?.etag;
   };
   for (const write of totalWrites(before, total, etagOf)) {
     change(write, write.rowKey === TOTAL_KEY ? { kind: 'total', value: total } : { kind: 'list' });
   }
 
-  const changeBuckets = (key: string, buckets: Iterable<readonly [number, BucketDifference]>): void => {
-    let value = counterRow(snapshot, key, 'buckets')?.value ?? NO_BUCKETS;
-    const numbers: number[] = [];
+  for (const [key, buckets] of differences.buckets) {
+    let value = stored(key, 'buckets')?.value ?? NO_BUCKETS;
     for (const [number, { tally, cameras }] of buckets) {
       const indexes = cameras.map((cameraId) => indexIn(total.cameras, cameraId));
       value = fitting(snapshot, key, () => addToBucket(value, number, tally, indexes, categories));
-      numbers.push(number);
     }
-    change(bucketsWrite(key, etagOf(key), value, numbers), { kind: 'buckets', value });
-  };
-  if (differences.hours.size > 0) changeBuckets(HOURS_KEY, differences.hours);
-  for (const [hour, minutes] of Map.groupBy(differences.minutes, ([minute]) => hourOfMinute(minute))) {
-    changeBuckets(
-      hourKey(hour),
-      minutes.map(([minute, difference]) => [minute % 60, difference]),
+    if (buckets.size > 0)
+      change(bucketsWrite(key, etagOf(key), value, [...buckets.keys()]), { kind: 'buckets', value });
+  }
+
+  for (const [key, ofRow] of differences.samples) {
+    const added = ofRow.differences.map(({ microsecond, cameraId, tally }) => ({
+      microsecond,
+      cameraIndex: indexIn(total.cameras, cameraId),
+      tally,
+    }));
+    const value = fitting(snapshot, key, () =>
+      addSamples(stored(key, 'samples')?.value ?? NO_SAMPLES, added, categories),
     );
+    change(minuteRowWrite(key, etagOf(key), value, added), { kind: 'samples', value });
   }
 
-  for (const [minute, samples] of differences.samples) {
-    const byRow = Map.groupBy(samples, ({ microsecond }) => minuteKey(minute, secondOf(microsecond)));
-    for (const [key, own] of byRow) {
-      const stored = counterRow(snapshot, key, 'samples')?.value ?? NO_SAMPLES;
-      const added = own.map(({ microsecond, cameraId, tally }) => ({
-        microsecond,
-        cameraIndex: indexIn(total.cameras, cameraId),
-        tally,
-      }));
-      const value = fitting(snapshot, key, () => addSamples(stored, added, categories));
-      change(minuteRowWrite(key, etagOf(key), value, added), { kind: 'samples', value });
-    }
+  for (const [key, difference] of differences.cameras) {
+    const row = stored(key, 'camera')?.value ?? emptyCameraRow(indexIn(total.cameras, difference.cameraId));
+    const value = fitting(snapshot, key, () => addToCamera(row, difference));
+    change(cameraWrite(key, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
   }
 
-  for (const [cameraId, difference] of differences.cameras) {
-    const key = cameraKey(cameraId);
-    const stored = counterRow(snapshot, key, 'camera')?.value ?? emptyCameraRow(indexIn(total.cameras, cameraId));
-    const value = fitting(snapshot, key, () => addToCamera(stored, difference));
-    change(cameraWrite(cameraId, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
+  for (const [key, value] of events) {
+    rows.set(key, { kind: 'event', value });
+    writes.push(eventWrite(key, stored(key, 'event')?.etag, value));
   }
   return { writes: [...writes, ...(before === undefined ? newStripeWrites(snapshot) : [])], rows };
 };

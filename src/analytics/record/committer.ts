@@ -8,17 +8,9 @@ import { isConflict, StaleSnapshot } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { applyFacets } from '../model/newest-wins.ts';
 import { DayClosed } from '../rows/day-shards.ts';
-import {
-  areTooLarge,
-  fittingInFront,
-  isFrame,
-  keyed,
-  type Batch,
-  type Outcome,
-  type Pending,
-  type Refused,
-} from './batch.ts';
-import type { Prepared, Sent, TransactionWriter } from './transaction.ts';
+import { fittingInFront, isFrame, keyed, type Batch, type Outcome, type Pending, type Refused } from './batch.ts';
+import type { CommitPlan } from './commit-plan.ts';
+import type { ShardWriter } from './shard-writer.ts';
 
 /** What becomes of an event of a closed day. */
 export const CLOSED_DAY: Refused = {
@@ -47,7 +39,7 @@ export class CommitSlots {
   readonly #limit = pLimit(SLOTS);
 
   /** Runs work as soon as there is a slot. */
-  async run(work: () => Promise<void>): Promise<void> {
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       void this.#limit(async () => {
         let timer: NodeJS.Timeout | undefined;
@@ -71,21 +63,21 @@ export type Pause = (milliseconds: number) => Promise<void>;
  * again: a message that was applied already then makes none. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
-  readonly #writer: TransactionWriter;
+  readonly #writer: ShardWriter;
   readonly #slots: CommitSlots;
   readonly #pause: Pause;
   #queue: Pending[] = [];
   /** Halves of batches that did not fit, or that could not be written as a whole: they come before the queue. */
   #halves: Batch[] = [];
-  /** The next batch, which was prepared while the one before was written. */
-  #next: Prepared | undefined;
+  /** The batch at the front of the queue, which is planned while the one before is written. */
+  #next: Batch | undefined;
   #isRunning = false;
   /** Storage failed the last batch to the end. One try of the next batch shows whether storage is down. */
   #doubtful = false;
   /** After the first batch that stayed stale, one try of its halves tells. */
   #staleTries = STALE_TRIES;
 
-  constructor(writer: TransactionWriter, slots: CommitSlots, pause: Pause = setTimeout) {
+  constructor(writer: ShardWriter, slots: CommitSlots, pause: Pause = setTimeout) {
     this.#writer = writer;
     this.#slots = slots;
     this.#pause = pause;
@@ -116,11 +108,9 @@ export class ShardCommitter {
     while (this.#next !== undefined || this.#halves.length + this.#queue.length > 0) {
       // Lets every caller that was just answered queue its next messages.
       if (this.#next === undefined) await setImmediate();
-      const prepared = this.#next;
-      this.#next = undefined;
-      const batch = prepared?.batch ?? this.#halves.shift() ?? this.#queue.splice(0, fittingInFront(this.#queue));
+      const batch = this.#halves.shift() ?? this.#takeNext();
       try {
-        await this.#commit(batch, prepared);
+        await this.#commit(batch);
       } catch (error) {
         rejectAll(batch, error);
       }
@@ -131,11 +121,29 @@ export class ShardCommitter {
     this.#staleTries = STALE_TRIES;
   }
 
+  #takeNext(): Batch {
+    const batch = this.#next ?? this.#queue.splice(0, fittingInFront(this.#queue));
+    this.#next = undefined;
+    return batch;
+  }
+
+  /** The batch after the one that is committed, if enough messages wait to fill it. */
+  #following(): Batch | undefined {
+    if (this.#halves.length > 0) return undefined;
+    const count = fittingInFront(this.#queue);
+    if (this.#next === undefined && count < this.#queue.length) this.#next = this.#queue.splice(0, count);
+    return this.#next;
+  }
+
   /** Commits a batch, with as many tries as it takes. */
-  async #commit(batch: Batch, prepared: Prepared | undefined): Promise<void> {
+  async #commit(batch: Batch): Promise<void> {
     const started = performance.now();
-    let failed = await this.#try(batch, prepared);
-    for (let conflicts = 0, stale = 0, troubles = 0; failed !== undefined; failed = await this.#try(batch)) {
+    let failed = await this.#try(batch, this.#following());
+    for (
+      let conflicts = 0, stale = 0, troubles = 0;
+      failed !== undefined;
+      failed = await this.#try(batch, this.#next)
+    ) {
       const { error } = failed;
       const elapsed = performance.now() - started;
       stale = error instanceof StaleSnapshot ? stale + 1 : 0;
@@ -163,54 +171,27 @@ export class ShardCommitter {
   /**
    * One try to commit a batch. Never throws.
    *
-   * @param ahead whether the next batch may be prepared meanwhile
-   * @returns undefined: its messages are settled, or wait in halves. Else none is settled, and what must be read again is forgotten
+   * @param following the batch that is planned meanwhile
+   * @returns undefined: its messages are settled, or wait in halves. Else none is settled
    */
-  async #try(batch: Batch, prepared?: Prepared, ahead = true): Promise<{ readonly error: unknown } | undefined> {
-    let ready = prepared;
+  async #try(batch: Batch, following?: Batch): Promise<{ readonly error: unknown } | undefined> {
     try {
-      await this.#slots.run(async () => {
-        ready ??= await this.#writer.prepare(batch);
-        const { writes } = ready.plan;
-        if (writes.length === 0) settle(ready);
-        else if (batch.length > 1 && areTooLarge(writes)) this.#halves.unshift(...halvesOf(batch));
-        else await this.#write(ready, ahead && this.#halves.length === 0);
-      });
+      const plan = await this.#slots.run(async () => this.#writer.commit(batch, following));
+      if (plan === undefined) this.#halves.unshift(...halvesOf(batch));
+      else this.#settle(batch, plan);
       return undefined;
     } catch (error) {
-      return { error: await this.#writer.recover(batch, error, ready) };
+      return { error };
     }
   }
 
-  async #write(prepared: Prepared, ahead: boolean): Promise<void> {
-    const sent = await this.#writer.send(prepared);
-    // The request is sent before anything else is computed.
-    await setImmediate();
-    const next = ahead ? await this.#prepareNext(sent) : undefined;
-    try {
-      await this.#writer.finish(sent);
-    } catch (error) {
-      if (next !== undefined) this.#queue.unshift(...next.batch);
-      throw error;
+  /** Answers the messages of a batch whose plan is committed. */
+  #settle(batch: Batch, { writes, outcomes }: CommitPlan): void {
+    if (writes.length > 0) this.#doubtful = false;
+    for (const [index, pending] of batch.entries()) {
+      const outcome = outcomes[index] ?? 'unchanged';
+      pending.resolve(typeof outcome === 'string' && pending.uncertain ? 'recorded' : outcome);
     }
-    this.#next = next;
-    this.#doubtful = false;
-    settle(prepared);
-  }
-
-  /** Prepares the next batch while a transaction is in flight, if enough messages wait to fill it. */
-  async #prepareNext(sent: Sent): Promise<Prepared | undefined> {
-    const count = fittingInFront(this.#queue);
-    if (count === this.#queue.length) return undefined;
-    const batch = this.#queue.splice(0, count);
-    try {
-      const next = await this.#writer.prepare(batch, sent);
-      if (next.plan.writes.length > 0 && !areTooLarge(next.plan.writes)) return next;
-    } catch {
-      // The batch is prepared again in its own turn, where an error that lasts is answered.
-    }
-    this.#queue.unshift(...batch);
-    return undefined;
   }
 
   /** Settles the messages of a batch that failed. An error of one message must not fail the others: its batch is halved until it is alone. */
@@ -218,7 +199,7 @@ export class ShardCommitter {
     if (error instanceof StorageTrouble) {
       if (this.#doubtful) {
         // Storage is down: the messages that wait fail now, and not each after a bounded wait of its own.
-        rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#queue.splice(0)], error);
+        rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#takeNext(), ...this.#queue.splice(0)], error);
       } else if (!(await this.#withoutTrouble(batch))) {
         this.#doubtful = true;
         rejectAll(batch, error);
@@ -246,7 +227,7 @@ export class ShardCommitter {
     if (batch.length === 1) return false;
     const troubled: { readonly half: Batch; readonly error: unknown }[] = [];
     for (const half of halvesOf(batch)) {
-      const failed = await this.#try(half, undefined, false);
+      const failed = await this.#try(half);
       if (failed?.error instanceof StorageTrouble) troubled.push({ half, error: failed.error });
       else if (failed !== undefined) this.#halves.push(half);
     }
@@ -282,12 +263,4 @@ const halvesOf = (batch: Batch): readonly Batch[] => {
 
 const rejectAll = (batch: Batch, error: unknown): void => {
   for (const pending of batch) pending.reject(error);
-};
-
-/** Answers the messages of a batch whose plan is committed. */
-const settle = ({ batch, plan }: Prepared): void => {
-  for (const [index, pending] of batch.entries()) {
-    const outcome = plan.outcomes[index] ?? 'unchanged';
-    pending.resolve(typeof outcome === 'string' && pending.uncertain ? 'recorded' : outcome);
-  }
 };

@@ -1,21 +1,8 @@
 import { microsecondOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { HOURS_KEY } from '../rows/keys.ts';
 import type { Sample } from '../rows/minute-row.ts';
 import type { KeyedMessage } from './batch.ts';
-
-/**
- * A counter of a shard's day: of all cameras or of one, for the day, an hour or a minute of it. What one camera sent at one microsecond is
- * a sample.
- */
-export interface Counter {
-  readonly cameraId?: string | undefined;
-  /** Of the day, 0 to 23. */
-  readonly hour?: number;
-  /** Of the day, 0 to 1439. Its hour is not said. */
-  readonly minute?: number | undefined;
-  /** Of the minute, 0 to 59,999,999; only of a sample. */
-  readonly microsecond?: number;
-}
 
 /** What is added to an hour or a minute of a shard. */
 export interface BucketDifference {
@@ -29,66 +16,70 @@ interface SampleDifference extends Omit<Sample, 'cameraIndex'> {
   readonly cameraId: string;
 }
 
+/** What is added to the row of a camera. */
+interface CameraDifferences {
+  readonly cameraId: string;
+  day: Tally;
+  /** By hour of the day, 0 to 23. */
+  readonly hours: Map<number, Tally>;
+  /** By minute of the day, 0 to 1439. */
+  readonly minutes: Map<number, Tally>;
+}
+
 /**
- * Differences to the counters of a shard, each counter by itself. Those of an event agree with one another; those that mend
- * a damaged counter need not.
+ * Differences to the counters of a shard, each counter by itself, by the keys of their rows in stripe 0. Those of an event agree with one
+ * another; those that mend a damaged counter need not.
  */
 export class CounterDifferences {
   day = EMPTY_TALLY;
-  /** By hour of the day, 0 to 23. */
-  readonly hours = new Map<number, BucketDifference>();
-  /** By minute of the day, 0 to 1439. */
-  readonly minutes = new Map<number, BucketDifference>();
-  /** By minute of the day. */
-  readonly samples = new Map<number, SampleDifference[]>();
   /** The cameras that the differences name. */
   readonly cameraIds = new Set<string>();
-  /** By camera id, and then by hour and minute of the day. */
-  readonly cameras = new Map<string, { day: Tally; hours: Map<number, Tally>; minutes: Map<number, Tally> }>();
+  /** The row of the hours, by hour of the day (0 to 23), and the row of each hour, by minute of the hour (0 to 59). */
+  readonly buckets = new Map<string, Map<number, BucketDifference>>();
+  /** The row of half a minute, with its minute of the day (0 to 1439). */
+  readonly samples = new Map<string, { readonly minute: number; readonly differences: SampleDifference[] }>();
+  readonly cameras = new Map<string, CameraDifferences>();
 
   /** Adds the difference that a message makes to every counter of its event. */
-  addEvent({ message: { ts, cameraId }, minute, hour }: KeyedMessage, difference: Tally): void {
-    this.add({}, difference);
-    this.add({ hour }, difference, [cameraId]);
-    this.add({ minute }, difference, [cameraId]);
-    this.add({ cameraId, minute, microsecond: microsecondOfMinute(ts) }, difference);
-    this.add({ cameraId }, difference);
-    this.add({ cameraId, hour }, difference);
-    this.add({ cameraId, minute }, difference);
+  addEvent({ message, minute, hour, minuteKey, hourKey, cameraKey }: KeyedMessage, difference: Tally): void {
+    const { ts, cameraId } = message;
+    this.day = plus(this.day, difference);
+    this.addToBucket(HOURS_KEY, hour, difference, [cameraId]);
+    this.addToBucket(hourKey, minute % 60, difference, [cameraId]);
+    this.addSample(minuteKey, minute, { microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
+    const camera = this.camera(cameraKey, cameraId);
+    camera.day = plus(camera.day, difference);
+    addTo(camera.hours, hour, difference);
+    addTo(camera.minutes, minute, difference);
   }
 
-  /** @param active cameras that become active, of a counter of all cameras */
-  add({ cameraId, hour, minute, microsecond }: Counter, tally: Tally, active: Iterable<string> = []): void {
-    for (const id of cameraId === undefined ? active : [cameraId]) this.cameraIds.add(id);
-    if (cameraId === undefined) {
-      if (minute !== undefined) addToBucket(this.minutes, minute, tally, active);
-      else if (hour !== undefined) addToBucket(this.hours, hour, tally, active);
-      else this.day = plus(this.day, tally);
-    } else if (minute !== undefined && microsecond !== undefined) {
-      const ofMinute = this.samples.get(minute) ?? [];
-      ofMinute.push({ microsecond, cameraId, tally });
-      this.samples.set(minute, ofMinute);
-    } else {
-      const camera = this.cameras.get(cameraId) ?? { day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
-      this.cameras.set(cameraId, camera);
-      if (minute !== undefined) addTo(camera.minutes, minute, tally);
-      else if (hour !== undefined) addTo(camera.hours, hour, tally);
-      else camera.day = plus(camera.day, tally);
-    }
+  /** @param active cameras that become active */
+  addToBucket(key: string, number: number, tally: Tally, active: Iterable<string>): void {
+    const buckets = this.buckets.get(key) ?? new Map<number, BucketDifference>();
+    const bucket = buckets.get(number) ?? { tally: EMPTY_TALLY, cameras: [] };
+    bucket.tally = plus(bucket.tally, tally);
+    bucket.cameras.push(...active);
+    this.buckets.set(key, buckets.set(number, bucket));
+    this.name(active);
+  }
+
+  addSample(key: string, minute: number, sample: SampleDifference): void {
+    const ofRow = this.samples.get(key) ?? { minute, differences: [] };
+    ofRow.differences.push(sample);
+    this.samples.set(key, ofRow);
+    this.name([sample.cameraId]);
+  }
+
+  /** The differences to the row of a camera, to add to. */
+  camera(key: string, cameraId: string): CameraDifferences {
+    const camera = this.cameras.get(key) ?? { cameraId, day: EMPTY_TALLY, hours: new Map(), minutes: new Map() };
+    this.cameras.set(key, camera);
+    this.name([cameraId]);
+    return camera;
+  }
+
+  /** Cameras that are active on the day. */
+  name(cameraIds: Iterable<string>): void {
+    for (const cameraId of cameraIds) this.cameraIds.add(cameraId);
   }
 }
-
-const addToBucket = (
-  buckets: Map<number, BucketDifference>,
-  number: number,
-  tally: Tally,
-  cameras: Iterable<string>,
-): void => {
-  const bucket = buckets.get(number);
-  if (bucket === undefined) {
-    buckets.set(number, { tally, cameras: [...cameras] });
-  } else {
-    bucket.tally = plus(bucket.tally, tally);
-    bucket.cameras.push(...cameras);
-  }
-};

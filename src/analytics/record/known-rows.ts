@@ -6,7 +6,7 @@ import type { CameraRow } from '../rows/camera-row.ts';
 import type { EventRow } from '../rows/event-row.ts';
 import type { HoursRow } from '../rows/hour-rows.ts';
 import type { MinuteRow } from '../rows/minute-row.ts';
-import { type Fence, inStripe } from '../rows/stripes.ts';
+import type { Fence } from '../rows/stripes.ts';
 import type { TotalRow } from '../rows/total-row.ts';
 
 /** A row of a shard, by its kind. */
@@ -41,20 +41,13 @@ export interface ShardSnapshot {
   readonly partition: string;
   /** The stripe that the commit goes to. */
   readonly stripe: number;
-  /** By row key: the event rows, and the counter rows of the stripe. A row that is not in the map, or absent, is not stored. */
+  /** The event rows by key, and the counter rows of the stripe by their key in stripe 0. A row that is not in the map, or absent, is not stored. */
   readonly rows: ReadonlyMap<string, KnownRow>;
   /** Where the stripe has no commit yet: the fence of the shard; undefined: the shard has no commit at all. */
   readonly fence: Fence | undefined;
   /** The categories that cameras have in the other stripes, by camera id, where a message may add one. */
   readonly elsewhere: ReadonlyMap<string, ReadonlySet<string>>;
 }
-
-/** A counter row of a snapshot's stripe, by its key in stripe 0. */
-export const counterRow = <Kind extends ShardRow['kind']>(
-  { rows, stripe }: ShardSnapshot,
-  key: string,
-  kind: Kind,
-): OfKind<Kind> | undefined => ofKind(rows.get(inStripe(key, stripe)), kind);
 
 const MAX_BYTES = 64 * 1_048_576;
 const ABSENT: KnownRow = { kind: 'absent', etag: '' };
@@ -108,52 +101,51 @@ const sizeOf = (row: KnownRow, { length }: string): number => ROW + Math.ceil(1.
  * stale: each write carries the row's version and fails where it is.
  */
 export class KnownRows {
-  readonly #rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
+  readonly rows = new LRUCache<string, KnownRow>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
+  /** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
+  lastStripe = 0;
 
   /** About how many bytes the rows take in memory. */
   get bytes(): number {
-    return this.#rows.calculatedSize;
-  }
-
-  ofShard(): KnownRowsOfShard {
-    return new KnownRowsOfShard(this.#rows);
+    return this.rows.calculatedSize;
   }
 }
 
-/** What the process knows of the rows of one shard, by row key. */
+/**
+ * What the process knows of the rows of one shard: event rows by key, and the counter rows of its writer's stripe by their key in stripe 0.
+ */
 export class KnownRowsOfShard {
   static #epochs = 0;
-  readonly #rows: LRUCache<string, KnownRow>;
+  readonly ofProcess: KnownRows;
   /** Rows are known in an epoch: a new one forgets them all at once. That of counter rows changes more often. */
   #ofEvents = (KnownRowsOfShard.#epochs += 1);
   #ofCounters = this.#ofEvents;
 
-  constructor(rows: LRUCache<string, KnownRow>) {
-    this.#rows = rows;
+  constructor(ofProcess: KnownRows) {
+    this.ofProcess = ofProcess;
   }
 
   get(rowKey: string): KnownRow | undefined {
-    return this.#rows.get(this.#nameOf(rowKey));
+    return this.ofProcess.rows.get(this.#nameOf(rowKey));
   }
 
   /** Keeps a row as it was read or written; undefined: it is not stored. */
   keep(rowKey: string, row: KnownRow = ABSENT): KnownRow {
-    this.#rows.set(this.#nameOf(rowKey), row);
+    this.ofProcess.rows.set(this.#nameOf(rowKey), row);
     return row;
   }
 
-  /** Forgets every counter row, and the rows of some events. */
-  forget(eventKeys: Iterable<string>): void {
-    this.#ofCounters = KnownRowsOfShard.#epochs += 1;
-    this.forgetEvents(eventKeys);
+  forgetAll(): void {
+    this.#ofEvents = KnownRowsOfShard.#epochs += 1;
+    this.forgetCounters();
   }
 
-  forgetAll(): void {
-    this.#ofEvents = this.#ofCounters = KnownRowsOfShard.#epochs += 1;
+  forgetCounters(): void {
+    this.#ofCounters = KnownRowsOfShard.#epochs += 1;
   }
 
   forgetEvents(eventKeys: Iterable<string>): void {
-    for (const key of eventKeys) this.#rows.delete(this.#nameOf(key));
+    for (const key of eventKeys) this.ofProcess.rows.delete(this.#nameOf(key));
   }
 
   #nameOf(rowKey: string): string {

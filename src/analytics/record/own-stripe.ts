@@ -1,6 +1,6 @@
 import type { Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
-import type { DayShards } from '../rows/day-shards.ts';
+import type { DayShards, Manifest } from '../rows/day-shards.ts';
 import { TOTAL_KEY } from '../rows/keys.ts';
 import { readFence, type Fence, inStripe, MAX_STRIPES } from '../rows/stripes.ts';
 import type { KnownRowsOfShard } from './known-rows.ts';
@@ -28,21 +28,15 @@ export const chooseStripe = (
   return choice[Math.floor(random * choice.length)] ?? current;
 };
 
-/** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
-export interface LastStripe {
-  stripe: number;
-}
-
-/** A shard of a day, and what its writer knows of it. */
-export interface WriterShard {
+/** A shard of a day that is written to, and what is known of it. */
+export interface WrittenShard {
   readonly table: Table;
   readonly day: Day;
-  /** How many shards the day has. */
-  readonly count: number;
+  /** As it was before anything of the shard was read. */
+  readonly manifest: Manifest;
   readonly manifests: DayShards;
   readonly partition: string;
   readonly known: KnownRowsOfShard;
-  readonly last: LastStripe;
   /** The categories that always find room. */
   readonly knownCategories: ReadonlySet<string>;
 }
@@ -52,7 +46,7 @@ const NONE_IDLE_MS = 1_000;
 
 /** The stripe of one shard that a writer writes to. */
 export class OwnStripe {
-  readonly #shard: WriterShard;
+  readonly #shard: WrittenShard;
   #number: number;
   /** Whether the stripe may be one that does not exist yet. */
   #mayCreate = false;
@@ -60,9 +54,9 @@ export class OwnStripe {
   #fence: Fence | undefined;
   #noneIdleUntil = 0;
 
-  constructor(shard: WriterShard) {
+  constructor(shard: WrittenShard) {
     this.#shard = shard;
-    this.#number = shard.last.stripe;
+    this.#number = shard.known.ofProcess.lastStripe;
   }
 
   get number(): number {
@@ -129,7 +123,7 @@ export class OwnStripe {
 
   /** Notes that the stripe has a commit. */
   used(): void {
-    this.#shard.last.stripe = this.#number;
+    this.#shard.known.ofProcess.lastStripe = this.#number;
     this.#fence = undefined;
   }
 }

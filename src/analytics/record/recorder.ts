@@ -11,9 +11,8 @@ import { DayClosed, type DayShards, type Manifest } from '../rows/day-shards.ts'
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
 import { CLOSED_DAY, CommitSlots, ShardCommitter, type Pause } from './committer.ts';
-import { KnownRows } from './known-rows.ts';
-import type { LastStripe } from './own-stripe.ts';
-import { TransactionWriter } from './transaction.ts';
+import { KnownRows, KnownRowsOfShard } from './known-rows.ts';
+import { ShardWriter } from './shard-writer.ts';
 
 const MAX_WAITING = 50_000;
 const PARALLEL_CLAIMS = 16;
@@ -40,7 +39,6 @@ export class Recorder {
   readonly #shards: DayShards;
   readonly #log: Log;
   readonly #known = new KnownRows();
-  readonly #lastStripe: LastStripe = { stripe: 0 };
   readonly #slots = new CommitSlots();
   readonly #knownCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
@@ -93,8 +91,7 @@ export class Recorder {
         const day = dayOf(message.ts);
         let claim = claims.get(day);
         if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
-        const { shards } = await claim;
-        return this.#committer(day, shards, shardOf(message.cameraId, shards)).submit(message);
+        return this.#committer(day, await claim, message.cameraId).submit(message);
       }),
     );
     const outcomes: Outcome[] = [];
@@ -108,23 +105,10 @@ export class Recorder {
     return outcomes;
   }
 
-  /** Writes to a shard of a day that has so many, one try after the other. */
-  writer(day: Day, count: number, shard: number): TransactionWriter {
-    const partition = shardPartition(day, shard);
-    return new TransactionWriter({
-      table: this.#table,
-      day,
-      count,
-      manifests: this.#shards,
-      partition,
-      known: this.#known.ofShard(),
-      last: this.#lastStripe,
-      knownCategories: this.#knownCategories,
-    });
-  }
-
-  #committer(day: Day, count: number, shard: number): ShardCommitter {
-    const name = `${shardPartition(day, shard)} of ${count}`;
+  /** The one that writes to the shard of a camera. */
+  #committer(day: Day, manifest: Manifest, cameraId: string): ShardCommitter {
+    const partition = shardPartition(day, shardOf(cameraId, manifest.shards));
+    const name = `${partition} of ${manifest.shards}`;
     const known = this.#committers.get(name);
     if (known !== undefined) return known;
     // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
@@ -132,7 +116,16 @@ export class Recorder {
       if (this.#committers.size < IDLE_COMMITTERS) break;
       if (isIdle) this.#committers.delete(other);
     }
-    const committer = new ShardCommitter(this.writer(day, count, shard), this.#slots, this.#pause);
+    const writer = new ShardWriter({
+      table: this.#table,
+      day,
+      manifest,
+      manifests: this.#shards,
+      partition,
+      known: new KnownRowsOfShard(this.#known),
+      knownCategories: this.#knownCategories,
+    });
+    const committer = new ShardCommitter(writer, this.#slots, this.#pause);
     this.#committers.set(name, committer);
     return committer;
   }

@@ -4,12 +4,12 @@ import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/backup-container.ts';
-import { DamagedRow, StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
 import { instantFrom, sortableInstant } from '../model/instant.ts';
-import { type Manifest, manifestFrom, shardInStorage } from '../rows/day-shards.ts';
-import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../rows/keys.ts';
+import type { DayShards, Manifest } from '../rows/day-shards.ts';
+import { shardPartition, TOTAL_KEY } from '../rows/keys.ts';
 import { openDays, storageNow } from '../rows/open-days.ts';
 import { stripesOf } from '../rows/stripes.ts';
 import { eventLines, type EventsRead } from './day-events.ts';
@@ -26,6 +26,7 @@ const RUN_MS = 20 * 60_000;
 /** What backing up needs. */
 export interface BackupDependencies {
   readonly table: Table;
+  readonly shards: DayShards;
   readonly container: () => Promise<BackupContainer>;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
@@ -38,7 +39,10 @@ export const backupName = (day: Day, shard: number): string => `${shardPartition
  * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
  * anywhere: the next one goes on with the shards that are missing. A day that fails is logged and holds up no other one.
  */
-export const backUpDays = async ({ table, container, runMs = RUN_MS }: BackupDependencies, log: Log): Promise<void> => {
+export const backUpDays = async (
+  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
+  log: Log,
+): Promise<void> => {
   const stop = AbortSignal.timeout(runMs);
   const blobs = await container();
   const days = await openDays(table);
@@ -49,7 +53,7 @@ export const backUpDays = async ({ table, container, runMs = RUN_MS }: BackupDep
     if (stop.aborted) break;
     counted.days += 1;
     try {
-      const manifest = await manifestOf(table, day);
+      const manifest = await shards.stored(day);
       // A day that closes is backed up when it takes no more changes: see backUpClosing.
       if (manifest === undefined || manifest.closes !== undefined) continue;
       if (await backUpShards({ table, blobs, known, log, stop }, day, manifest)) counted.days_backed_up += 1;
@@ -68,12 +72,12 @@ export const backUpDays = async ({ table, container, runMs = RUN_MS }: BackupDep
  * @throws what keeps it from being whole, which is logged: the event rows must stay
  */
 export const backUpClosing = async (
-  { table, container, runMs = RUN_MS }: BackupDependencies,
+  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
   day: Day,
   log: Log,
 ): Promise<void> => {
   try {
-    const manifest = await manifestOf(table, day);
+    const manifest = await shards.stored(day);
     if (manifest === undefined) return;
     const blobs = await container();
     const known = await blobs.list(day);
@@ -87,14 +91,6 @@ export const backUpClosing = async (
 const logFailure = (error: unknown, day: Day, log: Log): void => {
   const reason = error instanceof StorageTrouble ? error.reason : undefined;
   log.error('day not backed up', { day, kind: error instanceof Error ? error.name : typeof error, reason });
-};
-
-/** The manifest of a day; undefined: it has no rows. @throws {DamagedRow} if it is lost: an empty file is no backup */
-const manifestOf = async (table: Table, day: Day): Promise<Manifest | undefined> => {
-  const row = await table.get(dayPartition(day), SHARDS_KEY);
-  if (row !== undefined) return manifestFrom(row);
-  if ((await shardInStorage(table, day)) === undefined) return undefined;
-  throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day has rows');
 };
 
 interface BackingUp {

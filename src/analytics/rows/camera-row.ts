@@ -188,7 +188,7 @@ const addToMinutes = (
 
 /** Writes the day's tally, the index and some hours of a camera's row; `etag` undefined: the row is not stored yet. */
 export const cameraWrite = (
-  cameraId: string,
+  rowKey: string,
   etag: string | undefined,
   row: CameraRow,
   hours: Iterable<number>,
@@ -202,5 +202,5 @@ export const cameraWrite = (
   for (const hour of written) {
     Object.assign(properties, tallyProperties(numberedName(HOUR, hour), row.hours.get(hour)?.tally ?? EMPTY_TALLY));
   }
-  return writeOf(cameraKey(cameraId), etag, properties);
+  return writeOf(rowKey, etag, properties);
 };

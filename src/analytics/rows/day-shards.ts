@@ -91,11 +91,14 @@ export class DayShards {
   async find(day: Day): Promise<number | undefined> {
     const manifest = await this.#manifest(day);
     if (manifest !== undefined || this.#empty.has(day)) return manifest?.shards;
-    // A day that has lost its manifest is not one without events.
-    const { shards, version } = await this.#newManifest(day);
-    if (version !== '') return shards;
-    this.#empty.set(day, true);
-    return undefined;
+    const stored = await this.#unlessLost(day);
+    if (stored === undefined) this.#empty.set(day, true);
+    return stored?.shards;
+  }
+
+  /** The manifest of a day as it is in storage now; undefined: the day has no rows. @throws {StorageTrouble | DamagedRow} if it is lost */
+  async stored(day: Day): Promise<Manifest | undefined> {
+    return (await this.#read(day)) ?? this.#unlessLost(day);
   }
 
   /**
@@ -121,12 +124,9 @@ export class DayShards {
    */
   async close(day: Day): Promise<Manifest & { readonly closes: Instant }> {
     for (;;) {
-      const [row, open] = await Promise.all([
-        this.#table.get(dayPartition(day), SHARDS_KEY),
-        this.#table.get(OPEN_DAYS_PARTITION, day),
-      ]);
-      const { closes, ...manifest } = row === undefined ? await this.#newManifest(day) : manifestFrom(row);
-      if (closes !== undefined) return { ...manifest, closes };
+      const [manifest, open] = await Promise.all([this.stored(day), this.#table.get(OPEN_DAYS_PARTITION, day)]);
+      const { shards = this.#forNewDays, closes, version } = manifest ?? {};
+      if (manifest !== undefined && closes !== undefined) return { ...manifest, closes };
       const now = storageNow(this.#table);
       const { etag, repairUntil = now, isRepairing = false } = open === undefined ? {} : openDayFrom(open);
       if (isRepairing || repairUntil > now) throw new DayInRepair();
@@ -134,9 +134,7 @@ export class DayShards {
       try {
         // First in the index, at the version that no repair has changed: a day whose manifest is lost from now on is not taken for open.
         await this.#table.transact(OPEN_DAYS_PARTITION, [writeOf(day, etag, announced)]);
-        await this.#table.transact(dayPartition(day), [
-          writeOf(SHARDS_KEY, row?.etag, { shards: manifest.shards, ...announced }),
-        ]);
+        await this.#table.transact(dayPartition(day), [writeOf(SHARDS_KEY, version, { shards, ...announced })]);
       } catch (error) {
         // Another process wrote it meanwhile.
         if (!(error instanceof WriteConflict)) throw error;
@@ -151,22 +149,22 @@ export class DayShards {
   }
 
   async #write(day: Day): Promise<Manifest> {
-    const { shards } = await this.#newManifest(day);
+    const stored = await this.#unlessLost(day);
+    if (stored !== undefined) return stored;
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
-    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards });
-    const stored = await this.#read(day);
-    if (stored === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
-    return stored;
+    await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });
+    const written = await this.#read(day);
+    if (written === undefined) throw new StorageTrouble(0, { reason: 'no manifest' });
+    return written;
   }
 
   /**
-   * The manifest for a day that has none: as it is now, if others have just written it. Of a day that has rows it is lost, whatever
-   * COUNTER_SHARDS says now. One that is made up would hide rows of other shards, or open a closed day, which would count repeats twice.
+   * The manifest of a day that had none, if others have just written it; undefined: the day has no rows. Of one that has rows it is lost,
+   * whatever COUNTER_SHARDS says now: one that is made up would hide rows of other shards, or open a closed day, which would count repeats
+   * twice.
    */
-  async #newManifest(day: Day): Promise<Manifest> {
-    if ((await shardInStorage(this.#table, day)) === undefined) {
-      return { shards: this.#forNewDays, closes: undefined, version: '' };
-    }
+  async #unlessLost(day: Day): Promise<Manifest | undefined> {
+    if ((await shardInStorage(this.#table, day)) === undefined) return undefined;
     const manifest = await this.#read(day);
     if (manifest !== undefined) return manifest;
     throw new DamagedRow(dayPartition(day), SHARDS_KEY, 'it is missing, and the day has rows');

@@ -11,8 +11,8 @@ import { formatInstant, instantFrom, instantFromMilliseconds } from '../../../sr
 import { keyed, type KeyedMessage } from '../../../src/analytics/record/batch.ts';
 import { planCommit } from '../../../src/analytics/record/commit-plan.ts';
 import { CommitSlots, ShardCommitter } from '../../../src/analytics/record/committer.ts';
-import { type KnownRow, KnownRows } from '../../../src/analytics/record/known-rows.ts';
-import { TransactionWriter } from '../../../src/analytics/record/transaction.ts';
+import { type KnownRow, KnownRows, KnownRowsOfShard } from '../../../src/analytics/record/known-rows.ts';
+import { ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { DayShards } from '../../../src/analytics/rows/day-shards.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
@@ -83,7 +83,7 @@ const keepRows = (known: KnownRows, kind: KnownRow['kind'], stream: Stream): voi
         rows.set(key, { ...row, etag: `W/"datetime'2026-11-22T21%3A32%3A${String((etag += 1)).padStart(10, '0')}Z'"` });
       }
     }
-    const ofShard = known.ofShard();
+    const ofShard = new KnownRowsOfShard(known);
     for (const [key, row] of rows) if (row.kind === kind) ofShard.keep(key, row);
   }
 };
@@ -99,19 +99,9 @@ const recordFrames = async (known: KnownRows, size: number, stream: Stream): Pro
     const frames = framesOf(index, stream);
     const partition = partitionOf(frames);
     const day = dayOf(frames[0]?.message.ts ?? dayStart());
-    const [last, knownCategories] = [{ stripe: 0 }, new Set<string>()];
-    const shard = {
-      table,
-      day,
-      count: 1,
-      manifests,
-      partition,
-      known: known.ofShard(),
-      last,
-      knownCategories,
-    };
-    const committer = new ShardCommitter(new TransactionWriter(shard), new CommitSlots());
-    await manifests.claim(day);
+    const manifest = await manifests.claim(day);
+    const shard = { table, day, manifest, manifests, partition, known: new KnownRowsOfShard(known) };
+    const committer = new ShardCommitter(new ShardWriter({ ...shard, knownCategories: new Set() }), new CommitSlots());
     for (let at = 0; at < frames.length; at += size) {
       await Promise.all(frames.slice(at, at + size).map(async ({ message }) => committer.submit(message)));
     }

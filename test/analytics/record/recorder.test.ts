@@ -7,7 +7,7 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
-import { KnownRows } from '../../../src/analytics/record/known-rows.ts';
+import { KnownRows, KnownRowsOfShard } from '../../../src/analytics/record/known-rows.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { InterposedTable, type TableRequest, type Turn } from '../../storage/interposed-table.ts';
@@ -174,7 +174,7 @@ it('more shards than committers are kept idle are written by one each, so that n
 
 it('the rows that a process remembers, of all shards together, take bounded memory: the least recently used ones go', () => {
   const rows = new KnownRows();
-  const [early, late] = [1, 2].map(() => rows.ofShard());
+  const [early, late] = [1, 2].map(() => new KnownRowsOfShard(rows));
   const value = new Map([[0, new Uint8Array(524_288)]]);
   const keys = all(100).map((index) => `minute|${index}`);
   const known = () => [early, late].map((shard) => keys.filter((key) => shard?.get(key) !== undefined).length);

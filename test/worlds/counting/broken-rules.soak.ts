@@ -56,10 +56,10 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
     ['rows/open-days.ts', 'instantFromMilliseconds(table.now())', 'instantFromMilliseconds(Date.now())'],
   ],
   'a lost manifest is not made up': [
-    ['rows/day-shards.ts', 'if ((await shardInStorage(this.#table, day)) === undefined) {', 'if (Math.PI > 3) {'],
+    ['rows/day-shards.ts', 'if ((await shardInStorage(this.#table, day)) === undefined)', 'if (Math.PI > 3)'],
   ],
   'what is remembered of a day belongs to its manifest': [
-    ['record/transaction.ts', 'this.#version !== undefined && this.#version !== version', 'this.#version === null'],
+    ['record/shard-writer.ts', 'if (this.#version === version) return;', 'if (Math.PI > 3) return;'],
   ],
   'a day is not closed while it is repaired': [
     ['rows/day-shards.ts', 'if (isRepairing || repairUntil > now) throw new DayInRepair();', ''],
@@ -77,16 +77,16 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
   ],
   // It writes whatever it has read into the stripe that others write to, and believes that all is right then.
   'a repair adds': [
-    ['audit/repair.ts', 'await rows.move();', ''],
+    ['audit/repair.ts', 'await writer.rows.move();', ''],
     [
       'audit/repair.ts',
       'report = await auditDay(table, report.day);',
       'report = await auditDay(table, report.day); if (round > 1) report = { ...report, differences: [] };',
     ],
     [
-      'record/transaction.ts',
-      'writes: [...writes, guard] }',
-      "writes: [...writes.map((write) => (write.kind === 'insert' ? write : { ...write, etag: '*' })), guard] }",
+      'record/shard-writer.ts',
+      'writes: [...writes, guard], rows }',
+      "writes: [...writes.map((write) => (write.kind === 'insert' ? write : { ...write, etag: '*' })), guard], rows }",
     ],
   ],
 };

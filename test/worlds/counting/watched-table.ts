@@ -89,14 +89,12 @@ export class WatchedTable extends MemoryTable {
     if (shard !== undefined && write.rowKey.startsWith('damaged|')) {
       this.#setAside.add(day);
       if (this.#announced.has(day)) this.#truth.broken.push(`rows of ${day} are set aside, and it is about to close`);
-    } else if (
-      partition === OPEN_DAYS_PARTITION &&
-      write.kind !== 'delete' &&
-      write.properties['closes'] !== undefined
-    ) {
-      this.#announced.set(write.rowKey, String(write.properties['closes']));
-      if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
+      return;
     }
+    const closes = write.kind === 'delete' ? undefined : write.properties['closes'];
+    if (partition !== OPEN_DAYS_PARTITION || typeof closes !== 'string') return;
+    this.#announced.set(write.rowKey, closes);
+    if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
   }
 
   #watch(partition: string, writes: readonly RowWrite[]): void {
