@@ -26,7 +26,7 @@ import { parseOpenKey } from './store/keys.ts';
 import type { NotificationsQuery } from './store/keys.ts';
 import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationCase } from './state/notification.ts';
-import { isStranger } from './state/foreign-call.ts';
+import { isForeign } from './state/foreign-call.ts';
 import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './state/view.ts';
 
 export type { Listed };
@@ -171,7 +171,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   return {
     send: async (request, key, log) => sending.send(request, key, log),
     read: async (id) => {
-      const known = isStranger(id) ? undefined : await store.load(id);
+      const known = isForeign(id) ? undefined : await store.load(id);
       return known && view(known);
     },
     list: async ({ isMeant, ...query }) => {
@@ -184,13 +184,13 @@ export const createPhone = (parts: PhoneParts): Phone => {
       return (await store.needingAttention(now)).map((known) => viewOf(known, now));
     },
     acknowledge: async (id, by, log) => {
-      const done = isStranger(id) ? undefined : await cases.take(id, undefined, { kind: 'acknowledge', by }, log);
+      const done = isForeign(id) ? undefined : await cases.take(id, undefined, { kind: 'acknowledge', by }, log);
       if (done === undefined) return undefined;
       log.info('notification acknowledged', { notification_id: id });
       return view(done.stored);
     },
     stop: async (id, log) => {
-      const known = isStranger(id) ? undefined : await driver.stop(id, log);
+      const known = isForeign(id) ? undefined : await driver.stop(id, log);
       return known && view(known);
     },
     handle: async (events, alertType, log) => {

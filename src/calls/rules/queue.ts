@@ -37,7 +37,7 @@ export const RELEASED_AFTER_MS = 10_000;
 /** A second call makes way for urgent ones so long after the first was asked to. */
 export const ANOTHER_WAY_AFTER_MS = 5_000;
 /** So long after the line accepted an urgent call nobody else gets one: lines that decline a call too many do it after accepting it. */
-export const SETTLED_AFTER_MS = 2_000;
+export const LINE_SURE_AFTER_MS = 2_000;
 /** Nobody serves more often to find out whether there is one line more, at the risk of a free decline. */
 export const MOST_PROBES = 3;
 
@@ -55,12 +55,12 @@ const holds = (call: OpenCall | undefined, one: Queued, now: number): call is Op
   call !== undefined && !(one.isUrgent && releasedAt(call) <= now);
 
 /** When an urgent call has surely got its line, or surely not, if nothing more is heard of it. */
-const settledAt = (call: OpenCall, { known, sureAt = -Infinity }: LineState, now: number): number => {
+const lineSureAt = (call: OpenCall, { known, sureAt = -Infinity }: LineState, now: number): number => {
   const { acceptedAt, sentAt, connectedAt, isUrgent } = call;
   if (!isUrgent || connectedAt !== undefined) return now;
   if (acceptedAt === undefined) return sentAt + ANSWERED_WITHIN_MS;
   if (now - sureAt < BELIEVED_MS) return now;
-  return acceptedAt + (known === undefined ? SETTLED_AFTER_MS : PROVEN_AFTER_MS);
+  return acceptedAt + (known === undefined ? LINE_SURE_AFTER_MS : PROVEN_AFTER_MS);
 };
 
 /** Who waits for a line, and whose call holds whose number. */
@@ -69,7 +69,7 @@ const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: Li
   const isHeld = (one: Queued): boolean => holds(holders.get(one.number), one, now);
   const isUrgentWaiting = queue.some((one) => isWaiting(one, now) && one.isUrgent && !isHeld(one));
   // Nobody else gets a line until then.
-  const othersAt = isUrgentWaiting ? Infinity : Math.max(now, ...open.map((call) => settledAt(call, line, now)));
+  const othersAt = isUrgentWaiting ? Infinity : Math.max(now, ...open.map((call) => lineSureAt(call, line, now)));
   return { isHeld, othersAt };
 };
 

@@ -11,11 +11,11 @@ import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.
 import type { RecipientRef } from '../store/case-rows.ts';
 import type { OpenRow } from '../store/snapshot.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
-import { isStranger } from '../state/foreign-call.ts';
-import type { Step } from '../state/step.ts';
+import { isForeign } from '../state/foreign-call.ts';
+import type { Decision } from '../state/step.ts';
 
 /** What was decided, as it is logged. */
-interface Done extends Pick<Step, 'asks' | 'isFirstForbidden'> {
+interface Done extends Pick<Decision, 'commands' | 'isFirstForbidden'> {
   readonly stored: NotificationCase;
   readonly isChanged: boolean;
 }
@@ -41,7 +41,7 @@ export const attemptFields = (
 };
 
 const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields =>
-  isStranger(notification.id)
+  isForeign(notification.id)
     ? {}
     : {
         notification_id: notification.id,
@@ -52,7 +52,7 @@ const recipientFields = (notification: Notification, recipient: Recipient | unde
 
 /** The seconds from the request to the call that the line accepted at a time, in milliseconds since 1970. */
 export const secondsToCall = ({ notification }: NotificationCase, placedAt: number | undefined): LogFields =>
-  placedAt === undefined || isStranger(notification.id)
+  placedAt === undefined || isForeign(notification.id)
     ? {}
     : { seconds_to_call: Math.max(0, Math.round((placedAt - notification.createdAt) / 100) / 10) };
 
@@ -83,7 +83,7 @@ export const logEnds = (before: NotificationCase, after: NotificationCase, log: 
       if (REACHED.has(one.outcome)) log.info('attempt ended', fields);
       else log.warn('attempt ended', fields);
     });
-    if (isStranger(notification.id) || !isFinal(recipient) || recipient.state === known?.state) return;
+    if (isForeign(notification.id) || !isFinal(recipient) || recipient.state === known?.state) return;
     const fields = {
       ...recipientFields(notification, recipient, index),
       alert_type: notification.alertType,
@@ -101,7 +101,7 @@ export const logEnds = (before: NotificationCase, after: NotificationCase, log: 
 };
 
 const logWhole = (before: Notification, { notification, recipients }: NotificationCase, log: Log): void => {
-  if (isStranger(notification.id)) return;
+  if (isForeign(notification.id)) return;
   const fields = {
     notification_id: notification.id,
     alert_type: notification.alertType,
@@ -189,12 +189,12 @@ export const logSilence = (
 };
 
 /** Logs what a look at a recipient asks for. */
-export const logLook = ({ stored, asks }: Done, ref: RecipientRef, log: Log): void => {
-  for (const { ask, attemptId } of asks) {
+export const logLook = ({ stored, commands }: Done, ref: RecipientRef, log: Log): void => {
+  for (const { command, attemptId } of commands) {
     const own = { ...ref, attemptId };
     const attempt: Attempt | undefined = attemptIn(stored, own);
     const fields = attemptFields(stored, own);
-    if (ask === 'dial' || ask === 'find') log.warn('call request unclear', fields);
+    if (command === 'dial' || command === 'find') log.warn('call request unclear', fields);
     else if (attempt?.isUnanswered !== true) log.warn('call overdue', { ...fields, reason: attempt?.reason });
   }
 };

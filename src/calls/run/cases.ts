@@ -7,11 +7,11 @@ import { isLive } from '../state/attempt.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { isFinal } from '../state/recipient.ts';
 import {
-  type AskFor,
+  type CallCommand,
   type CaseEvent,
   isAboutLines,
   type Policy,
-  type Step,
+  type Decision,
   step,
   type StepRef,
 } from '../state/step.ts';
@@ -35,10 +35,10 @@ export interface CasesParts {
 const alarmOf = ({ notificationId, index }: RecipientRef): string => `${notificationId}|${index}`;
 
 /** What an event has come to. */
-export interface Done extends Pick<Step, 'isFirstForbidden' | 'isUnknown'> {
+export interface Done extends Pick<Decision, 'isFirstForbidden' | 'isUnknown'> {
   readonly stored: StoredCase;
   readonly isChanged: boolean;
-  readonly asks: readonly AskFor[];
+  readonly commands: readonly CallCommand[];
   /** Nothing was done: the calls of the day are used up. */
   readonly isOutOfCalls?: boolean | undefined;
 }
@@ -56,7 +56,7 @@ interface Pending {
 interface Decided {
   readonly before: StoredCase;
   readonly next: NotificationCase;
-  readonly steps: readonly Step[];
+  readonly steps: readonly Decision[];
 }
 
 const MOST_REMEMBERED = 500;
@@ -223,10 +223,10 @@ export class Cases {
   }
 
   #unchanged({ before, steps }: Decided, isOutOfCalls?: true): readonly Done[] {
-    return steps.map(({ isUnknown, asks }) => ({
+    return steps.map(({ isUnknown, commands }) => ({
       stored: before,
       isChanged: false,
-      asks: isOutOfCalls === true ? [] : asks,
+      commands: isOutOfCalls === true ? [] : commands,
       isOutOfCalls,
       isUnknown,
     }));
@@ -245,10 +245,10 @@ export class Cases {
     // A line is free, or there is one more than was known.
     if (hasEnded || (isNews && this.isSomebodyWaiting)) alarm.set('line', clock.now());
     let known: NotificationCase = before;
-    return steps.map(({ asks, isUnknown, isFirstForbidden, case: next }) => {
+    return steps.map(({ commands, isUnknown, isFirstForbidden, case: next }) => {
       const isChanged = next !== known;
       known = next;
-      return { stored, isChanged, asks, isUnknown, isFirstForbidden };
+      return { stored, isChanged, commands, isUnknown, isFirstForbidden };
     });
   }
 

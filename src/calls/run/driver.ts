@@ -9,7 +9,7 @@ import type { NotificationId } from '../model/notification-id.ts';
 import { MESSAGE } from '../model/speech.ts';
 import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
 import { type AttemptEvent, speechNow } from '../state/attempt.ts';
-import { newStranger, strangerRef } from '../state/foreign-call.ts';
+import { newForeignCall, foreignRef } from '../state/foreign-call.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { type Policy, step } from '../state/step.ts';
 import type { RecipientRef, StoredCase } from '../store/case-rows.ts';
@@ -189,15 +189,15 @@ export class Driver {
   async #take(event: AttemptReport, alertType: AlertTypeName, log: Log): Promise<void> {
     const { attempt: ref, callId } = event;
     const known = ref && (await this.#parts.cases.take(ref.notificationId, ref, event, log));
-    const stranger = strangerRef(callId);
+    const foreign = foreignRef(callId);
     const isOwn = ref !== undefined && known !== undefined && known.isUnknown !== true;
-    const done = isOwn ? known : await this.#takeStranger(event, stranger, alertType, log);
+    const done = isOwn ? known : await this.#takeForeign(event, foreign, alertType, log);
     if (done === undefined) return;
-    logEvent(event, done, isOwn ? ref : stranger, log);
+    logEvent(event, done, isOwn ? ref : foreign, log);
     await this.carryOut(done, log);
   }
 
-  async #takeStranger(
+  async #takeForeign(
     event: AttemptReport,
     ref: AttemptRef,
     alertType: AlertTypeName,
@@ -209,12 +209,12 @@ export class Driver {
     if (found !== undefined) return found;
     // Of a call that nobody knows, only what asks for something is written down.
     const now = clock.now();
-    const { case: next, asks } = step(newStranger(event.callId, alertType, now), ref, event, { policy }, now);
-    if (asks.length === 0) return undefined;
+    const { case: next, commands } = step(newForeignCall(event.callId, alertType, now), ref, event, { policy }, now);
+    if (commands.length === 0) return undefined;
     try {
-      const stored = await store.insertStranger(next, now);
+      const stored = await store.insertForeignCall(next, now);
       cases.remember(stored);
-      return { stored, isChanged: true, asks };
+      return { stored, isChanged: true, commands };
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
       return take();
@@ -244,16 +244,16 @@ export class Driver {
   }
 
   /** Does what a decision asks for, and takes the answers as the next events. Never throws: who looks later finds the rest. */
-  async carryOut({ stored, asks }: Done, log: Log): Promise<void> {
+  async carryOut({ stored, commands }: Done, log: Log): Promise<void> {
     const { id } = stored.notification;
     await Promise.all(
-      asks.map(async ({ ask, index, attemptId }) => {
+      commands.map(async ({ command, index, attemptId }) => {
         const ref = { notificationId: id, index, attemptId };
         try {
-          if (ask === 'dial') await this.#answer(ref, await this.#parts.line.dial(ref, stored, log), log);
-          else if (ask === 'speak') await this.#speak(ref, stored, log);
-          else if (ask === 'find') await this.#find(ref, stored, log);
-          else if (ask === 'wait for keys') this.#waitForKeys(ref, stored);
+          if (command === 'dial') await this.#answer(ref, await this.#parts.line.dial(ref, stored, log), log);
+          else if (command === 'speak') await this.#speak(ref, stored, log);
+          else if (command === 'find') await this.#find(ref, stored, log);
+          else if (command === 'wait for keys') this.#waitForKeys(ref, stored);
           else await this.#hangUp(ref, stored, log);
         } catch (error) {
           logNotUpdated(error, ref, log);

@@ -251,7 +251,7 @@ export class DueWork {
       if (done === undefined) return;
       at = { ...at, line: known, queue: at.queue.filter((one) => one !== who) };
       if (done === 'unreadable') this.#putOff(personOf(who));
-      if (done === 'unreadable' || !done.asks.some(({ ask }) => ask === 'dial')) continue;
+      if (done === 'unreadable' || !done.commands.some(({ command }) => command === 'dial')) continue;
       this.#seenAt.set(attemptId, now);
       const attempt = { notificationId: who.notificationId, index: who.index, attemptId };
       const call = { rowKey: '', number: who.number, isUrgent: who.isUrgent, sentAt: now, attemptId, attempt };

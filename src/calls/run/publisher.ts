@@ -10,7 +10,7 @@ import type { NotificationStore } from '../store/notification-store.ts';
 import type { Due } from '../store/snapshot.ts';
 import { viewOf } from '../state/view.ts';
 
-/** What publishing needs. */
+/** Where the outcomes for one destination are found, and where they go. */
 export interface PublisherParts {
   /** Which destination this is; its own entries are published, and nothing of another's holds them up. */
   readonly to: Destination;

@@ -102,11 +102,11 @@ export class Sending {
     const { cases, driver, due, clock } = this.#parts;
     cases.remember(stored);
     const index = stored.recipients.findIndex(({ attempts }) => attempts.some(({ id }) => id === attemptId));
-    const asks = index < 0 ? [] : [{ ask: 'dial', index, attemptId } as const];
+    const commands = index < 0 ? [] : [{ command: 'dial', index, attemptId } as const];
     const isMore = stored.recipients.some(({ state }) => state === 'waiting');
     cases.isSomebodyWaiting ||= isMore;
     const dialling = async (): Promise<void> => {
-      const first = driver.carryOut({ stored, isChanged: true, asks }, log);
+      const first = driver.carryOut({ stored, isChanged: true, commands }, log);
       if (isMore) await due.look(log);
       await first;
       if (isMore || cases.isSomebodyWaiting) await due.run(log);

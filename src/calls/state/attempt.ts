@@ -183,12 +183,12 @@ interface Awaiting {
 }
 
 /** What the one who made the step must do now. `find`: ask the line whether it knows a call of the attempt. `speak`: see {@link speechNow}; `wait for keys`: for `KEYS_AFTER_MS`, then `no key`. */
-export type Ask = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
+export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
 /** An attempt after an event; the same object if nothing changed. */
-export interface AttemptStep {
+export interface AttemptChange {
   readonly next: Attempt;
-  readonly ask?: Ask;
+  readonly command?: Command;
 }
 
 /** How long one instance has for a request to the line and for writing down the answer. After that, it has died. */
@@ -268,27 +268,27 @@ const endOf = (
 };
 
 /** An attempt after an event. */
-export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptStep => {
+export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptChange => {
   // Any event of its call may be the first that is heard of it.
   const heard = 'callId' in event && attempt.callId === undefined ? { ...attempt, callId: event.callId } : attempt;
   const isAwaiting = 'isAwaiting' in event && event.isAwaiting === true;
   // Who asks what to do next was spoken to, also if that was not written down.
   const isUnknown = isAwaiting && event.kind !== 'connected' && !wasTaken(heard) && isLive(heard);
   const known = isUnknown ? spokenTo(heard, now).next : heard;
-  const step = isAwaiting ? withAsk(moved(known, event, terms, now), now) : moved(known, event, terms, now);
+  const step = isAwaiting ? withCommand(moved(known, event, terms, now), now) : moved(known, event, terms, now);
   return step.next === known && !isLive(attempt) ? { ...step, next: attempt } : step;
 };
 
 /** A line that waits is told in any case what its call is to do: if nothing has changed, what it was to do before. */
-const withAsk = (step: AttemptStep, now: number): AttemptStep => {
-  if (step.ask !== undefined) return step;
+const withCommand = (step: AttemptChange, now: number): AttemptChange => {
+  if (step.command !== undefined) return step;
   const { next } = step;
-  if (next.state !== 'speaking') return { next, ask: 'hang up' };
+  if (next.state !== 'speaking') return { next, command: 'hang up' };
   if (isQuiet(next, now)) return hangingUp(next, {}, now);
-  return { next, ask: next.quietSince === undefined ? 'speak' : 'wait for keys' };
+  return { next, command: next.quietSince === undefined ? 'speak' : 'wait for keys' };
 };
 
-const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptStep => {
+const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptChange => {
   switch (event.kind) {
     case 'placed':
     case 'ringing':
@@ -338,7 +338,7 @@ const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: num
 
 const isIdempotent = ({ line = FIRST_LINE }: CallTerms): boolean => line.isIdempotent;
 
-const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
   if (attempt.placedAt !== undefined) return { next: attempt };
   const next = { ...attempt, placedAt: now };
   // Its events may have come first.
@@ -354,7 +354,7 @@ const notPlaced = (
   { why, result }: Extract<AttemptEvent, { kind: 'not placed' }>,
   terms: CallTerms,
   now: number,
-): AttemptStep => {
+): AttemptChange => {
   // Its events have come: it was done after all.
   if (attempt.state !== 'claimed') return { next: attempt };
   // An earlier request of this attempt may have been done, whatever this one was answered.
@@ -378,15 +378,15 @@ const NO_END = {
 };
 
 /** Somebody had answered, and hung up before anything could be said. */
-const endedBefore = (attempt: Attempt, terms: CallTerms): AttemptStep =>
+const endedBefore = (attempt: Attempt, terms: CallTerms): AttemptChange =>
   isLive(attempt) ? { next: ended(attempt, {}, terms, attempt.disconnectedAt ?? 0) } : { next: attempt };
 
 /** An answered call can be spoken to, whatever was reported before: nobody has spoken, and nobody has hung up. */
-const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
   if (attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined) return { next: attempt };
   const answered = { ...attempt, ...NO_END, answeredAt: attempt.answeredAt ?? now };
   if (terms.isStopped) return hangingUp(answered, { reason: STOPPED }, now);
-  return { next: { ...answered, state: 'speaking', speakingAt: now }, ask: 'speak' };
+  return { next: { ...answered, state: 'speaking', speakingAt: now }, command: 'speak' };
 };
 
 const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt => {
@@ -403,7 +403,7 @@ const isAcceptedKnown = ({ acceptedAt, startedAt, hangingUpAt }: Attempt): boole
   acceptedAt !== undefined || startedAt !== undefined || hangingUpAt !== undefined;
 
 /** What follows is not asked for: it is done already. */
-const spokenTo = (attempt: Attempt, now: number): AttemptStep => {
+const spokenTo = (attempt: Attempt, now: number): AttemptChange => {
   if (attempt.speakingAt !== undefined) return { next: attempt };
   const spoken = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now, acceptedAt: now };
   return { next: attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken };
@@ -414,7 +414,7 @@ const notSpoken = (
   { why, result, speech = MESSAGE }: Extract<AttemptEvent, { kind: 'not spoken' }>,
   terms: CallTerms,
   now: number,
-): AttemptStep => {
+): AttemptChange => {
   if (attempt.state !== 'speaking' || speech !== speechNow(attempt)) return { next: attempt };
   const { later } = attempt;
   // It is being spoken all the same.
@@ -433,15 +433,15 @@ const notSpoken = (
 };
 
 /** The repeat does not come: what was spoken goes on, or keys are waited for. */
-const withoutRepeat = (attempt: Attempt, now: number): AttemptStep => {
+const withoutRepeat = (attempt: Attempt, now: number): AttemptChange => {
   const { before = MESSAGE, isBeforeOver = false } = attempt.later ?? {};
   const later: LaterSpeech | undefined =
     before === MESSAGE ? undefined : { number: before, before: MESSAGE, askedAt: now, acceptedAt: now };
   const next = { ...attempt, later };
-  return isBeforeOver ? { next: { ...next, quietSince: now }, ask: 'wait for keys' } : { next };
+  return isBeforeOver ? { next: { ...next, quietSince: now }, command: 'wait for keys' } : { next };
 };
 
-const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: number): AttemptStep => {
+const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: number): AttemptChange => {
   if (speech === MESSAGE) return credited(attempt, { startedAt: attempt.startedAt ?? now }, terms);
   if (attempt.state !== 'speaking' || isGoodbye(speech) || speech < speechNow(attempt)) return { next: attempt };
   if (speech === speechNow(attempt)) return { next: accepted(attempt, speech, now) };
@@ -451,7 +451,7 @@ const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: 
 };
 
 /** News about the message counts only if speaking it was claimed; it improves the outcome of what is over. */
-const credited = (attempt: Attempt, news: Partial<Attempt>, terms: CallTerms): AttemptStep => {
+const credited = (attempt: Attempt, news: Partial<Attempt>, terms: CallTerms): AttemptChange => {
   const isNews = Object.entries(news).some(([name, value]) => Reflect.get(attempt, name) !== value);
   if (attempt.speakingAt === undefined || !isNews) return { next: attempt };
   const next = { ...attempt, ...news };
@@ -464,7 +464,7 @@ const keyPressed = (
   { key }: Extract<AttemptEvent, { kind: 'tone received' }>,
   terms: CallTerms,
   now: number,
-): AttemptStep => {
+): AttemptChange => {
   const answer = answerOfKey(key?.key);
   if (!terms.confirm || answer === undefined || key === undefined) return { next: attempt };
   // Keys are listened for with the message: somebody heard it while that could not be written down.
@@ -481,7 +481,7 @@ const keyPressed = (
   }
 };
 
-const repeated = (attempt: Attempt, sequence: number, now: number): AttemptStep => {
+const repeated = (attempt: Attempt, sequence: number, now: number): AttemptChange => {
   const { repeatKeys = [] } = attempt;
   const number = speechOf(repeatKeys.length + 1);
   const isTooMany = number === undefined || repeatKeys.length >= MOST_REPEATS;
@@ -492,7 +492,7 @@ const repeated = (attempt: Attempt, sequence: number, now: number): AttemptStep 
 };
 
 /** The next speech, which ends what is spoken; nothing if nobody is spoken to. */
-const saying = (attempt: Attempt, number: SpeechNumber, now: number): AttemptStep => {
+const saying = (attempt: Attempt, number: SpeechNumber, now: number): AttemptChange => {
   if (attempt.state !== 'speaking' || number === MESSAGE) return { next: attempt };
   const isBeforeOver = attempt.quietSince !== undefined;
   const later: LaterSpeech = {
@@ -501,7 +501,7 @@ const saying = (attempt: Attempt, number: SpeechNumber, now: number): AttemptSte
     before: speechNow(attempt),
     ...(isBeforeOver ? { isBeforeOver } : {}),
   };
-  return { next: { ...attempt, later, quietSince: undefined }, ask: 'speak' };
+  return { next: { ...attempt, later, quietSince: undefined }, command: 'speak' };
 };
 
 const speechOver = (
@@ -509,7 +509,7 @@ const speechOver = (
   event: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
   terms: CallTerms,
   now: number,
-): AttemptStep => {
+): AttemptChange => {
   const { kind, speech = MESSAGE } = event;
   const isWhole = kind === 'play completed';
   const isNews = isWhole && isMessage(speech) && attempt.completedAt === undefined;
@@ -522,7 +522,7 @@ const speechOver = (
   // Reported again.
   if (next.quietSince !== undefined) return { next };
   if (isWhole && terms.confirm && isMessage(speech) && next.state === 'speaking') {
-    return { next: { ...next, quietSince: now }, ask: 'wait for keys' };
+    return { next: { ...next, quietSince: now }, command: 'wait for keys' };
   }
   if (kind !== 'play failed') return hangingUp(next, {}, now);
   // What its codes would mean for reaching a person they do not mean here: somebody has answered.
@@ -550,7 +550,7 @@ const disconnected = (
   { result, connectedMs }: { readonly result: CallResult; readonly connectedMs?: number | undefined },
   terms: CallTerms,
   now: number,
-): AttemptStep => {
+): AttemptChange => {
   if (!isLive(attempt) || isWithoutReason(attempt)) return { next: attempt };
   const isAnswered = attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined;
   // The line knows better how long somebody listened than when its report arrives.
@@ -561,7 +561,7 @@ const disconnected = (
   return { next: { ...attempt, disconnectedAt: now } };
 };
 
-const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptStep => {
+const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptChange => {
   const isAnswered = attempt.speakingAt !== undefined;
   if (isAnswered || attempt.isReasonReported === true) return { next: attempt };
   // Whoever hung up a ringing line knows better why.
@@ -572,7 +572,7 @@ const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, no
   return { next: { ...ended(attempt, why, terms, endedAt), isReasonReported: true } };
 };
 
-const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
   const isDue = (lookAtOf(attempt, terms) ?? Infinity) <= now;
   if (isLive(attempt) && (attempt.line ?? FIRST_LINE.name) !== (terms.line ?? FIRST_LINE).name) {
     return { next: ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now) };
@@ -596,7 +596,7 @@ const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep =>
   }
 };
 
-const speechOverdue = (attempt: Attempt, now: number): AttemptStep => {
+const speechOverdue = (attempt: Attempt, now: number): AttemptChange => {
   const { later, quietSince, acceptedAt, startedAt, unclearAt, isTakenOver } = attempt;
   if (quietSince !== undefined) return hangingUp(attempt, {}, now);
   if (now >= latestEnd(attempt)) return hangingUp(attempt, { reason: 'the call took too long' }, now);
@@ -610,14 +610,14 @@ const speechOverdue = (attempt: Attempt, now: number): AttemptStep => {
   if (unclearAt !== undefined || isTakenOver === true) {
     return hangingUp({ ...attempt, hasSpeechFailed: true }, { reason: 'the request to speak was not answered' }, now);
   }
-  return { next: { ...attempt, speakingAt: now, isTakenOver: true }, ask: 'speak' };
+  return { next: { ...attempt, speakingAt: now, isTakenOver: true }, command: 'speak' };
 };
 
 /** The answer to a call request was lost, or whoever sent it has died: the line acts once for it, so it is sent again. */
-const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
   // An event has told its id: there is a call, and it may be ringing.
   if (attempt.callId !== undefined) return placed(attempt, terms, now);
-  if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, ask: 'find' };
+  if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, command: 'find' };
   const again = sentAgain(attempt, terms, now);
   if (again !== undefined) return again;
   const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
@@ -625,25 +625,25 @@ const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptSt
 };
 
 /** There is surely no call: the request may be sent again. */
-const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => {
+const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
   if (attempt.state !== 'claimed' || attempt.callId !== undefined) return { next: attempt };
   return sentAgain(attempt, terms, now) ?? neverPlaced(attempt, terms, now);
 };
 
 /** The request is sent once more; undefined if it was sent often enough, or is not to be sent any more. */
-const sentAgain = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep | undefined => {
+const sentAgain = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange | undefined => {
   const resent = (attempt.resent ?? 0) + 1;
   const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
   return resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true
-    ? { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, ask: 'dial' }
+    ? { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, command: 'dial' }
     : undefined;
 };
 
-const neverPlaced = (attempt: Attempt, terms: CallTerms, now: number): AttemptStep => ({
+const neverPlaced = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => ({
   next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now),
 });
 
-const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptStep => ({
+const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptChange => ({
   next: {
     ...attempt,
     ...codesOf(attempt, result),
@@ -651,7 +651,7 @@ const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptSt
     hangingUpAt: now,
     hangingUpSince: attempt.hangingUpSince ?? now,
   },
-  ask: 'hang up',
+  command: 'hang up',
 });
 
 /** A ringing call after a stop, with its hang-up claimed; the same object if it does not only ring. */
@@ -662,7 +662,7 @@ export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
 export const hungUpAgain = (attempt: Attempt, now: number): Attempt =>
   attempt.state === 'hanging_up' ? hangingUp(attempt, {}, now).next : attempt;
 
-const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptStep =>
+const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptChange =>
   hangingUp({ ...attempt, isUnanswered: true }, { reason }, now);
 
 const codesOf = (attempt: Attempt, { code, subCode, reason }: CallResult) => ({

@@ -13,19 +13,19 @@ const LATEST = 'ffffffffffff';
 const ATTEMPT_ID = 'stranger';
 
 /** Whether these are the rows of such a call. Their ids sort after those of all notifications. */
-export const isStranger = (id: NotificationId): boolean => id.startsWith(LATEST);
+export const isForeign = (id: NotificationId): boolean => id.startsWith(LATEST);
 
 /** Where the rows of such a call are. */
-export const strangerRef = (callId: CallId): AttemptRef => {
+export const foreignRef = (callId: CallId): AttemptRef => {
   const id = `${LATEST}-${hash('sha256', callId).slice(0, 20)}`;
   if (!isNotificationId(id)) throw new RangeError('not an id');
   return { notificationId: id, index: 0, attemptId: ATTEMPT_ID };
 };
 
 /** What is known of such a call before its first event. Nobody dials it again. */
-export const newStranger = (callId: CallId, alertType: AlertTypeName, now: number): NotificationCase => ({
+export const newForeignCall = (callId: CallId, alertType: AlertTypeName, now: number): NotificationCase => ({
   notification: {
-    id: strangerRef(callId).notificationId,
+    id: foreignRef(callId).notificationId,
     alertType,
     createdAt: now,
     deadlineAt: now,

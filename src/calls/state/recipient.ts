@@ -1,6 +1,6 @@
 import {
   answerBy,
-  type Ask,
+  type Command,
   type Attempt,
   type AttemptEvent,
   type CallTerms,
@@ -79,7 +79,7 @@ export interface Recipient {
   readonly refusals?: number | undefined;
   /** The last call request found no line. */
   readonly hadNoLine?: boolean | undefined;
-  /** The last call that made way for an urgent one: late events of it are no stranger's. */
+  /** The last call that made way for an urgent one: late events of it are not of a foreign call. */
   readonly madeWay?: string | undefined;
   /** Its row cannot be read: it stays as it is, and counts as not reached. */
   readonly isUnreadable?: boolean | undefined;
@@ -91,10 +91,10 @@ export interface Recipient {
 export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
-export interface RecipientStep {
+export interface RecipientChange {
   readonly next: Recipient;
   /** What must be done now, and for which attempt. */
-  readonly asks: readonly { readonly ask: Ask; readonly attemptId: string }[];
+  readonly commands: readonly { readonly command: Command; readonly attemptId: string }[];
   /** No later state of the recipient needs the step: the table need not be asked. */
   readonly isPast?: boolean;
 }
@@ -127,7 +127,7 @@ export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt |
   attempts.find(({ id }) => id === attemptId);
 
 /** The step that is none. */
-export const unchanged = (recipient: Recipient): RecipientStep => ({ next: recipient, asks: [] });
+export const unchanged = (recipient: Recipient): RecipientChange => ({ next: recipient, commands: [] });
 
 /** Nobody is to ring any more who was reached by another call, or has said there that they cannot go. */
 const callTerms = (
@@ -153,35 +153,35 @@ export const afterEvent = (
   terms: ReachTerms,
   now: number,
   refused?: RefusedCall,
-): RecipientStep => {
+): RecipientChange => {
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
-  const { next, ask } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
+  const { next, command } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
   const known = { isPast: isPast(attempt, event) };
-  const asks = ask === undefined ? [] : [{ ask, attemptId }];
+  const commands = command === undefined ? [] : [{ command, attemptId }];
   // A line that waits is told what to do also if nothing has changed.
-  if (next === attempt) return { ...known, next: recipient, asks };
+  if (next === attempt) return { ...known, next: recipient, commands };
   const moved = recipient.attempts.map((one) => (one === attempt ? next : one));
   // Late news of an earlier call: the next one need not be answered.
   const isDone = isDoneBy(next, terms);
   const attempts = moved.map((one) => (isDone && one !== next ? stoppedRinging(one, now) : one));
   return {
     ...known,
-    next: settled({ ...recipient, attempts }, terms, now, refused),
-    asks,
+    next: concluded({ ...recipient, attempts }, terms, now, refused),
+    commands,
   };
 };
 
 /** It is time to look at a recipient, or it was stopped. */
-export const looked = (recipient: Recipient, terms: ReachTerms, now: number): RecipientStep => {
+export const looked = (recipient: Recipient, terms: ReachTerms, now: number): RecipientChange => {
   let next = recipient;
-  const asks: RecipientStep['asks'][number][] = [];
+  const commands: RecipientChange['commands'][number][] = [];
   for (const { id } of recipient.attempts) {
     const step = afterEvent(next, id, { kind: 'look' }, terms, now);
     next = step.next;
-    asks.push(...step.asks);
+    commands.push(...step.commands);
   }
-  return { next, asks };
+  return { next, commands };
 };
 
 /** How a call is claimed. */
@@ -195,7 +195,7 @@ export const claimed = (
   { attemptId, beside, isProbe }: Claim,
   terms: ReachTerms,
   now: number,
-): RecipientStep => {
+): RecipientChange => {
   if (recipient.state !== 'waiting') return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
   const { line = FIRST_LINE } = terms;
@@ -210,8 +210,8 @@ export const claimed = (
   };
   const attempts = [...recipient.attempts, attempt];
   return {
-    next: settled({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),
-    asks: [{ ask: 'dial', attemptId }],
+    next: concluded({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),
+    commands: [{ command: 'dial', attemptId }],
   };
 };
 
@@ -280,7 +280,7 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
 });
 
 /** What follows from the attempts. Late news about one that was over may change what was decided before. */
-const settled = (recipient: Recipient, terms: ReachTerms, now: number, refused?: RefusedCall): Recipient => {
+const concluded = (recipient: Recipient, terms: ReachTerms, now: number, refused?: RefusedCall): Recipient => {
   const notMade = isFinal(recipient) ? undefined : recipient.attempts.find(isNotMade);
   // Where nothing more will be done, it was an attempt all the same.
   const attempts = recipient.attempts.flatMap((attempt) =>

@@ -7,7 +7,7 @@ import type { PhoneLine } from '../model/phone-line.ts';
 import type { PhoneRules } from '../rules/policy.ts';
 import { afterSilence } from '../rules/speech-fault.ts';
 import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
-import type { Ask, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
+import type { Command, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
 import {
   acknowledged,
   isUrgentNotification,
@@ -25,7 +25,7 @@ import {
   postponed,
   type ReachTerms,
   type Recipient,
-  type RecipientStep,
+  type RecipientChange,
   type RefusedCall,
   unchanged,
 } from './recipient.ts';
@@ -67,19 +67,19 @@ export interface Lines {
 }
 
 /** What must be done now, and for which attempt. */
-export interface AskFor {
-  readonly ask: Ask;
+export interface CallCommand {
+  readonly command: Command;
   readonly index: number;
   readonly attemptId: string;
 }
 
 /** What follows from an event. */
-export interface Step {
+export interface Decision {
   /** The same object if nothing changed. */
   readonly case: NotificationCase;
   /** What is known of the lines, if that changed. */
   readonly line?: LineState | undefined;
-  readonly asks: readonly AskFor[];
+  readonly commands: readonly CallCommand[];
   /** No later state needs the step: the table need not be asked. */
   readonly isPast?: boolean | undefined;
   /** A call was forbidden, for the first time within an hour. */
@@ -121,20 +121,20 @@ export const step = (
   event: CaseEvent,
   about: About,
   now: number,
-): Step => {
-  if (event.kind === 'stop') return withHangUps(known, { case: stoppedNotification(known, now), asks: [] });
-  if (event.kind === 'acknowledge') return { case: acknowledged(known, event.by, now), asks: [] };
-  if (event.kind === 'look at notification') return withHangUps(known, { case: lookedAt(known, now), asks: [] });
+): Decision => {
+  if (event.kind === 'stop') return withHangUps(known, { case: stoppedNotification(known, now), commands: [] });
+  if (event.kind === 'acknowledge') return { case: acknowledged(known, event.by, now), commands: [] };
+  if (event.kind === 'look at notification') return withHangUps(known, { case: lookedAt(known, now), commands: [] });
   const recipient = ref && known.recipients[ref.index];
   if (ref === undefined || recipient === undefined || recipient.isUnreadable === true) {
-    return { case: known, asks: [], isPast: true };
+    return { case: known, commands: [], isPast: true };
   }
   const { index } = ref;
-  const { next, asks, ...rest } = stepOf(recipient, ref, event, known, about, now);
+  const { next, commands, ...rest } = stepOf(recipient, ref, event, known, about, now);
   return withHangUps(known, {
     case: next === recipient ? known : withRecipient(known, index, next, now),
     ...rest,
-    asks: asks.map(({ ask, attemptId }) => ({ ask, attemptId, index })),
+    commands: commands.map(({ command, attemptId }) => ({ command, attemptId, index })),
   });
 };
 
@@ -145,7 +145,7 @@ const stepOf = (
   known: NotificationCase,
   { policy, lines, troubleAt }: About,
   now: number,
-): RecipientStep & Pick<Step, 'line' | 'isUnknown' | 'isFirstForbidden'> => {
+): RecipientChange & Pick<Decision, 'line' | 'isUnknown' | 'isFirstForbidden'> => {
   const terms = termsOf(known, policy);
   if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
   if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
@@ -176,18 +176,18 @@ const isOfItsCall = ({ callId }: Attempt, event: AttemptEvent): boolean =>
   callId === undefined || !('callId' in event) || event.callId === callId;
 
 /** Who was hung up because of somebody else's event: by a stop, a confirmation, or an earlier call that reached them after all. */
-const withHangUps = (before: NotificationCase, next: Step): Step => {
+const withHangUps = (before: NotificationCase, next: Decision): Decision => {
   if (next.case === before) return next;
   const others = next.case.recipients.flatMap((recipient, index) => {
     const was = before.recipients[index];
     if (recipient === was) return [];
     return recipient.attempts.flatMap(({ id, state, hangingUpAt }) => {
       const isNew = state === 'hanging_up' && was !== undefined && attemptOf(was, id)?.hangingUpAt !== hangingUpAt;
-      const isAsked = next.asks.some((one) => one.index === index && one.attemptId === id);
-      return isNew && !isAsked ? [{ ask: 'hang up' as const, index, attemptId: id }] : [];
+      const isCommanded = next.commands.some((one) => one.index === index && one.attemptId === id);
+      return isNew && !isCommanded ? [{ command: 'hang up' as const, index, attemptId: id }] : [];
     });
   });
-  return others.length === 0 ? next : { ...next, asks: [...next.asks, ...others] };
+  return others.length === 0 ? next : { ...next, commands: [...next.commands, ...others] };
 };
 
 /** Events that tell something of the lines or of our set-up. */

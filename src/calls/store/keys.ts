@@ -26,7 +26,7 @@ export const notificationRange = (id: NotificationId): KeyRange => ({
   before: `${notificationKey(id)}|~`,
 });
 
-/** Those of requests, the newest first; the calls of strangers come after them. */
+/** Those of requests, the newest first; foreign calls come after them. */
 export const ALL_NOTIFICATIONS: KeyRange = { from: 'notification|', before: 'notification|ffffffffffff' };
 
 const ATTENTION = 'attention|';

@@ -219,7 +219,7 @@ export class NotificationStore {
    *
    * @throws {WriteConflict} if another writer was first
    */
-  async insertStranger(known: NotificationCase, now: number): Promise<StoredCase> {
+  async insertForeignCall(known: NotificationCase, now: number): Promise<StoredCase> {
     const etags = await this.#table.transact(CALLS, insertWrites(this.#parts, known, now), IN_A_CALL);
     return { ...known, etags: etags.slice(0, 1 + known.recipients.length) };
   }

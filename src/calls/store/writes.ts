@@ -1,7 +1,7 @@
 import { type RowWrite, writeOf } from '../../storage/row.ts';
 import type { Destination } from '../model/outcome-events.ts';
 import type { LineState } from '../rules/lines.ts';
-import { isStranger } from '../state/foreign-call.ts';
+import { isForeign } from '../state/foreign-call.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { finalWord, isFinal } from '../state/recipient.ts';
 import { attentionWrites, dueWrites, insertDue, openWrites, rowsOf, type StoredCase } from './case-rows.ts';
@@ -58,7 +58,7 @@ export const publishWrites = (
   now: number,
 ): readonly RowWrite[] => {
   const { id, completedAt, stoppedAt, acknowledgedAt } = next.notification;
-  if (parts.destinations.length === 0 || isStranger(id)) return [];
+  if (parts.destinations.length === 0 || isForeign(id)) return [];
   const told = next.recipients.flatMap((recipient, index) => {
     const before = known?.recipients[index];
     const isNews = isFinal(recipient) && recipient.state !== (before && finalWord(before));

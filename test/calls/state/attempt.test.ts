@@ -37,17 +37,17 @@ type History = readonly (number | AttemptEvent)[];
 /** The attempt after these events, and what was asked for. */
 const play = (history: History, terms: Partial<CallTerms> = {}, from = NEW) => {
   let [attempt, seconds] = [from, 0];
-  const asks: string[] = [];
+  const commands: string[] = [];
   for (const step of history) {
     if (typeof step === 'number') {
       seconds = step;
       continue;
     }
-    const { next, ask } = moveAttempt(attempt, step, { ...TERMS, ...terms }, START + seconds * 1_000);
+    const { next, command } = moveAttempt(attempt, step, { ...TERMS, ...terms }, START + seconds * 1_000);
     attempt = next;
-    if (ask !== undefined) asks.push(ask);
+    if (command !== undefined) commands.push(command);
   }
-  return { attempt, asks: asks.join(', ') };
+  return { attempt, commands: commands.join(', ') };
 };
 
 /** A line by whose request there may be a second call. */
@@ -183,20 +183,20 @@ describe('what is said in one call', () => {
   /** What was asked for, with the number of each speech. */
   const said = (history: History): string => {
     let [attempt, seconds] = [NEW, 0];
-    const asks: string[] = [];
+    const commands: string[] = [];
     for (const step of [0, placed, 5, connected, ...history]) {
       if (typeof step === 'number') {
         seconds = step;
         continue;
       }
-      const { next, ask } = moveAttempt(attempt, step, { ...TERMS, ...CONFIRM }, START + seconds * 1_000);
+      const { next, command } = moveAttempt(attempt, step, { ...TERMS, ...CONFIRM }, START + seconds * 1_000);
       attempt = next;
-      if (ask !== undefined) asks.push(ask === 'speak' ? `speak ${speechNow(attempt)}` : ask);
+      if (command !== undefined) commands.push(command === 'speak' ? `speak ${speechNow(attempt)}` : command);
     }
-    return asks.join(', ');
+    return commands.join(', ');
   };
 
-  it.each<[what: string, asks: string, History]>([
+  it.each<[what: string, commands: string, History]>([
     ['nobody presses a key', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 33, noKey]],
     ['keys are not waited for too shortly', 'speak 0, wait for keys', [6, started, 25, completed, 32.9, noKey]],
     ['whoever waits for keys has died', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 34, look]],
@@ -300,13 +300,13 @@ describe('what is said in one call', () => {
       'speak 0, speak 1, speak 2, hang up',
       [6, started, 200, key('2'), again.accepted, 230, key('2', 2), third.accepted, 255, look],
     ],
-  ])('where %s: %s', (_, asks, history) => {
-    expect(said(history)).toBe(asks);
+  ])('where %s: %s', (_, commands, history) => {
+    expect(said(history)).toBe(commands);
   });
 });
 
 describe('what must be done', () => {
-  it.each<[what: string, asks: string, History]>([
+  it.each<[what: string, commands: string, History]>([
     [
       'all is reported twice',
       'speak, hang up',
@@ -320,8 +320,8 @@ describe('what must be done', () => {
     ['the end of the message is not reported', 'speak, hang up', [5, connected, 6, started, 46, look]],
     ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look]],
     ['nothing but its id is heard of the call', 'hang up', [5, started, redial, look, redial + 60, look]],
-  ])('where %s: %s', (_, asks, history) => {
-    expect(play(history).asks).toBe(asks);
+  ])('where %s: %s', (_, commands, history) => {
+    expect(play(history).commands).toBe(commands);
   });
 
   it.each(['no_line', 'set_up', 'refused'] as const)('nothing is over by %s after an unclear answer', (why) => {
@@ -329,20 +329,20 @@ describe('what must be done', () => {
     expect(attempt.state).toBe('claimed');
   });
 
-  it.each<[what: string, asks: string, History, Partial<CallTerms>]>([
+  it.each<[what: string, commands: string, History, Partial<CallTerms>]>([
     ['after a stop somebody answers', 'hang up', [5, connected], { isStopped: true }],
     ['after a stop it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
     ['after a stop nothing is heard of the call', '', [redial, look], { isStopped: true }],
     ['after a stop nothing but its id is', 'hang up', [5, started, redial, look], { isStopped: true }],
     ['after the deadline nothing is heard of it', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
-  ])('where %s: %s', (_, asks, history, terms) => {
-    expect(play(history, terms).asks).toBe(asks);
+  ])('where %s: %s', (_, commands, history, terms) => {
+    expect(play(history, terms).commands).toBe(commands);
   });
 
   it('is nothing after a stop where the message is spoken', () => {
     const { attempt } = play([0, placed, 5, connected, 6, started]);
-    const { next, ask } = moveAttempt(attempt, look, { ...TERMS, isStopped: true }, START + 7_000);
-    expect([next.state, ask]).toEqual(['speaking', undefined]);
+    const { next, command } = moveAttempt(attempt, look, { ...TERMS, isStopped: true }, START + 7_000);
+    expect([next.state, command]).toEqual(['speaking', undefined]);
   });
 });
 
@@ -418,26 +418,32 @@ describe('a request for a call without an answer', () => {
   const notFound: AttemptEvent = { kind: 'not found' };
 
   it('is sent again after ten seconds, if the line acts once for it', () => {
-    expect(play([10, unanswered, 19, look, 20, look]).asks).toBe('dial');
+    expect(play([10, unanswered, 19, look, 20, look]).commands).toBe('dial');
   });
 
   it('is looked for after ten seconds if the line may act twice, and sent again only when there is surely no call', () => {
     const history = [10, unanswered, 19, look, 20, look] as const;
-    expect(playOther(history).asks).toBe('find');
-    expect(playOther([...history, 21, placed])).toMatchObject({ attempt: { state: 'placed', callId }, asks: 'find' });
-    expect(playOther([...history, 21, notFound])).toMatchObject({ attempt: { state: 'claimed' }, asks: 'find, dial' });
+    expect(playOther(history).commands).toBe('find');
+    expect(playOther([...history, 21, placed])).toMatchObject({
+      attempt: { state: 'placed', callId },
+      commands: 'find',
+    });
+    expect(playOther([...history, 21, notFound])).toMatchObject({
+      attempt: { state: 'claimed' },
+      commands: 'find, dial',
+    });
     // Whoever looked for it has died.
-    expect(playOther([...history, 44, look, 45, look]).asks).toBe('find, find');
+    expect(playOther([...history, 44, look, 45, look]).commands).toBe('find, find');
   });
 
   it('is not sent again if its call has told of itself meanwhile, or was stopped', () => {
     const ringing: AttemptEvent = { kind: 'ringing', callId };
     expect(playOther([10, unanswered, 12, ringing, 20, look, 21, notFound])).toMatchObject({
       attempt: { state: 'placed', callId },
-      asks: '',
+      commands: '',
     });
     const stopped = playOther([10, unanswered, 20, look, 21, notFound], { isStopped: true });
-    expect(stopped).toMatchObject({ attempt: { state: 'over', outcome: 'unknown' }, asks: 'find' });
+    expect(stopped).toMatchObject({ attempt: { state: 'over', outcome: 'unknown' }, commands: 'find' });
   });
 
   it('that was sent again is refused for sure by a line that was asked first', () => {

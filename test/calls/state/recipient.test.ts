@@ -113,7 +113,7 @@ describe('what follows attempts', () => {
     },
   );
 
-  it("who made way for an urgent call keeps place and attempt, and its late events are no stranger's", () => {
+  it('who made way for an urgent call keeps place and attempt, and its late events are not of a foreign call', () => {
     const again = called([[placed, { kind: 'make way' }, hungUp]]);
     expect(again).toMatchObject({
       state: 'waiting',
@@ -133,21 +133,21 @@ describe('what follows attempts', () => {
     const gone: AttemptEvent = { kind: 'not spoken', why: 'gone', result: {} };
     const given = called([failed('declined'), failed('declined')]);
 
-    it.each<[what: string, from: Recipient, Events, asks: string, told: readonly string[]]>([
+    it.each<[what: string, from: Recipient, Events, commands: string, told: readonly string[]]>([
       ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
       ['has gone, and waits for another call', given, [gone], 'speak', ['waiting']],
       ['after a stop is hung up, and not called again', stopped(given, at(199)), [hungUp], 'hang up', ['not_reached']],
-    ])('%s', (_, from, events, asks, told) => {
+    ])('%s', (_, from, events, commands, told) => {
       const asked: string[] = [];
       const seen = [{ kind: 'connected', callId } as const, ...events].reduce<readonly Recipient[]>(
         (known, event, index) => {
           const step = afterEvent(known.at(-1) ?? from, 'attempt 1', event, TERMS, at(200 + index));
-          asked.push(...step.asks.map(({ ask }) => ask));
+          asked.push(...step.commands.map(({ command }) => command));
           return [...known, step.next];
         },
         [from],
       );
-      expect(asked.join(', ')).toBe(asks);
+      expect(asked.join(', ')).toBe(commands);
       expect(seen.map(toldOf)).toEqual(
         ['not_reached', 'calling', ...told].map(
           (state) => `${state}: completed, ${state === 'heard' ? state : 'not_reached'}`,
@@ -177,17 +177,17 @@ describe('what follows attempts', () => {
       ['3', 'cannot_go'],
     ] as const)('%s: nobody is called again, and a phone that rings already is hung up', (name, state) => {
       const late = (recipient: Recipient) => afterEvent(recipient, 'attempt 0', key(name), confirm, at(402));
-      expect(late(waiting)).toMatchObject({ next: { state, dueAt: undefined }, asks: [] });
+      expect(late(waiting)).toMatchObject({ next: { state, dueAt: undefined }, commands: [] });
       expect(late(ringing).next.attempts[1]?.state).toBe('hanging_up');
       const over = afterEvent(late(ringing).next, 'attempt 1', hungUp, confirm, at(403)).next;
       expect(over.state).toBe(state);
       // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
       const requested = late(dialling);
-      expect(requested.asks).toEqual([]);
-      expect(afterEvent(requested.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).asks).toEqual([
-        { ask: 'hang up', attemptId: 'attempt 1' },
+      expect(requested.commands).toEqual([]);
+      expect(afterEvent(requested.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).commands).toEqual([
+        { command: 'hang up', attemptId: 'attempt 1' },
       ]);
-      expect(looked(requested.next, confirm, at(500)).asks).toEqual([]);
+      expect(looked(requested.next, confirm, at(500)).commands).toEqual([]);
     });
 
     it('1 wins over a 3 that was final already', () => {

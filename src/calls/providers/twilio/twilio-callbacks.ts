@@ -6,7 +6,7 @@ import { readCallEvent } from './call-events.ts';
 import type { Command, OpenRequests } from './open-requests.ts';
 import { type Instruction, twimlOf } from './twiml.ts';
 
-/** What callbacks need. */
+/** How the callbacks of one account are verified and answered. */
 export interface TwilioCallbackOptions {
   /** Signs what Twilio posts, also where an API key is used for requests. */
   readonly authToken: string;

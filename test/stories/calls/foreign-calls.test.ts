@@ -10,7 +10,7 @@ const about = (callConnectionId: string, kind = 'CallConnected') => ({
   data: { callConnectionId },
 });
 
-it('callbacks of strangers cost one request to speak for each call id', async () => {
+it('callbacks of foreign calls cost one request to speak for each call id', async () => {
   const stage = await setStage();
   for (const batch of [
     Array.from({ length: 10 }, (_, index) => about(`nobody-${index}`)),
