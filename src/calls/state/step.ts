@@ -53,7 +53,7 @@ export interface Policy {
   readonly rules: Pick<PhoneRules, 'attempts' | 'retryMs' | 'ringMs'>;
   readonly serviceName: string;
   /** The line that is used; undefined: the first one there was. */
-  readonly line?: (LineTerms & Pick<PhoneLine, 'refusesSurely'>) | undefined;
+  readonly line?: (LineTerms & Pick<PhoneLine, 'refusesSurely' | 'callsPerSecond'>) | undefined;
 }
 
 /** The lines at the moment of an event. */
