@@ -41,7 +41,8 @@ export const LINE_SURE_AFTER_MS = 2_000;
 /** Nobody serves more often to find out whether there is one line more, at the risk of a free decline. */
 export const MOST_PROBES = 3;
 
-const onlyRings = ({ acceptedAt, connectedAt, isUrgent }: OpenCall): boolean =>
+/** Whether a call makes way for an urgent one: it only rings. */
+export const onlyRings = ({ acceptedAt, connectedAt, isUrgent }: OpenCall): boolean =>
   acceptedAt !== undefined && connectedAt === undefined && !isUrgent;
 
 const releasedAt = ({ hangUpAt = Infinity, lookAt = Infinity }: OpenCall): number =>

@@ -21,6 +21,7 @@ const callId = parseCallId('call-1');
 if (callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const TERMS: CallTerms = {
+  line: { name: 'acs', isIdempotent: true },
   confirm: false,
   isStopped: false,
   deadlineAt: START + 1_800_000,
