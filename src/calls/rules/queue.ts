@@ -85,7 +85,7 @@ const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.u
  * - While an urgent one waits for a line, nobody else gets one; one that waits only for its own number holds back nobody.
  * - One call at a time to a number. An urgent one takes the number, or the line, of a call that is not urgent and only rings.
  * - The head alone, then twice as many as were accepted since the last refusal.
- * - As many as there are lines; one more is tried from time to time.
+ * - As many as there are lines; one more is tried from time to time, by turns with somebody else than who was refused last.
  * - Not more a second than the account may start.
  */
 export const next = <Person extends Queued, Call extends OpenCall>(
@@ -135,10 +135,10 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
-    const isPeer = (other: Person): boolean =>
-      other.isUrgent === probes[0]?.isUrgent && other.position === probes[0].position;
-    // One callee who is always refused keeps nobody of equal rank waiting.
-    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
+    // One callee who is always refused keeps nobody of the same urgency waiting.
+    const isOther = ({ number, isUrgent }: Person): boolean =>
+      number !== line.refused && isUrgent === probes[0]?.isUrgent;
+    const probe = probes.find(isOther) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))
       : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };

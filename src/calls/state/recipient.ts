@@ -7,10 +7,9 @@ import {
   isLive,
   isPast,
   lookAtOf,
-  moveAttempt,
-  stoppedRinging,
   FIRST_LINE,
 } from './attempt.ts';
+import { moveAttempt, stoppedRinging } from './move-attempt.ts';
 import { NOT_MADE } from '../model/outcome.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';

@@ -188,19 +188,11 @@ export const isAboutLines = (event: CaseEvent): boolean => TELLING.has(meaningOf
 const TELLING: ReadonlySet<string | undefined> = new Set(['declined', 'no_line', 'forbidden', 'set_up', 'no_speech']);
 
 const meaningOf = (event: CaseEvent): ResultMeaning | NotPlaced | undefined => {
-  switch (event.kind) {
-    case 'not placed':
-      return event.result.meaning ?? event.why;
-    case 'create failed':
-    case 'disconnected':
-      return event.result?.meaning;
-    case 'play failed':
-    case 'not spoken':
-      // What other codes would mean for reaching a person they do not mean here: somebody has answered.
-      return event.result?.meaning === 'no_speech' ? 'no_speech' : undefined;
-    default:
-      return undefined;
-  }
+  if (event.kind === 'not placed') return event.result.meaning ?? event.why;
+  if (event.kind === 'create failed' || event.kind === 'disconnected') return event.result?.meaning;
+  // Whoever answers into silence: what other codes mean for reaching a person they do not mean then.
+  const isSilence = event.kind === 'play failed' || event.kind === 'not spoken';
+  return isSilence && event.result?.meaning === 'no_speech' ? 'no_speech' : undefined;
 };
 
 interface JudgedEvent extends Pick<Decision, 'line' | 'isFirstForbidden'> {

@@ -10,6 +10,8 @@ import {
   spokenText,
 } from '../../../src/calls/rules/message.ts';
 
+const withDetails = (details: string) => speakingTimes('Ridge Watch', ALERT_TYPES[0], { details });
+
 describe('the spoken message', () => {
   // Written out from the contract, not derived from the code.
   it.each([
@@ -80,6 +82,7 @@ describe('the spoken message', () => {
     const terms = { confirm: true, details };
     const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage(serviceName, type, terms).length));
     expect(longest).toBeLessThanOrEqual(MAX_SPOKEN_CHARACTERS);
+    expect([MAX_SPOKEN_CHARACTERS, MAX_DETAILS_CHARACTERS]).toEqual([4_000, 200]);
   });
 
   it.each([{}, { details: 'Antelope Ridge, camera 4' }, { details: 'Ridge', confirm: true }])(
@@ -94,11 +97,12 @@ describe('the spoken message', () => {
   );
 
   it('takes 10 s to begin, 120 ms a letter and 400 ms a digit or sign; one unit was surely spoken after 80 ms a character', () => {
-    const of = (details: string) => speakingTimes('Ridge Watch', ALERT_TYPES[0], { details });
-    const [letters, digits] = [of('a'.repeat(10)), of('7'.repeat(10))];
+    const letters = withDetails('a'.repeat(10));
+    const digits = withDetails('7'.repeat(10));
+    const more = withDetails('a'.repeat(20));
     expect(digits.messageMs - letters.messageMs).toBe(3 * 10 * (400 - 120));
-    expect(of('a'.repeat(20)).messageMs - letters.messageMs).toBe(3 * 10 * 120);
-    expect(of('a'.repeat(20)).unitMs - letters.unitMs).toBe(10 * 80);
+    expect(more.messageMs - letters.messageMs).toBe(3 * 10 * 120);
+    expect(more.unitMs - letters.unitMs).toBe(10 * 80);
     // Of a unit without digits and signs but the full stops and commas.
     const unit = messageUnit('Ridge Watch', ALERT_TYPES[0]);
     expect(speakingTimes('Ridge Watch', ALERT_TYPES[0])).toEqual({

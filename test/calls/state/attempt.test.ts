@@ -10,10 +10,9 @@ import {
   isLive,
   isPast,
   lookAtOf,
-  moveAttempt,
   speechNow,
-  UNCLEAR_MS,
 } from '../../../src/calls/state/attempt.ts';
+import { moveAttempt, UNCLEAR_MS } from '../../../src/calls/state/move-attempt.ts';
 import { parseCallId } from '../../../src/calls/model/call-id.ts';
 import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
 
