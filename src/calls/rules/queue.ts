@@ -135,10 +135,11 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
-    // One callee who is always refused keeps nobody of the same urgency waiting.
-    const isOther = ({ number, isUrgent }: Person): boolean =>
-      number !== line.refused && isUrgent === probes[0]?.isUrgent;
-    const probe = probes.find(isOther) ?? probes[0];
+    // One callee who is always refused keeps nobody of equal rank waiting and, where no call is open, nobody of the same urgency: nobody else's
+    // end would wake them.
+    const isPeer = ({ isUrgent, position }: Person): boolean =>
+      isUrgent === probes[0]?.isUrgent && (open.length === 0 || position === probes[0].position);
+    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))
       : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };
