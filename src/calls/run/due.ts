@@ -5,8 +5,7 @@ import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withClaim, withProven } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
-import { withoutOldSilence } from '../rules/speech-fault.ts';
-import { withoutOldFault } from '../rules/whose-fault.ts';
+import { withoutOldFaults } from '../rules/whose-fault.ts';
 import { type Policy, withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
@@ -217,8 +216,7 @@ export class DueWork {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
-      const believed = withoutOldSilence(withoutOldFault(at.line, cases.reachedAt, now), cases.heardAt, now);
-      const line = withProven(believed, open, now);
+      const line = withProven(withoutOldFaults(at.line, cases, now), open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
       cases.isSomebodyWaiting = at.queue.length > 0;
       if (decided?.kind === 'wait') {
@@ -238,7 +236,7 @@ export class DueWork {
         return;
       }
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
-      const known = decided === undefined ? line : withClaim(line, decided.isProbe, policy.line?.callsPerSecond, now);
+      const known = decided === undefined ? line : withClaim(line, decided.isProbe, policy.line.callsPerSecond, now);
       const beside = {
         snapshot: at,
         who,

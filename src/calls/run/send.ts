@@ -167,7 +167,7 @@ export class Sending {
         )
       : { case: made };
     // An urgent request writes what is known of the lines in any case: a claim that was decided without it is void.
-    const { callsPerSecond } = policy.line ?? {};
+    const { callsPerSecond } = policy.line;
     const claimedLine = isOwn ? withClaim(snapshot.line, decided.isProbe, callsPerSecond, now) : snapshot.line;
     const line = isOwn || isUrgentOne ? claimedLine : undefined;
     const stored = await store.create(claimed, use && { ...use, etag: used.etag }, { snapshot, line }, now);
