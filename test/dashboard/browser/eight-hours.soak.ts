@@ -22,6 +22,8 @@ const sends = (camera: string | undefined, at: number) => {
   return frame(camera ?? '', at, { detections, reviewed: sent % 5 === 0 });
 };
 
+const tenths = (value: number): number => Math.round(value * 10) / 10;
+
 const stage = setStage(CAMERAS.map((camera) => sends(camera, NOON - 10 * MINUTE)));
 
 it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50 ms, at most 10 KB a round', async () => {
@@ -40,7 +42,6 @@ it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50
     bytes.push(stage.service.asked.slice(from).reduce((sum, each) => sum + each.bytes, 0));
     if (round % 200 === 199) heap = Math.max(heap, await heapOf(page));
   }
-  const tenths = (value: number): number => Math.round(value * 10) / 10;
   console.log(
     `Heap at most ${tenths(heap)} MB; ${Math.round(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS)} bytes a round;`,
   );

@@ -35,6 +35,7 @@ const traceSchema = z.object({
     z.object({ name: z.string(), pid: z.number(), tid: z.number(), tdur: z.number().optional(), args: z.unknown() }),
   ),
 });
+const threadOf = ({ pid, tid }: { readonly pid: number; readonly tid: number }): string => `${pid} ${tid}`;
 const threadName = z.object({ name: z.literal('CrRendererMain') });
 
 /**
@@ -48,7 +49,6 @@ export const longestTask = async (page: Page, done: () => Promise<void>): Promis
   await done();
   await page.evaluate(PAINTED);
   const { traceEvents } = traceSchema.parse(JSON.parse((await browser.stopTracing()).toString()));
-  const threadOf = ({ pid, tid }: { readonly pid: number; readonly tid: number }): string => `${pid} ${tid}`;
   const threads = new Set(
     traceEvents
       .filter(({ name, args }) => name === 'thread_name' && threadName.safeParse(args).success)
