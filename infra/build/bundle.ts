@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, parse, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
@@ -7,8 +7,8 @@ import { buildDashboard } from './dashboard.ts';
 
 /** What to bundle, and how. */
 export interface BundleOptions {
-  /** The entry point; the service's own composition root where it is not given. */
-  readonly entry?: string;
+  /** The entry point. */
+  readonly entry: string;
   /** Where the bundle goes; its source map goes beside it. */
   readonly outfile: string;
   /** True keeps what `if (DEBUG)` guards, false removes it and the modules that only it uses. */
@@ -17,18 +17,19 @@ export interface BundleOptions {
 
 const sourceAt = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
 
-/** What is in files of their own beside the bundle, and loaded when it is first needed: the modules, and their files. */
-const APART: readonly { readonly module: string; readonly file: string }[] = [
-  { module: sourceAt('storage/azure-container.ts'), file: 'backup.cjs' },
-  { module: sourceAt('calls/providers/twilio/package.ts'), file: 'twilio-package.cjs' },
-];
+/** What is in files of their own beside the bundle, and loaded when it is first needed: the files, and their modules. */
+const APART: Readonly<Record<string, string>> = {
+  'backup.cjs': sourceAt('storage/azure-container.ts'),
+  'twilio-package.cjs': sourceAt('calls/providers/twilio/package.ts'),
+};
 
 const apart: Plugin = {
   name: 'apart',
   setup: (building) =>
     building.onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
-      const found = kind === 'dynamic-import' && APART.find(({ module }) => module === resolve(resolveDir, path));
-      return found ? { path: `./${found.file}`, external: true } : undefined;
+      const asked = kind === 'dynamic-import' ? resolve(resolveDir, path) : undefined;
+      const [file] = Object.entries(APART).find(([, module]) => module === asked) ?? [];
+      return file === undefined ? undefined : { path: `./${file}`, external: true };
     }),
 };
 
@@ -59,10 +60,15 @@ const numbersWithFirstUse: Plugin = {
  *
  * @throws where a source does not compile or an import does not resolve
  */
-export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): Promise<void> => {
+export const bundle = async ({ entry, outfile, debug }: BundleOptions): Promise<void> =>
+  bundleAll(dirname(outfile), { [basename(outfile)]: entry }, debug);
+
+/** In one go: what several of them use is read once. */
+const bundleAll = async (folder: string, files: Readonly<Record<string, string>>, debug: boolean): Promise<void> => {
   await build({
-    entryPoints: [entry],
-    outfile,
+    entryPoints: Object.entries(files).map(([file, entry]) => ({ in: entry, out: parse(file).name })),
+    outdir: folder,
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     platform: 'node',
     format: 'cjs',
@@ -89,9 +95,6 @@ export const bundle = async ({ entry = MAIN, outfile, debug }: BundleOptions): P
  */
 export const buildApp = async ({ outfile, debug }: Omit<BundleOptions, 'entry'>): Promise<void> => {
   const folder = dirname(outfile);
-  await Promise.all([
-    bundle({ outfile, debug }),
-    ...APART.map(async ({ module, file }) => bundle({ entry: module, outfile: join(folder, file), debug })),
-    buildDashboard(folder),
-  ]);
+  const files = { [basename(outfile)]: MAIN, ...APART };
+  await Promise.all([bundleAll(folder, files, debug), buildDashboard(folder)]);
 };

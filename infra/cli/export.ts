@@ -29,6 +29,7 @@ import type { StoredRow } from '../../src/storage/row.ts';
 import { Table } from '../../src/storage/table.ts';
 import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
 import { chosenStorage, storageFailure } from './chosen-storage.ts';
+import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
 import { moveOnto } from './replace-file.ts';
 
@@ -141,7 +142,7 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   } finally {
     progress.end();
   }
-  console.error(`${exported.events.toLocaleString('en-GB')} events${file === '-' ? '' : ` in ${file}`}`);
+  console.error(`${grouped(exported.events)} events${file === '-' ? '' : ` in ${file}`}`);
   if (exported.unreadable.length === 0) return 0;
   console.error(`These rows cannot be read, and are not in it:\n${exported.unreadable.join('\n')}`);
   return 1;

@@ -1,5 +1,7 @@
 import { clearLine, cursorTo } from 'node:readline';
 
+import { grouped } from './grouped.ts';
+
 /** How far something has come. */
 export interface Advance {
   /** How much of it is done, 0 to 1; undefined if the whole is not known. */
@@ -93,7 +95,7 @@ export const timeLeft = (begin: Moment, now: Moment): number | undefined =>
     : ((1 - now.part) / (now.part - begin.part)) * (now.at - begin.at);
 
 const rateText = (count: number, milliseconds: number, unit: string): string =>
-  `${Math.round(count / Math.max(milliseconds / 1_000, 0.1)).toLocaleString('en-GB')} ${unit}/s`;
+  `${grouped(Math.round(count / Math.max(milliseconds / 1_000, 0.1)))} ${unit}/s`;
 
 /** A duration as a person says it. */
 export const durationText = (milliseconds: number): string => {

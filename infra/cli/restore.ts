@@ -18,6 +18,7 @@ import type { Backup, BackupContainer } from '../../src/storage/backup-container
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { chosenStorage } from './chosen-storage.ts';
 import { CommandError, dayOption, numberOption, portOption, runCommand, textOption } from './command-line.ts';
+import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
 import { isMissing, replaceFile } from './replace-file.ts';
 import { intoApp } from './restore/into-app.ts';
@@ -73,8 +74,6 @@ const DONE_FILE = 'restore.done.json';
 const TRIES = 8;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-
-const number = (value: number): string => value.toLocaleString('en-GB');
 
 let tableName = 'analytics';
 
@@ -222,8 +221,8 @@ const restore = async (options: RestoreOptions): Promise<number> => {
     const missing = own.reduce((sum, { facts }) => sum + Number(facts['unreadable'] ?? 0), 0);
     const { isRight: isDayRight, text } = await destination.audit(day, events);
     isRight &&= isDayRight;
-    console.log(`${day}  ${number(events).padStart(12)} events  ${text}`);
-    if (missing > 0) console.log(`${day}  ${number(missing)} rows could not be read when it was backed up`);
+    console.log(`${day}  ${grouped(events).padStart(12)} events  ${text}`);
+    if (missing > 0) console.log(`${day}  ${grouped(missing)} rows could not be read when it was backed up`);
   }
   console.log(isRight ? 'Every day is there.' : 'Not everything is there.');
   return isRight ? 0 : 1;

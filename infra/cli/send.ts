@@ -9,6 +9,7 @@ import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { fieldOf } from '../../src/http/route/faults.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { watchForStop } from './stop-request.ts';
+import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
 import { Account } from './send/done.ts';
 import { openInput } from './send/items.ts';
@@ -16,8 +17,6 @@ import { EXIT, readTarget, SEND, type SendOptions, STDIN, stoppedError } from '.
 import { sendFile } from './send/send-file.ts';
 
 const HOW_TO_GO_ON = 'The same command goes on from here; standard input begins again, which is safe.';
-
-const number = (value: number): string => value.toLocaleString('en-GB');
 
 const mustBeReadable = async (name: string): Promise<void> => {
   if (name === STDIN) return;
@@ -61,7 +60,7 @@ const check = async (files: readonly string[], stop: AbortSignal): Promise<numbe
       }
     }
   }
-  console.log(`good   ${number(good)}\nwrong  ${number(wrong)}`);
+  console.log(`good   ${grouped(good)}\nwrong  ${grouped(wrong)}`);
   return wrong === 0 ? EXIT.recorded : EXIT.rejected;
 };
 
@@ -102,7 +101,7 @@ const send = async (options: SendOptions): Promise<number> => {
           // Of standard input nobody knows how long it is, and so nothing about the whole.
           part: part === undefined || names.includes(STDIN) ? undefined : (sizeBefore + part * ownSize) / size,
           count: sum('items') - before,
-          text: sum('rejected') === 0 ? '' : `${number(sum('rejected'))} rejected`,
+          text: sum('rejected') === 0 ? '' : `${grouped(sum('rejected'))} rejected`,
         });
       };
       await sendFile({ ...sending, account, onProgress });
@@ -113,9 +112,9 @@ const send = async (options: SendOptions): Promise<number> => {
     const paths = accounts.flatMap(({ done, rejectedPath }) => (done.rejected > 0 ? [rejectedPath] : []));
     console.log(
       [
-        `recorded   ${number(sum('recorded'))}`,
-        `unchanged  ${number(sum('unchanged'))}`,
-        `rejected   ${number(sum('rejected'))}${paths.length > 0 ? `, in ${paths.join(', ')}` : ''}`,
+        `recorded   ${grouped(sum('recorded'))}`,
+        `unchanged  ${grouped(sum('unchanged'))}`,
+        `rejected   ${grouped(sum('rejected'))}${paths.length > 0 ? `, in ${paths.join(', ')}` : ''}`,
         `time       ${((performance.now() - started) / 1_000).toFixed(1)} s`,
       ].join('\n'),
     );

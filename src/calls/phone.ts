@@ -127,44 +127,20 @@ export const createPhone = (parts: PhoneParts): Phone => {
   };
   const store = new NotificationStore({ table, callsPerDay, retentionMs, destinations, newId, tell });
   const alarm = new Alarm(clock);
-  const { callsPerSecond } = line;
   const policy = { rules, serviceName, line };
-  const cases = new Cases({ store, policy, alarm, clock, random });
+  const shared = { store, policy, clock, random, newId };
+  const cases = new Cases({ ...shared, alarm });
   const requests = new LineRequests({ line, serviceName, clock, log: ownLog });
   const driver = new Driver({ line: requests, cases, store, policy, clock, log: ownLog });
   const publishers = DESTINATIONS.map(
     (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
   );
-  const due = new DueWork({
-    store,
-    cases,
-    driver,
-    alarm,
-    clock,
-    random,
-    newId,
-    deadlineMs,
-    callsPerSecond,
-    publishers,
-    log: ownLog,
-  });
+  const due = new DueWork({ ...shared, cases, driver, alarm, deadlineMs, publishers, log: ownLog });
   alarm.onRing(() => {
     void due.look(ownLog);
   });
   const waits = new Waits(store, clock);
-  const sending = new Sending({
-    store,
-    cases,
-    driver,
-    due,
-    waits,
-    rules,
-    callsPerSecond,
-    policy,
-    clock,
-    random,
-    newId,
-  });
+  const sending = new Sending({ ...shared, cases, driver, due, waits, rules });
   const view = async (known: NotificationCase): Promise<NotificationView> =>
     viewOf(known, clock.now(), await waits.whyOf(known));
 

@@ -72,7 +72,8 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
       tag: 'callbacks',
       summary: `What becomes of a call about ${alertType.name}`,
       description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
-      callbackToken: async (authorization, log) => demandToken(phoneOr503(phone), authorization, log),
+      demand: async (headers, log) => demandToken(phoneOr503(phone), headers.get('authorization'), log),
+      hasCallbackToken: true,
       query: 'any',
       body: {
         maxBytes: MAX_CALLBACK_BYTES,

@@ -1,6 +1,6 @@
-import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import * as z from 'zod';
 
+import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import { cameraEventSchema } from './event-message.ts';
 import { Problem } from './problem.ts';
 

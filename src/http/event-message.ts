@@ -6,8 +6,9 @@ import {
   type EventMessage,
   type Facet,
   type Facets,
+  MAX_CAMERA_CATEGORIES,
+  NO_COUNTS,
 } from '../analytics/model/camera-event.ts';
-import { MAX_CAMERA_CATEGORIES, NO_COUNTS } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
 import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';

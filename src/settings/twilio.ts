@@ -1,3 +1,5 @@
+import type * as z from 'zod';
+
 import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
 import { baseUrl, phoneNumber, text, wholeNumber } from './rules.ts';
 import type { SettingProblem } from './settings-error.ts';
@@ -60,21 +62,8 @@ export interface TwilioSettings {
   readonly apiBaseUrl: string;
 }
 
-/** The values of {@link twilioSchemas}, parsed. */
-export interface TwilioValues {
-  readonly TWILIO_ACCOUNT_SID?: string | undefined;
-  readonly TWILIO_API_KEY_SID?: string | undefined;
-  readonly TWILIO_API_KEY_SECRET?: string | undefined;
-  readonly TWILIO_AUTH_TOKEN?: string | undefined;
-  readonly TWILIO_SOURCE_PHONE_NUMBER?: string | undefined;
-  readonly TWILIO_CALLS_PER_SECOND: number;
-  readonly TWILIO_VOICE: string;
-  readonly TWILIO_MACHINE_DETECTION: string;
-  readonly TWILIO_API_BASE_URL: string;
-}
-
 /** The settings of Twilio; undefined where one is missing that {@link twilioProblems} names. */
-export const twilioSettings = (value: TwilioValues): TwilioSettings | undefined => {
+export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>>): TwilioSettings | undefined => {
   const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = value;
   const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SOURCE_PHONE_NUMBER: number } = value;
   const source = parsePhoneNumber(number ?? '');

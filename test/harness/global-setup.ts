@@ -28,6 +28,8 @@ declare module 'vitest' {
     readonly tablesConnectionString: string;
     /** The directory that holds the output of every app until the run ends. */
     readonly appLogs: string;
+    /** A directory in which Node keeps what it has compiled of the app. */
+    readonly compileCache: string;
     /** The paths of this run's bundles. */
     readonly bundles: { readonly debug: string; readonly release: string };
     /** The paths of the scripts that tests start. */
@@ -61,6 +63,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   const [commands, azurite] = await Promise.all([build(), startAzurite()]);
   project.onTestsRerun(async () => void (await build()));
   project.provide('appLogs', appLogs);
+  project.provide('compileCache', join(directory, 'compile-cache'));
   project.provide('bundles', bundles);
   project.provide('commands', commands);
   project.provide('tablesConnectionString', azurite.connectionString);

@@ -15,6 +15,7 @@ import {
   type TwilioSimulator,
   type TwilioSimulatorOptions,
 } from '../../infra/emulators/twilio-simulator/simulator.ts';
+import { accountOf } from '../../infra/cli/start/local-settings.ts';
 import { randomFrom } from '../../infra/cli/demo/random.ts';
 import { findAlertType } from '../../src/calls/model/alert-types.ts';
 import { type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
@@ -269,12 +270,7 @@ const settingsOf = (twilio: TwilioSimulator) => ({
   ACS_CONNECTION_STRING: '',
   ACS_SOURCE_PHONE_NUMBER: '',
   ACS_COGNITIVE_SERVICES_ENDPOINT: '',
-  TWILIO_API_BASE_URL: twilio.url,
-  TWILIO_ACCOUNT_SID: twilio.accountSid,
-  TWILIO_API_KEY_SID: twilio.apiKeySid,
-  TWILIO_API_KEY_SECRET: twilio.apiKeySecret,
-  TWILIO_AUTH_TOKEN: twilio.authToken,
-  TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
+  ...accountOf(twilio),
   TWILIO_CALLS_PER_SECOND: '100',
 });
 

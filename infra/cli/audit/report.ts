@@ -3,10 +3,10 @@ import { RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
 import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
 import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
+import { grouped } from '../grouped.ts';
 import { storageFailure } from '../chosen-storage.ts';
 
-const number = (value: number): string => value.toLocaleString('en-GB');
-const counted = (value: number, one: string): string => `${number(value)} ${one}${value === 1 ? '' : 's'}`;
+const counted = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? '' : 's'}`;
 const shardName = (shard: number | undefined): string =>
   shard === undefined ? 'day' : `shard ${String(shard).padStart(2, '0')}`;
 
@@ -57,7 +57,9 @@ const MOST_LINES = 20;
 
 /** The first lines of a list, and how many more there are. */
 export const firstLines = (lines: readonly string[]): readonly string[] =>
-  lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `and ${number(lines.length - MOST_LINES)} more`];
+  lines.length <= MOST_LINES
+    ? lines
+    : [...lines.slice(0, MOST_LINES), `and ${grouped(lines.length - MOST_LINES)} more`];
 
 /** The errors whose message is for the operator. */
 const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;

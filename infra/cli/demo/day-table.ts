@@ -1,3 +1,4 @@
+import { grouped } from '../grouped.ts';
 import type { Analytics } from './service.ts';
 
 /** A day's analytics for a terminal: the totals, then a line per category. */
@@ -26,7 +27,7 @@ export const dayTable = (day: Analytics): string => {
   ].join('\n');
 };
 
-const count = (value = 0): string => value.toLocaleString('en-GB');
+const count = (value = 0): string => grouped(value);
 
 // Names to the left, numbers to the right.
 const aligned = (rows: readonly (readonly string[])[]): readonly string[] => {

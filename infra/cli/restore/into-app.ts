@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { CommandError } from '../command-line.ts';
+import { grouped } from '../grouped.ts';
 import { Delivery } from '../send/deliver.ts';
 import type { Target } from '../send/options.ts';
 import type { Destination } from './destination.ts';
@@ -34,7 +35,7 @@ export const intoApp = (target: Target, note: (text: string) => void): Destinati
       if (!answer.ok) throw new CommandError(`The app answers ${answer.status} about ${day}.`);
       const { total_events: counted } = daySchema.parse(await answer.json());
       const isRight = counted >= events;
-      return { isRight, text: `${counted.toLocaleString('en-GB')} counted${isRight ? '' : ': events are missing'}` };
+      return { isRight, text: `${grouped(counted)} counted${isRight ? '' : ': events are missing'}` };
     },
   };
 };

@@ -10,12 +10,11 @@ import { fieldOf } from '../../../src/http/route/faults.ts';
 import type { Settings } from '../../../src/settings.ts';
 import { azureTable } from '../../../src/storage/azure-table.ts';
 import { Table } from '../../../src/storage/table.ts';
+import { grouped } from '../grouped.ts';
 import type { Destination } from './destination.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const DEADLINE_MS = 30_000;
-
-const number = (value: number): string => value.toLocaleString('en-GB');
 
 /** A table, which is created if it is missing. An app may use it at the same time. */
 export const intoTable = (storage: Settings['tables']): Destination => {
@@ -53,7 +52,7 @@ export const intoTable = (storage: Settings['tables']): Destination => {
       const report = await auditDay(table, day);
       const isThere = report.closed || report.events >= events;
       const isRight = isThere && report.differences.length === 0;
-      const found = `${number(report.events)} event rows, ${number(report.differences.length)} differences`;
+      const found = `${grouped(report.events)} event rows, ${grouped(report.differences.length)} differences`;
       return { isRight, text: `${found}${isThere ? '' : ': events are missing'}` };
     },
   };

@@ -40,6 +40,14 @@ export interface LocalRunOptions {
   readonly 'verify-callbacks': boolean;
 }
 
+/** What a test brings along. */
+export interface LocalParts {
+  /** How long ringing, speaking and so on take in the simulator. */
+  readonly pace?: Pace;
+  /** The path of a debug bundle; one is built where it is not given. */
+  readonly bundle?: string;
+}
+
 /** Everything of the service, running on this machine. */
 export interface LocalRun {
   /** Without a slash at its end. */
@@ -80,7 +88,6 @@ const HEALTH_MILLISECONDS = 20_000;
  *
  * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
- * @param pace how long ringing, speaking and so on take in the simulator
  * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Parts that were started
  *   are stopped before.
  */
@@ -88,7 +95,7 @@ export const startLocalRun = async (
   { port, data, settings: settingsFile, phone = 'acs', lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
   environment: NodeJS.ProcessEnv,
   print: (line: string) => void,
-  pace: Pace = PACE,
+  { pace = PACE, bundle }: LocalParts = {},
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
   const fileSettings = await readSettingsFile(settingsFile);
@@ -103,8 +110,8 @@ export const startLocalRun = async (
     return part;
   };
   try {
-    const bundlePath = join(runDirectory(port), 'main.cjs');
-    await buildApp({ outfile: bundlePath, debug: true });
+    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
+    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
     started({ stop: () => removeRunDirectory(port) });
 
     const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')

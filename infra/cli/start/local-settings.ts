@@ -134,15 +134,20 @@ export const localDefaults = (
 /** What the settings of a local run need to know about the simulator of Twilio. */
 export type SimulatedTwilio = Omit<TwilioSimulator, 'log' | 'find' | 'sign' | 'settled' | 'stop'>;
 
-/** The settings of a local run whose calls the simulator of Twilio takes. Callbacks are always verified. */
-export const twilioDefaults = (twilio: SimulatedTwilio): Given => ({
-  PHONE_PROVIDER: 'twilio',
+/** The account of a simulator of Twilio. */
+export const accountOf = (twilio: SimulatedTwilio) => ({
   TWILIO_API_BASE_URL: twilio.url,
   TWILIO_ACCOUNT_SID: twilio.accountSid,
   TWILIO_API_KEY_SID: twilio.apiKeySid,
   TWILIO_API_KEY_SECRET: twilio.apiKeySecret,
   TWILIO_AUTH_TOKEN: twilio.authToken,
   TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
+});
+
+/** The settings of a local run whose calls the simulator of Twilio takes. Callbacks are always verified. */
+export const twilioDefaults = (twilio: SimulatedTwilio): Given => ({
+  PHONE_PROVIDER: 'twilio',
+  ...accountOf(twilio),
   CALL_RETRY_SECONDS: '5',
   EVENT_TOPIC_ENDPOINT: twilio.topic.endpoint,
   EVENT_TOPIC_KEY: twilio.topic.key,

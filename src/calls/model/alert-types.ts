@@ -40,10 +40,15 @@ export type AlertTypeName = AlertType['name'];
 /** The names of all alert types, in the table's order. */
 export const ALERT_TYPE_NAMES: readonly AlertTypeName[] = ALERT_TYPES.map((type) => type.name);
 
-const BY_NAME: ReadonlyMap<string, AlertType> = new Map(ALERT_TYPES.map((type) => [type.name, type]));
-
 /** The alert type of a name, which is case-sensitive; undefined where there is none. */
-export const findAlertType = (name: string): AlertType | undefined => BY_NAME.get(name);
+export const findAlertType = (name: string): AlertType | undefined => ALERT_TYPES.find((type) => type.name === name);
+
+/** The alert type of one of their names. */
+export const alertTypeOf = (name: AlertTypeName): AlertType => {
+  const found = findAlertType(name);
+  if (found === undefined) throw new RangeError('not an alert type');
+  return found;
+};
 
 /** Whether alerts of a type are called before everything else that waits. */
 export const isUrgent = (name: AlertTypeName): boolean => URGENT.has(name);

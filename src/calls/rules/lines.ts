@@ -52,6 +52,8 @@ export interface Fault {
 export const PROVEN_AFTER_MS = 6_000;
 /** How long what was learnt of the lines is believed. */
 export const BELIEVED_MS = 3_600_000;
+/** A callee who declined is not rung again sooner: it may have been a person after all. */
+export const AFTER_DECLINE_MS = 2_000;
 /** How often a soon decline costs nobody an attempt where a line seemed free, and how often in all. */
 export const MOST_FREE_DECLINES = 3;
 export const MOST_REFUSALS = 4;
@@ -80,12 +82,6 @@ export const withProven = (line: LineState, open: readonly OpenCall[], now: numb
     : { ...line, known: proven, probeAt: now, probeMs: undefined };
 };
 
-/** What is known when one more than was known is tried: the next one is tried only after a pause. */
-export const withProbe = (line: LineState, now: number): LineState => ({
-  ...line,
-  probeAt: now + (line.probeMs ?? FIRST_PROBE_MS),
-});
-
 // Several calls may be claimed by one look: nobody waits for a timer's turn.
 const AT_ONCE_MS = 200;
 
@@ -95,7 +91,7 @@ export const startsAt = ({ nextAt = 0 }: LineState): number => nextAt - AT_ONCE_
 /**
  * What is known of the lines when a call is claimed.
  *
- * @param isProbe one more call is tried than there are known lines
+ * @param isProbe one more call is tried than there are known lines: the next one is tried only after a pause
  * @param callsPerSecond of the account, so that the next one may start a moment later; undefined: as many as there are lines
  */
 export const withClaim = (
@@ -104,7 +100,7 @@ export const withClaim = (
   callsPerSecond: number | undefined,
   now: number,
 ): LineState => {
-  const known = isProbe ? withProbe(line, now) : line;
+  const known = isProbe ? { ...line, probeAt: now + (line.probeMs ?? FIRST_PROBE_MS) } : line;
   return callsPerSecond === undefined
     ? known
     : { ...known, nextAt: Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond };

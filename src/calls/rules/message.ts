@@ -52,15 +52,28 @@ export const spokenText = (speech: SpeechNumber, message: string): string => {
 const SLOWEST_MS_PER_LETTER = 120;
 const SLOWEST_MS_PER_SIGN = 400;
 const START_OF_SPEECH_MS = 10_000;
-
-/** How long speaking a text takes at most, in milliseconds. After that, the message has surely ended. */
-export const longestSpeakingMs = (text: string): number => {
-  const signs = text.match(/[^\p{L}\s.,']/gu)?.length ?? 0;
-  return START_OF_SPEECH_MS + (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;
-};
-
 // A little slower than they speak: who is taken for reached is not called again.
 const USUAL_MS_PER_CHARACTER = 80;
 
-/** How long after its start a text was surely spoken, in milliseconds. */
-export const surelySpokenMs = (text: string): number => text.length * USUAL_MS_PER_CHARACTER;
+const slowestMs = (text: string): number => {
+  const signs = text.match(/[^\p{L}\s.,']/gu)?.length ?? 0;
+  return (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;
+};
+
+/** How long a message is spoken, in milliseconds. */
+export interface SpeakingTimes {
+  /** So long after its start, one unit was surely spoken. */
+  readonly unitMs: number;
+  /** So long after it was asked for, the message has surely ended. */
+  readonly messageMs: number;
+}
+
+/** How long {@link spokenMessage} is spoken. */
+export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): SpeakingTimes => {
+  const unit = messageUnit(serviceName, alertType, terms);
+  const repeatedMs = slowestMs(unit) + (terms.confirm === true ? slowestMs(MENU) : 0);
+  return {
+    unitMs: unit.length * USUAL_MS_PER_CHARACTER,
+    messageMs: START_OF_SPEECH_MS + REPETITIONS * repeatedMs,
+  };
+};

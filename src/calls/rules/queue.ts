@@ -41,7 +41,8 @@ export const LINE_SURE_AFTER_MS = 2_000;
 /** Nobody serves more often to find out whether there is one line more, at the risk of a free decline. */
 export const MOST_PROBES = 3;
 
-const onlyRings = ({ acceptedAt, connectedAt, isUrgent }: OpenCall): boolean =>
+/** Whether a call makes way for an urgent one: it only rings. */
+export const onlyRings = ({ acceptedAt, connectedAt, isUrgent }: OpenCall): boolean =>
   acceptedAt !== undefined && connectedAt === undefined && !isUrgent;
 
 const releasedAt = ({ hangUpAt = Infinity, lookAt = Infinity }: OpenCall): number =>
@@ -84,7 +85,7 @@ const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.u
  * - While an urgent one waits for a line, nobody else gets one; one that waits only for its own number holds back nobody.
  * - One call at a time to a number. An urgent one takes the number, or the line, of a call that is not urgent and only rings.
  * - The head alone, then twice as many as were accepted since the last refusal.
- * - As many as there are lines; one more is tried from time to time.
+ * - As many as there are lines; one more is tried from time to time, by turns with somebody else than who was refused last.
  * - Not more a second than the account may start.
  */
 export const next = <Person extends Queued, Call extends OpenCall>(
@@ -134,9 +135,10 @@ export const next = <Person extends Queued, Call extends OpenCall>(
     const probes = inOrder.filter(
       (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
     );
-    const isPeer = (other: Person): boolean =>
-      other.isUrgent === probes[0]?.isUrgent && other.position === probes[0].position;
-    // One callee who is always refused keeps nobody of equal rank waiting.
+    // One callee who is always refused keeps nobody of equal rank waiting and, where no call is open, nobody of the same urgency: nobody else's
+    // end would wake them.
+    const isPeer = ({ isUrgent, position }: Person): boolean =>
+      isUrgent === probes[0]?.isUrgent && (open.length === 0 || position === probes[0].position);
     const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
     return probe === undefined
       ? wait(provenAt(open, now))

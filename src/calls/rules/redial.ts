@@ -24,9 +24,7 @@ const MOST_DECLINED = 2;
 
 /** What follows an attempt. */
 export type AfterAttempt =
-  | { readonly kind: 'reached'; readonly outcome: Extract<Outcome, 'heard' | 'confirmed' | 'cannot_go'> }
-  | { readonly kind: 'failed' }
-  | { readonly kind: 'given up' }
+  | { readonly kind: 'final'; readonly state: 'heard' | 'confirmed' | 'cannot_go' | 'failed' | 'not_reached' }
   /** `at`: in milliseconds since 1970. */
   | { readonly kind: 'dial again'; readonly at: number };
 
@@ -36,15 +34,15 @@ export const afterAttempts = (
   { attempts: most, retryMs, confirm, deadlineAt }: RedialTerms,
 ): AfterAttempt => {
   if (attempts.some((attempt) => hasReached(attempt, confirm))) {
-    return { kind: 'reached', outcome: confirm ? 'confirmed' : 'heard' };
+    return { kind: 'final', state: confirm ? 'confirmed' : 'heard' };
   }
-  if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'reached', outcome: 'cannot_go' };
+  if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'final', state: 'cannot_go' };
   const last = attempts.at(-1);
-  if (last?.outcome === 'refused') return { kind: 'failed' };
+  if (last?.outcome === 'refused') return { kind: 'final', state: 'failed' };
   const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
-  if (declined >= MOST_DECLINED || attempts.length >= most) return { kind: 'given up' };
   const at = (last?.endedAt ?? 0) + retryMs;
-  return at < deadlineAt ? { kind: 'dial again', at } : { kind: 'given up' };
+  const isGivenUp = declined >= MOST_DECLINED || attempts.length >= most || at >= deadlineAt;
+  return isGivenUp ? { kind: 'final', state: 'not_reached' } : { kind: 'dial again', at };
 };
 
 /** Whether the attempt has reached a person: one who heard the message or its first unit or, if keys were asked for, pressed 1. */

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
@@ -76,7 +78,7 @@ const HELD_BACK_MS = 5_000;
 export class Cases {
   readonly #parts: CasesParts;
   /** What this process read or wrote last. It may be outdated: then its commit meets a conflict, and the table is read. */
-  readonly #remembered = new Map<NotificationId, StoredCase>();
+  readonly #remembered = new LRUCache<NotificationId, StoredCase>({ max: MOST_REMEMBERED });
   readonly #pending = new Map<NotificationId, Pending[]>();
   /** Whether somebody waited for a line when this instance looked last: then news of the lines are worth another look. */
   isSomebodyWaiting = false;
@@ -94,7 +96,7 @@ export class Cases {
 
   /** What this process wrote last, if it remembers. */
   recall(id: NotificationId): StoredCase | undefined {
-    return this.#remembered.get(id);
+    return this.#remembered.peek(id);
   }
 
   /**
@@ -177,7 +179,7 @@ export class Cases {
     const { store, clock } = this.#parts;
     const [lost] = unclear;
     const [{ beside, log } = { beside: undefined, log: undefined }] = events;
-    const remembered = lost === undefined ? this.#remembered.get(id) : undefined;
+    const remembered = lost === undefined ? this.#remembered.peek(id) : undefined;
     const known = remembered ?? (await store.load(id));
     if (known === undefined) return undefined;
     if (lost !== undefined) {
@@ -256,10 +258,7 @@ export class Cases {
   remember(stored: StoredCase): void {
     const { alarm, clock } = this.#parts;
     const { id, nextWaveAt, hungUpBy, ringsBy } = stored.notification;
-    this.#remembered.delete(id);
     this.#remembered.set(id, stored);
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
     stored.recipients.forEach((recipient, index) => {
       const isWaitingForLine = recipient.state === 'waiting' && (recipient.dueAt ?? 0) <= clock.now();
       const isDone = isWaitingForLine || isFinal(recipient);

@@ -5,9 +5,8 @@ import { timeOf } from '../model/notification-id.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withClaim, withProven } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
-import { withoutOldSilence } from '../rules/speech-fault.ts';
-import { withoutOldFault } from '../rules/whose-fault.ts';
-import { withoutNumber } from '../state/step.ts';
+import { withoutOldFaults } from '../rules/whose-fault.ts';
+import { type Policy, withoutNumber } from '../state/step.ts';
 import { entriesOf, isCurrentEntry } from '../store/case-rows.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import { isUnreadable } from '../store/row-reader.ts';
@@ -30,8 +29,7 @@ export interface DueWorkParts {
   readonly newId: () => string;
   /** From a request to its last call, in milliseconds. */
   readonly deadlineMs: number;
-  /** How many calls the account may start a second; undefined: as many as there are lines. */
-  readonly callsPerSecond: number | undefined;
+  readonly policy: Policy;
   /** One for each destination of outcomes. */
   readonly publishers: readonly Publisher[];
   /** For what happens outside any request. */
@@ -211,15 +209,14 @@ export class DueWork {
 
   /** Dials who is next, one claim after the other; the requests go side by side. */
   async #dial(read: Snapshot, log: Log): Promise<void> {
-    const { clock, cases, alarm, deadlineMs, newId, callsPerSecond } = this.#parts;
+    const { clock, cases, alarm, deadlineMs, newId, policy } = this.#parts;
     let at = read;
     // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
     for (let isFirst = true; isFirst || !this.#again; isFirst = false) {
       const now = clock.now();
       const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
       const open = this.openIn(at, now);
-      const believed = withoutOldSilence(withoutOldFault(at.line, cases.reachedAt, now), cases.heardAt, now);
-      const line = withProven(believed, open, now);
+      const line = withProven(withoutOldFaults(at.line, cases, now), open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;
       cases.isSomebodyWaiting = at.queue.length > 0;
       if (decided?.kind === 'wait') {
@@ -239,7 +236,7 @@ export class DueWork {
         return;
       }
       const claim = { kind: 'claim', beside: open.length, isProbe: decided?.isProbe } as const;
-      const known = decided === undefined ? line : withClaim(line, decided.isProbe, callsPerSecond, now);
+      const known = decided === undefined ? line : withClaim(line, decided.isProbe, policy.line.callsPerSecond, now);
       const beside = {
         snapshot: at,
         who,

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../../log.ts';
@@ -39,7 +40,7 @@ const HUNG_UP_AT_A_TIME = 16;
 export class LineRequests {
   readonly #parts: LineRequestsParts;
   /** Whom this process has spoken to, and what it said last: without the table nobody else can tell. */
-  readonly #spokenTo = new Map<CallId, Spoken>();
+  readonly #spokenTo = new LRUCache<CallId, Spoken>({ max: MOST_SPOKEN_TO });
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
 
   constructor(parts: LineRequestsParts) {
@@ -95,7 +96,7 @@ export class LineRequests {
     if (attempt?.callId === undefined || alertType === undefined) return;
     const { callId } = attempt;
     const speech = speechNow(attempt);
-    this.#noteSpokenTo(callId, { speech, confirm: notification.confirm === true });
+    this.#spokenTo.set(callId, { speech, confirm: notification.confirm === true });
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
     const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
@@ -168,12 +169,12 @@ export class LineRequests {
   ): Promise<boolean> {
     const { line, serviceName, clock, log: ownLog } = this.#parts;
     const fields = { call_id: callId, alert_type: pathType.name };
-    const spoken = this.#spokenTo.get(callId);
+    const spoken = this.#spokenTo.peek(callId);
     // A line that waits for what comes next has to be told again.
     const isToBeTold = isAwaiting === true && (kind === 'connected' || kind === 'tone received');
     if (isToBeTold || (kind === 'connected' && spoken === undefined)) {
       const hasKeys = known?.notification.confirm === true;
-      this.#noteSpokenTo(callId, { speech, confirm: hasKeys });
+      this.#spokenTo.set(callId, { speech, confirm: hasKeys });
       const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
       try {
         const text = spokenMessage(serviceName, alertType, known?.notification);
@@ -197,16 +198,10 @@ export class LineRequests {
       }
       void this.waitForKeys(callId);
       clock.after(KEYS_AFTER_MS, () => {
-        if (this.#spokenTo.get(callId) === spoken) void this.hangUp(callId, fields, ownLog);
+        if (this.#spokenTo.peek(callId) === spoken) void this.hangUp(callId, fields, ownLog);
       });
     }
     return false;
-  }
-
-  #noteSpokenTo(callId: CallId, spoken: Spoken): void {
-    this.#spokenTo.set(callId, spoken);
-    const [oldest] = this.#spokenTo.keys();
-    if (this.#spokenTo.size > MOST_SPOKEN_TO && oldest !== undefined) this.#spokenTo.delete(oldest);
   }
 }
 

@@ -31,8 +31,6 @@ export interface SendingParts {
   readonly due: DueWork;
   readonly waits: Waits;
   readonly rules: PhoneRules;
-  /** How many calls the account may start a second; undefined: as many as there are lines. */
-  readonly callsPerSecond: number | undefined;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -158,7 +156,7 @@ export class Sending {
     const open = due.openIn(snapshot, now);
     const decided = next([...snapshot.queue, ...own], open, snapshot.line, now);
     const isOwn = decided.kind === 'dial' && decided.takesOver === undefined && own.includes(decided.who);
-    const { policy, callsPerSecond } = this.#parts;
+    const { policy } = this.#parts;
     const { case: claimed } = isOwn
       ? step(
           made,
@@ -169,6 +167,7 @@ export class Sending {
         )
       : { case: made };
     // An urgent request writes what is known of the lines in any case: a claim that was decided without it is void.
+    const { callsPerSecond } = policy.line;
     const claimedLine = isOwn ? withClaim(snapshot.line, decided.isProbe, callsPerSecond, now) : snapshot.line;
     const line = isOwn || isUrgentOne ? claimedLine : undefined;
     const stored = await store.create(claimed, use && { ...use, etag: used.etag }, { snapshot, line }, now);

@@ -1,12 +1,12 @@
-import type { CallResult, PressedKey, ResultCodes, ResultMeaning } from '../model/call-event.ts';
+import type { CallEvent, CallEventKind, CallResult, ResultCodes } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
 import type { NotMade, Outcome } from '../model/outcome.ts';
-import { LONGEST_REQUEST_MS, LONGEST_RINGING_MS, type PhoneLine } from '../model/phone-line.ts';
-import { isMessage, MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../model/speech.ts';
+import { LONGEST_REQUEST_MS, type PhoneLine } from '../model/phone-line.ts';
+import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
 
-// One attempt to reach somebody, which is one call: a pure state machine. It moves down this list, and only back to `speaking` if somebody
-// turns out to be there after all.
+// What is known of one attempt to reach somebody, which is one call. It moves down this list, and only back to `speaking` if somebody turns
+// out to be there after all.
 
 /** How far an attempt has come. */
 export const ATTEMPT_STATES = [
@@ -106,10 +106,10 @@ export interface Attempt extends ResultCodes {
   readonly isReasonReported?: boolean | undefined;
 }
 
-/** What the machine must know beside the attempt. Durations are in milliseconds. */
+/** What an attempt goes by. Durations are in milliseconds. */
 export interface CallTerms {
-  /** The line that is used now; undefined: the first one there was. */
-  readonly line?: LineTerms | undefined;
+  /** The line that is used now. */
+  readonly line: LineTerms;
   /** Whether keys are asked for. */
   readonly confirm: boolean;
   /** Nobody is to be dialled or to ring any more. */
@@ -126,24 +126,28 @@ export interface CallTerms {
 /** Why there is no call. `failed`: it counts as an attempt; `unclear`: there may be one. */
 export type NotPlaced = Exclude<NotMade, 'made_way'> | 'refused' | 'failed' | 'unclear';
 
-/** What the machine must know of the line. */
+/** What an attempt goes by of the line. */
 export type LineTerms = Pick<PhoneLine, 'name' | 'isIdempotent'>;
 
 /** The line of attempts whose row names none. */
-export const FIRST_LINE: LineTerms = { name: 'acs', isIdempotent: true };
+export const FIRST_LINE = 'acs';
 
-/** What happened. */
+/** What the line reports of a call. `spoken to`: it was spoken to while the table could not be used. */
+export type CallReport = Pick<CallEvent, 'callId'> &
+  Partial<Omit<CallEvent, 'kind' | 'attempt'>> & {
+    readonly kind: Exclude<CallEventKind, 'tone failed'> | 'spoken to';
+  };
+
+/** What happened to an attempt. Where it is about a speech and names none, it is about the message. */
 export type AttemptEvent =
+  | CallReport
   /** The line accepted the call request. */
   | { readonly kind: 'placed'; readonly callId: CallId }
   /** It did not, or did not say so. */
   | { readonly kind: 'not placed'; readonly why: NotPlaced; readonly result: CallResult }
   /** The line, asked after a request without an answer, knows no call of the attempt. */
   | { readonly kind: 'not found' }
-  /** The line reports that there is a call. */
-  | { readonly kind: 'ringing'; readonly callId: CallId }
-  | ({ readonly kind: 'connected'; readonly callId: CallId; readonly isMachine?: boolean | undefined } & Awaiting)
-  /** The line accepted a speech; the message if none is named. `isStarted`: it is being spoken. */
+  /** The line accepted a speech. `isStarted`: it is being spoken. */
   | { readonly kind: 'speech accepted'; readonly speech?: SpeechNumber | undefined; readonly isStarted?: boolean }
   /** It did not. `gone`: the callee has left; `unclear`: it may have been done. */
   | {
@@ -152,59 +156,26 @@ export type AttemptEvent =
       readonly result: CallResult;
       readonly speech?: SpeechNumber | undefined;
     }
-  | { readonly kind: 'play started'; readonly callId: CallId; readonly speech?: SpeechNumber | undefined }
-  | ({ readonly kind: 'tone received'; readonly callId: CallId; readonly key?: PressedKey | undefined } & Awaiting)
-  | ({
-      readonly kind: 'play completed' | 'play failed' | 'play canceled';
-      readonly callId: CallId;
-      readonly result: CallResult;
-      readonly speech?: SpeechNumber | undefined;
-    } & Awaiting)
-  /** Keys were waited for long enough. */
-  | { readonly kind: 'no key' }
-  | { readonly kind: 'hung up' }
-  | {
-      readonly kind: 'disconnected' | 'create failed';
-      readonly callId: CallId;
-      readonly result: CallResult;
-      /** How long it was connected, in milliseconds, if the line says. */
-      readonly connectedMs?: number | undefined;
-    }
-  /** It was spoken to while the table could not be used. */
-  | { readonly kind: 'spoken to'; readonly callId: CallId }
-  /** An urgent call needs its line or its number, if it only rings. */
-  | { readonly kind: 'make way' }
-  /** It is time to look, or somebody has stopped the notification. */
-  | { readonly kind: 'look' };
+  /** `no key`: keys were waited for long enough. `make way`: an urgent call needs its line or its number, if it only rings. `look`: it is time to look, or somebody has stopped the notification. */
+  | { readonly kind: 'no key' | 'hung up' | 'make way' | 'look' };
 
-/** An event of a line that waits for what the call is to do now. */
-interface Awaiting {
-  readonly isAwaiting?: boolean | undefined;
-}
+/** What happened, of some kinds. */
+export type EventOf<Kind extends AttemptEvent['kind']> = Extract<AttemptEvent, { readonly kind: Kind }>;
 
-/** What the one who made the step must do now. `find`: ask the line whether it knows a call of the attempt. `speak`: see {@link speechNow}; `wait for keys`: for `KEYS_AFTER_MS`, then `no key`. */
+/**
+ * What whoever committed the decision must do now. `find`: ask the line whether it knows a call of the attempt. `speak`: see {@link speechNow};
+ * `wait for keys`: for `KEYS_AFTER_MS`, then `no key`.
+ */
 export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
-
-/** An attempt after an event; the same object if nothing changed. */
-export interface AttemptChange {
-  readonly next: Attempt;
-  readonly command?: Command;
-}
 
 /** How long one instance has for a request to the line and for writing down the answer. After that, it has died. */
 export const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
 /** As `CLAIM_LEASE_MS`, of a call request: the first ones of a notification wait for one another. */
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
-/** How long an attempt of which nothing was heard may still ring or be answered after its call request was last sent. */
-export const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
-const MOST_RESENT = 2;
-// A line that did not answer for 15 s needs a moment.
-const RESEND_AFTER_MS = 10_000;
 // How long after an unclear answer to a request to speak `play started` may take.
 const START_WITHIN_MS = 4_500;
 // The reason of an end and the end itself are two events, at about the same time.
 const REASON_WITHIN_MS = 5_000;
-const HANG_UP_WITHIN_MS = 600_000;
 // Whoever waits for keys hangs up; others look only if it has died.
 const QUIET_LOOK_MS = KEYS_AFTER_MS + 1_000;
 // Repeats included, no call lasts longer than five minutes: the timer function needs some of them to find it.
@@ -216,7 +187,15 @@ export const isLive = ({ state }: Attempt): boolean => state !== 'over';
 /** What is spoken now, or was asked to be. */
 export const speechNow = ({ later }: Attempt): SpeechNumber => later?.number ?? MESSAGE;
 
-const isGoodbye = (speech: SpeechNumber): boolean => !isMessage(speech);
+/** What is known of that speech: the message's facts stand in the attempt itself. */
+export const speechOfNow = (attempt: Attempt): Omit<LaterSpeech, 'number' | 'before'> => {
+  const { later, speakingAt: askedAt = 0, acceptedAt, startedAt, unclearAt } = attempt;
+  if (later !== undefined) return later;
+  const isUnknown = acceptedAt === undefined && startedAt === undefined;
+  return { askedAt, unclearAt, acceptedAt: isUnknown ? undefined : Math.max(acceptedAt ?? 0, startedAt ?? 0) };
+};
+
+export const isGoodbye = (speech: SpeechNumber): boolean => !isMessage(speech);
 
 /** What the callee has said by a key; undefined if nothing. A 1 wins over a 3, whichever comes first. */
 export const answerBy = ({ confirmedAt, cannotGoAt }: Attempt): 'confirmed' | 'cannot_go' | undefined => {
@@ -224,7 +203,7 @@ export const answerBy = ({ confirmedAt, cannotGoAt }: Attempt): 'confirmed' | 'c
   return cannotGoAt === undefined ? undefined : 'cannot_go';
 };
 
-const isWithoutReason = (attempt: Attempt): attempt is Attempt & { readonly disconnectedAt: number } =>
+export const isWithoutReason = (attempt: Attempt): attempt is Attempt & { readonly disconnectedAt: number } =>
   attempt.disconnectedAt !== undefined && (attempt.state === 'claimed' || attempt.state === 'placed');
 
 /** When to look at an attempt if nothing is heard of it; undefined if it is over. */
@@ -236,7 +215,7 @@ export const lookAtOf = (attempt: Attempt, { ringMs, messageMs }: CallTerms): nu
     case 'placed':
       return (attempt.placedAt ?? attempt.claimedAt) + ringMs;
     case 'speaking':
-      return Math.min(endOfSpeech(attempt, messageMs), latestEnd(attempt));
+      return Math.min(speechOverdueAt(attempt, messageMs), latestEnd(attempt));
     case 'hanging_up':
       return (attempt.hangingUpAt ?? 0) + CLAIM_LEASE_MS;
     case 'over':
@@ -244,512 +223,50 @@ export const lookAtOf = (attempt: Attempt, { ringMs, messageMs }: CallTerms): nu
   }
 };
 
-const latestEnd = ({ answeredAt, speakingAt = 0 }: Attempt): number => (answeredAt ?? speakingAt) + LONGEST_CALL_MS;
+export const latestEnd = ({ answeredAt, speakingAt = 0 }: Attempt): number =>
+  (answeredAt ?? speakingAt) + LONGEST_CALL_MS;
 
-const endOfSpeech = (attempt: Attempt, messageMs: number): number => {
-  const { later, quietSince, startedAt = 0, acceptedAt = 0 } = attempt;
-  if (quietSince !== undefined) return quietSince + QUIET_LOOK_MS;
-  if (later !== undefined) {
-    if (isGoodbye(later.number)) return later.askedAt + CLAIM_LEASE_MS;
-    return endOf(later.acceptedAt, later.unclearAt, later.askedAt, messageMs);
-  }
-  const spokenSince = Math.max(acceptedAt, startedAt);
-  return endOf(spokenSince === 0 ? undefined : spokenSince, attempt.unclearAt, attempt.speakingAt ?? 0, messageMs);
-};
-
-const endOf = (
-  spokenSince: number | undefined,
-  unclearAt: number | undefined,
-  askedAt: number,
-  lastsMs: number,
-): number => {
-  if (spokenSince !== undefined) return spokenSince + lastsMs;
+const speechOverdueAt = (attempt: Attempt, messageMs: number): number => {
+  if (attempt.quietSince !== undefined) return attempt.quietSince + QUIET_LOOK_MS;
+  const { askedAt, acceptedAt, unclearAt } = speechOfNow(attempt);
+  if (acceptedAt !== undefined) return acceptedAt + messageMs;
   return unclearAt === undefined ? askedAt + CLAIM_LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
-/** An attempt after an event. */
-export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptChange => {
-  // Any event of its call may be the first that is heard of it.
-  const heard = 'callId' in event && attempt.callId === undefined ? { ...attempt, callId: event.callId } : attempt;
-  const isAwaiting = 'isAwaiting' in event && event.isAwaiting === true;
-  // Who asks what to do next was spoken to, also if that was not written down.
-  const isUnknown = isAwaiting && event.kind !== 'connected' && !wasTaken(heard) && isLive(heard);
-  const known = isUnknown ? spokenTo(heard, now).next : heard;
-  const step = isAwaiting ? withCommand(moved(known, event, terms, now), now) : moved(known, event, terms, now);
-  return step.next === known && !isLive(attempt) ? { ...step, next: attempt } : step;
-};
-
-/** A line that waits is told in any case what its call is to do: if nothing has changed, what it was to do before. */
-const withCommand = (step: AttemptChange, now: number): AttemptChange => {
-  if (step.command !== undefined) return step;
-  const { next } = step;
-  if (next.state !== 'speaking') return { next, command: 'hang up' };
-  if (isQuiet(next, now)) return hangingUp(next, {}, now);
-  return { next, command: next.quietSince === undefined ? 'speak' : 'wait for keys' };
-};
-
-const moved = (attempt: Attempt, event: AttemptEvent, terms: CallTerms, now: number): AttemptChange => {
-  switch (event.kind) {
-    case 'placed':
-    case 'ringing':
-      return placed(attempt, terms, now);
-    case 'not found':
-      return notFound(attempt, terms, now);
-    case 'not placed':
-      return notPlaced(attempt, event, terms, now);
-    case 'connected':
-      // A line that waits reports its ends for sure: what it asked before arrives late.
-      if (event.isAwaiting === true && attempt.disconnectedAt !== undefined) return endedBefore(attempt, terms);
-      return connected(event.isMachine === true ? { ...attempt, isMachine: true } : attempt, terms, now);
-    case 'speech accepted': {
-      const next = accepted(attempt, event.speech ?? MESSAGE, now);
-      const isStart = event.isStarted === true && (event.speech ?? MESSAGE) === MESSAGE;
-      // Whoever asks again what to say has not heard what was said before.
-      return isStart ? credited(next, { startedAt: now }, terms) : { next };
-    }
-    case 'not spoken':
-      return notSpoken(attempt, event, terms, now);
-    case 'play started':
-      return started(attempt, event.speech ?? MESSAGE, terms, now);
-    case 'tone received':
-      return keyPressed(attempt, event, terms, now);
-    case 'play completed':
-    case 'play failed':
-    case 'play canceled':
-      return speechOver(attempt, event, terms, now);
-    case 'no key':
-      return isQuiet(attempt, now) ? hangingUp(attempt, {}, now) : { next: attempt };
-    case 'spoken to':
-      return spokenTo(attempt, now);
-    case 'make way':
-      return attempt.state === 'placed'
-        ? ringingHungUp({ ...attempt, makesWay: true }, MADE_WAY, now)
-        : { next: attempt };
-    case 'hung up':
-      return attempt.state === 'hanging_up' ? { next: ended(attempt, {}, terms, now) } : { next: attempt };
-    case 'disconnected':
-      return disconnected(attempt, event, terms, now);
-    case 'create failed':
-      return createFailed(attempt, event.result, terms, now);
-    case 'look':
-      return looked(attempt, terms, now);
-  }
-};
-
-const isIdempotent = ({ line = FIRST_LINE }: CallTerms): boolean => line.isIdempotent;
-
-const placed = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
-  if (attempt.placedAt !== undefined) return { next: attempt };
-  const next = { ...attempt, placedAt: now };
-  // Its events may have come first.
-  if (attempt.state !== 'claimed') return { next };
-  return terms.isStopped ? ringingHungUp(next, STOPPED, now) : { next: { ...next, state: 'placed' } };
-};
-
-const STOPPED = 'stopped before it was answered';
-const MADE_WAY = 'made way for an urgent call';
-
-const notPlaced = (
-  attempt: Attempt,
-  { why, result }: Extract<AttemptEvent, { kind: 'not placed' }>,
-  terms: CallTerms,
-  now: number,
-): AttemptChange => {
-  // Its events have come: it was done after all.
-  if (attempt.state !== 'claimed') return { next: attempt };
-  // An earlier request of this attempt may have been done, whatever this one was answered.
-  const isSure = why !== 'unclear' && (attempt.resent === undefined || !isIdempotent(terms));
-  if (isSure) {
-    return { next: ended(attempt, { ...result, meaning: why === 'failed' ? undefined : why }, terms, now) };
-  }
-  // A line that throttles has not looked at the request: it does not count as sent again.
-  const resent = why === 'no_line' || why === 'set_up' ? (attempt.resent ?? 1) - 1 : attempt.resent;
-  return { next: { ...attempt, resent, reason: result.reason, lookAt: now + RESEND_AFTER_MS } };
-};
-
-const NO_END = {
-  disconnectedAt: undefined,
-  endedAt: undefined,
-  outcome: undefined,
-  code: undefined,
-  subCode: undefined,
-  reason: undefined,
-  isReasonReported: undefined,
-};
-
-/** Somebody had answered, and hung up before anything could be said. */
-const endedBefore = (attempt: Attempt, terms: CallTerms): AttemptChange =>
-  isLive(attempt) ? { next: ended(attempt, {}, terms, attempt.disconnectedAt ?? 0) } : { next: attempt };
-
-/** An answered call can be spoken to, whatever was reported before: nobody has spoken, and nobody has hung up. */
-const connected = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
-  if (attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined) return { next: attempt };
-  const answered = { ...attempt, ...NO_END, answeredAt: attempt.answeredAt ?? now };
-  if (terms.isStopped) return hangingUp(answered, { reason: STOPPED }, now);
-  return { next: { ...answered, state: 'speaking', speakingAt: now }, command: 'speak' };
-};
-
-const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt => {
-  if (speech === MESSAGE) return isAcceptedKnown(attempt) ? attempt : { ...attempt, acceptedAt: now };
-  const { later } = attempt;
-  // After a goodbye the line is hung up soon enough, whatever is known of it.
-  if (later === undefined || later.number !== speech || isGoodbye(speech) || later.acceptedAt !== undefined)
-    return attempt;
-  return { ...attempt, later: { ...later, acceptedAt: now } };
-};
-
 /** Nothing follows any more from the line's having accepted the message. */
-const isAcceptedKnown = ({ acceptedAt, startedAt, hangingUpAt }: Attempt): boolean =>
+export const isAcceptedKnown = ({ acceptedAt, startedAt, hangingUpAt }: Attempt): boolean =>
   acceptedAt !== undefined || startedAt !== undefined || hangingUpAt !== undefined;
 
-/** What follows is not asked for: it is done already. */
-const spokenTo = (attempt: Attempt, now: number): AttemptChange => {
-  if (attempt.speakingAt !== undefined) return { next: attempt };
-  const spoken = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now, acceptedAt: now };
-  return { next: attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken };
-};
+/** Somebody was spoken to, or the line was hung up. */
+export const wasTaken = ({ speakingAt, hangingUpAt }: Attempt): boolean =>
+  speakingAt !== undefined || hangingUpAt !== undefined;
 
-const notSpoken = (
-  attempt: Attempt,
-  { why, result, speech = MESSAGE }: Extract<AttemptEvent, { kind: 'not spoken' }>,
-  terms: CallTerms,
-  now: number,
-): AttemptChange => {
-  if (attempt.state !== 'speaking' || speech !== speechNow(attempt)) return { next: attempt };
-  const { later } = attempt;
-  // It is being spoken all the same.
-  if ((later === undefined ? attempt.startedAt : later.acceptedAt) !== undefined) return { next: attempt };
-  if (why === 'gone') return { next: ended(attempt, result, terms, now) };
-  if (later === undefined) {
-    return why === 'unclear'
-      ? { next: { ...attempt, unclearAt: now } }
-      : hangingUp({ ...attempt, hasSpeechFailed: true }, result, now);
-  }
-  // The key counts.
-  if (isGoodbye(later.number)) return hangingUp(attempt, {}, now);
-  return why === 'unclear'
-    ? { next: { ...attempt, later: { ...later, unclearAt: now } } }
-    : withoutRepeat(attempt, now);
-};
-
-/** The repeat does not come: what was spoken goes on, or keys are waited for. */
-const withoutRepeat = (attempt: Attempt, now: number): AttemptChange => {
-  const { before = MESSAGE, isBeforeOver = false } = attempt.later ?? {};
-  const later: LaterSpeech | undefined =
-    before === MESSAGE ? undefined : { number: before, before: MESSAGE, askedAt: now, acceptedAt: now };
-  const next = { ...attempt, later };
-  return isBeforeOver ? { next: { ...next, quietSince: now }, command: 'wait for keys' } : { next };
-};
-
-const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: number): AttemptChange => {
-  if (speech === MESSAGE) return credited(attempt, { startedAt: attempt.startedAt ?? now }, terms);
-  if (attempt.state !== 'speaking' || isGoodbye(speech) || speech < speechNow(attempt)) return { next: attempt };
-  if (speech === speechNow(attempt)) return { next: accepted(attempt, speech, now) };
-  // It was given up, and comes after all.
-  const later: LaterSpeech = { number: speech, before: speechNow(attempt), askedAt: now, acceptedAt: now };
-  return { next: { ...attempt, later, quietSince: undefined } };
-};
-
-/** News about the message counts only if speaking it was claimed; it improves the outcome of what is over. */
-const credited = (attempt: Attempt, news: Partial<Attempt>, terms: CallTerms): AttemptChange => {
-  const isNews = Object.entries(news).some(([name, value]) => Reflect.get(attempt, name) !== value);
-  if (attempt.speakingAt === undefined || !isNews) return { next: attempt };
-  const next = { ...attempt, ...news };
-  return { next: isLive(next) ? next : { ...next, ...outcomeOf(next, undefined, terms, next.endedAt ?? 0) } };
-};
-
-/** A key counts from the first moment, also while the line is hung up and when it was; something is said to it only before. */
-const keyPressed = (
-  attempt: Attempt,
-  { key }: Extract<AttemptEvent, { kind: 'tone received' }>,
-  terms: CallTerms,
-  now: number,
-): AttemptChange => {
-  const answer = answerOfKey(key?.key);
-  if (!terms.confirm || answer === undefined || key === undefined) return { next: attempt };
-  // Keys are listened for with the message: somebody heard it while that could not be written down.
-  const known = spokenTo(attempt, now).next;
-  switch (answer) {
-    case 'confirms':
-      if (known.confirmedAt !== undefined) return { next: attempt };
-      return saying(credited(known, { confirmedAt: now }, terms).next, THANKED, now);
-    case 'cannot go':
-      if (answerBy(known) !== undefined) return { next: attempt };
-      return saying(credited(known, { cannotGoAt: now }, terms).next, UNDERSTOOD, now);
-    case 'repeat':
-      return repeated(known, key.sequence, now);
-  }
-};
-
-const repeated = (attempt: Attempt, sequence: number, now: number): AttemptChange => {
-  const { repeatKeys = [] } = attempt;
-  const number = speechOf(repeatKeys.length + 1);
-  const isTooMany = number === undefined || repeatKeys.length >= MOST_REPEATS;
-  if (attempt.state !== 'speaking' || isTooMany || repeatKeys.includes(sequence) || isGoodbye(speechNow(attempt))) {
-    return { next: attempt };
-  }
-  return saying({ ...attempt, repeatKeys: [...repeatKeys, sequence] }, number, now);
-};
-
-/** The next speech, which ends what is spoken; nothing if nobody is spoken to. */
-const saying = (attempt: Attempt, number: SpeechNumber, now: number): AttemptChange => {
-  if (attempt.state !== 'speaking' || number === MESSAGE) return { next: attempt };
-  const isBeforeOver = attempt.quietSince !== undefined;
-  const later: LaterSpeech = {
-    number,
-    askedAt: now,
-    before: speechNow(attempt),
-    ...(isBeforeOver ? { isBeforeOver } : {}),
-  };
-  return { next: { ...attempt, later, quietSince: undefined }, command: 'speak' };
-};
-
-const speechOver = (
-  attempt: Attempt,
-  event: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
-  terms: CallTerms,
-  now: number,
-): AttemptChange => {
-  const { kind, speech = MESSAGE } = event;
-  const isWhole = kind === 'play completed';
-  const isNews = isWhole && isMessage(speech) && attempt.completedAt === undefined;
-  const { next } = isNews ? credited(attempt, { completedAt: now }, terms) : { next: attempt };
-  if (next.state === 'over') return { next };
-  if (next.state === 'hanging_up') {
-    return now - (next.hangingUpAt ?? 0) < CLAIM_LEASE_MS ? { next } : hangingUp(next, {}, now);
-  }
-  if (speech < speechNow(next)) return { next: earlierOver(next, event) };
-  // Reported again.
-  if (next.quietSince !== undefined) return { next };
-  if (isWhole && terms.confirm && isMessage(speech) && next.state === 'speaking') {
-    return { next: { ...next, quietSince: now }, command: 'wait for keys' };
-  }
-  if (kind !== 'play failed') return hangingUp(next, {}, now);
-  // What its codes would mean for reaching a person they do not mean here: somebody has answered.
-  const { code, subCode, reason = 'the message failed' } = event.result;
-  const failed = speech === MESSAGE ? { ...next, hasSpeechFailed: true } : next;
-  return hangingUp(failed, { code, subCode, reason }, now);
-};
-
-/** The end of an earlier speech ends nothing; but if the repeat that was to follow does not come, nothing is being spoken. */
-const earlierOver = (
-  attempt: Attempt,
-  { kind, speech = MESSAGE }: Extract<AttemptEvent, { kind: 'play completed' | 'play failed' | 'play canceled' }>,
-): Attempt => {
-  const { later } = attempt;
-  const isAwaited = later !== undefined && later.before === speech && later.acceptedAt === undefined;
-  if (kind === 'play canceled' || !isAwaited || isGoodbye(later.number) || later.isBeforeOver === true) return attempt;
-  return { ...attempt, later: { ...later, isBeforeOver: true } };
-};
-
-const isQuiet = ({ state, quietSince }: Attempt, now: number): boolean =>
-  state === 'speaking' && quietSince !== undefined && now >= quietSince + KEYS_AFTER_MS;
-
-const disconnected = (
-  attempt: Attempt,
-  { result, connectedMs }: { readonly result: CallResult; readonly connectedMs?: number | undefined },
-  terms: CallTerms,
-  now: number,
-): AttemptChange => {
-  if (!isLive(attempt) || isWithoutReason(attempt)) return { next: attempt };
-  const isAnswered = attempt.speakingAt !== undefined || attempt.hangingUpAt !== undefined;
-  // The line knows better how long somebody listened than when its report arrives.
-  const until = connectedMs === undefined ? now : (attempt.answeredAt ?? now) + connectedMs;
-  if (isAnswered || result.meaning !== undefined) {
-    return { next: ended(attempt, result, terms, Math.min(now, until), until) };
-  }
-  return { next: { ...attempt, disconnectedAt: now } };
-};
-
-const createFailed = (attempt: Attempt, result: CallResult, terms: CallTerms, now: number): AttemptChange => {
-  const isAnswered = attempt.speakingAt !== undefined;
-  if (isAnswered || attempt.isReasonReported === true) return { next: attempt };
-  // Whoever hung up a ringing line knows better why.
-  if (attempt.hangingUpAt !== undefined) return { next: isLive(attempt) ? ended(attempt, {}, terms, now) : attempt };
-  // The end may have been reported first, without the reason.
-  const endedAt = attempt.endedAt ?? attempt.disconnectedAt ?? now;
-  const why = { ...result, reason: result.reason ?? 'not established' };
-  return { next: { ...ended(attempt, why, terms, endedAt), isReasonReported: true } };
-};
-
-const looked = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
-  const isDue = (lookAtOf(attempt, terms) ?? Infinity) <= now;
-  if (isLive(attempt) && (attempt.line ?? FIRST_LINE.name) !== (terms.line ?? FIRST_LINE).name) {
-    return { next: ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now) };
-  }
-  if (terms.isStopped && attempt.state === 'placed') return ringingHungUp(attempt, STOPPED, now);
-  if (!isDue) return { next: attempt };
-  if (isWithoutReason(attempt)) return { next: ended(attempt, {}, terms, attempt.disconnectedAt) };
-  switch (attempt.state) {
-    case 'claimed':
-      return claimRunOut(attempt, terms, now);
-    case 'placed':
-      return ringingHungUp(attempt, 'no answer', now);
-    case 'speaking':
-      return speechOverdue(attempt, now);
-    case 'hanging_up':
-      return now - (attempt.hangingUpSince ?? now) < HANG_UP_WITHIN_MS
-        ? hangingUp(attempt, {}, now)
-        : { next: ended(attempt, {}, terms, now) };
-    case 'over':
-      return { next: attempt };
-  }
-};
-
-const speechOverdue = (attempt: Attempt, now: number): AttemptChange => {
-  const { later, quietSince, acceptedAt, startedAt, unclearAt, isTakenOver } = attempt;
-  if (quietSince !== undefined) return hangingUp(attempt, {}, now);
-  if (now >= latestEnd(attempt)) return hangingUp(attempt, { reason: 'the call took too long' }, now);
-  if (later !== undefined) {
-    if (isGoodbye(later.number)) return hangingUp(attempt, {}, now);
-    if (later.acceptedAt === undefined) return withoutRepeat(attempt, now);
-  }
-  if (later !== undefined || acceptedAt !== undefined || startedAt !== undefined) {
-    return hangingUp(attempt, { reason: 'the end of the message was not reported' }, now);
-  }
-  if (unclearAt !== undefined || isTakenOver === true) {
-    return hangingUp({ ...attempt, hasSpeechFailed: true }, { reason: 'the request to speak was not answered' }, now);
-  }
-  return { next: { ...attempt, speakingAt: now, isTakenOver: true }, command: 'speak' };
-};
-
-/** The answer to a call request was lost, or whoever sent it has died: the line acts once for it, so it is sent again. */
-const claimRunOut = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
-  // An event has told its id: there is a call, and it may be ringing.
-  if (attempt.callId !== undefined) return placed(attempt, terms, now);
-  if (!isIdempotent(terms)) return { next: { ...attempt, lookAt: now + DIAL_LEASE_MS }, command: 'find' };
-  const again = sentAgain(attempt, terms, now);
-  if (again !== undefined) return again;
-  const until = (attempt.resentAt ?? attempt.claimedAt) + UNCLEAR_MS;
-  return now < until ? { next: { ...attempt, lookAt: until } } : neverPlaced(attempt, terms, now);
-};
-
-/** There is surely no call: the request may be sent again. */
-const notFound = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => {
-  if (attempt.state !== 'claimed' || attempt.callId !== undefined) return { next: attempt };
-  return sentAgain(attempt, terms, now) ?? neverPlaced(attempt, terms, now);
-};
-
-/** The request is sent once more; undefined if it was sent often enough, or is not to be sent any more. */
-const sentAgain = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange | undefined => {
-  const resent = (attempt.resent ?? 0) + 1;
-  const isTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
-  return resent <= MOST_RESENT && isTime && !terms.isStopped && attempt.isReplaced !== true
-    ? { next: { ...attempt, resent, resentAt: now, lookAt: now + DIAL_LEASE_MS }, command: 'dial' }
-    : undefined;
-};
-
-const neverPlaced = (attempt: Attempt, terms: CallTerms, now: number): AttemptChange => ({
-  next: ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now),
-});
-
-const hangingUp = (attempt: Attempt, result: CallResult, now: number): AttemptChange => ({
-  next: {
-    ...attempt,
-    ...codesOf(attempt, result),
-    state: 'hanging_up',
-    hangingUpAt: now,
-    hangingUpSince: attempt.hangingUpSince ?? now,
-  },
-  command: 'hang up',
-});
-
-/** A ringing call after a stop, with its hang-up claimed; the same object if it does not only ring. */
-export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
-  attempt.state === 'placed' ? ringingHungUp(attempt, STOPPED, now).next : attempt;
-
-/** A call whose hang-up is claimed again, because whoever had claimed it may have died; the same object if it is not to be hung up. */
-export const hungUpAgain = (attempt: Attempt, now: number): Attempt =>
-  attempt.state === 'hanging_up' ? hangingUp(attempt, {}, now).next : attempt;
-
-const ringingHungUp = (attempt: Attempt, reason: string, now: number): AttemptChange =>
-  hangingUp({ ...attempt, isUnanswered: true }, { reason }, now);
-
-const codesOf = (attempt: Attempt, { code, subCode, reason }: CallResult) => ({
-  code: attempt.code ?? code,
-  subCode: attempt.subCode ?? subCode,
-  reason: attempt.reason ?? reason,
-});
-
-/** @param heardUntil if that is not when it ended, as far as this service knows */
-const ended = (
-  attempt: Attempt,
-  result: CallResult,
-  terms: CallTerms,
-  endedAt: number,
-  heardUntil = endedAt,
-): Attempt => {
-  // Why it was hung up is known better here than on the line; of a provisional end nothing is kept.
-  const why = attempt.hangingUpAt === undefined ? result : codesOf(attempt, result);
-  const { code, subCode, reason } = why;
-  const over: Attempt = { ...attempt, code, subCode, reason, state: 'over', endedAt, holdsNumber: undefined };
-  return {
-    ...over,
-    ...outcomeOf(over, attempt.hangingUpAt === undefined ? result.meaning : undefined, terms, heardUntil),
-  };
-};
-
-type End = Pick<Attempt, 'outcome' | 'hasHeardUnit' | 'reason'>;
-
-/** @param meaning what the line's codes mean */
-const outcomeOf = (
-  attempt: Attempt,
-  meaning: ResultMeaning | undefined,
-  { confirm, unitMs }: CallTerms,
-  endedAt: number,
-): End => {
-  const { completedAt, startedAt, speakingAt, hangingUpSince, hasSpeechFailed, reason } = attempt;
-  const answer = answerBy(attempt);
-  if (answer !== undefined) return { outcome: answer, reason: undefined };
-  const isMachine = attempt.isMachine === true;
-  if (completedAt !== undefined && isMachine && !confirm) return { outcome: 'no_answer', reason: MACHINE };
-  if (completedAt !== undefined) {
-    return confirm ? { outcome: 'unconfirmed', reason: NO_ANSWER_BY_KEY } : { outcome: 'heard', reason: undefined };
-  }
-  if (startedAt !== undefined && hasSpeechFailed !== true) {
-    const spokenMs = (hangingUpSince ?? endedAt) - startedAt;
-    return {
-      outcome: 'cut_short',
-      hasHeardUnit: !isMachine && spokenMs >= unitMs,
-      reason: reason ?? 'the callee hung up',
-    };
-  }
-  if (speakingAt !== undefined) return { outcome: 'unknown', reason: reason ?? NOT_SURELY_STARTED };
-  if (attempt.makesWay === true) return { outcome: 'made_way', reason };
-  if (attempt.isUnanswered === true) return { outcome: 'no_answer', reason };
-  return {
-    outcome: meaning === undefined || meaning === 'forbidden' || meaning === 'no_speech' ? 'unknown' : meaning,
-    reason: reason ?? NOT_SPOKEN,
-  };
-};
-
-const MACHINE = 'a machine answered';
-const NO_ANSWER_BY_KEY = 'neither 1 nor 3 was pressed';
-const NOT_SURELY_STARTED = 'the call ended before the message surely started';
-const NOT_SPOKEN = 'the call ended before the message';
-
-/** Whether an event can change nothing about an attempt in this state or any later one: then there is no need to ask the table. */
+/**
+ * Whether an event can change nothing about an attempt in this state or any later one: then the table need not be asked. It is true of what comes
+ * in every good call and says nothing new; of rare events the table is asked.
+ */
 export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
+  const isOver = attempt.state === 'over' && wasTaken(attempt);
   switch (event.kind) {
     case 'ringing':
     case 'placed':
       return attempt.callId !== undefined && attempt.placedAt !== undefined;
     case 'connected':
       return isAcceptedKnown(attempt);
-    case 'play started':
     case 'speech accepted':
-      return isStartPast(attempt, event.speech ?? MESSAGE, event.kind);
+      return (event.speech ?? MESSAGE) === MESSAGE ? isAcceptedKnown(attempt) : isOver;
+    case 'play started':
+      return (event.speech ?? MESSAGE) === MESSAGE ? attempt.startedAt !== undefined : isOver;
     case 'play completed':
-      return isEndPast(attempt, event.speech ?? MESSAGE) && attempt.completedAt !== undefined;
-    case 'play failed':
-    case 'play canceled':
-      return isEndPast(attempt, event.speech ?? MESSAGE);
+      return isOver && attempt.completedAt !== undefined;
     case 'tone received':
-      return isKeyPast(attempt, event.key);
+      return attempt.confirmedAt !== undefined || answerOfKey(event.key?.key) === undefined;
     case 'create failed':
       return attempt.speakingAt !== undefined || (attempt.state === 'over' && attempt.isReasonReported === true);
     case 'no key':
       return true;
+    case 'play failed':
+    case 'play canceled':
     case 'not placed':
     case 'not found':
     case 'not spoken':
@@ -758,37 +275,6 @@ export const isPast = (attempt: Attempt, event: AttemptEvent): boolean => {
     case 'spoken to':
     case 'make way':
     case 'look':
-      return attempt.state === 'over' && wasTaken(attempt);
+      return isOver;
   }
 };
-
-const isStartPast = (attempt: Attempt, speech: SpeechNumber, kind: AttemptEvent['kind']): boolean => {
-  if (isGoodbye(speech)) return true;
-  if (speech === MESSAGE) return kind === 'play started' ? attempt.startedAt !== undefined : isAcceptedKnown(attempt);
-  const { later } = attempt;
-  const isKnown =
-    later !== undefined && (later.number > speech || (later.number === speech && later.acceptedAt !== undefined));
-  return isKnown || (attempt.state === 'over' && wasTaken(attempt));
-};
-
-const isEndPast = (attempt: Attempt, speech: SpeechNumber): boolean => {
-  if (attempt.state === 'over') return wasTaken(attempt);
-  const { later } = attempt;
-  return later !== undefined && speech < later.number && (later.acceptedAt !== undefined || isGoodbye(later.number));
-};
-
-const isKeyPast = (attempt: Attempt, key: PressedKey | undefined): boolean => {
-  switch (answerOfKey(key?.key)) {
-    case 'confirms':
-      return attempt.confirmedAt !== undefined;
-    case 'cannot go':
-      return answerBy(attempt) !== undefined;
-    case 'repeat':
-      return attempt.hangingUpAt !== undefined || isGoodbye(speechNow(attempt));
-    case undefined:
-      return true;
-  }
-};
-
-const wasTaken = ({ speakingAt, hangingUpAt }: Attempt): boolean =>
-  speakingAt !== undefined || hangingUpAt !== undefined;

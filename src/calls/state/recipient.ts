@@ -7,11 +7,10 @@ import {
   isLive,
   isPast,
   lookAtOf,
-  moveAttempt,
-  stoppedRinging,
   FIRST_LINE,
 } from './attempt.ts';
-import { NOT_MADE, type NotMade } from '../model/outcome.ts';
+import { moveAttempt, stoppedRinging } from './move-attempt.ts';
+import { NOT_MADE } from '../model/outcome.ts';
 import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
@@ -87,7 +86,7 @@ export interface Recipient {
   readonly reason?: string | undefined;
 }
 
-/** What a recipient's steps need to know beside the recipient. */
+/** What reaching a recipient goes by. */
 export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
@@ -97,19 +96,6 @@ export interface RecipientChange {
   readonly commands: readonly { readonly command: Command; readonly attemptId: string }[];
   /** No later state of the recipient needs the step: the table need not be asked. */
   readonly isPast?: boolean;
-}
-
-// A callee who declined is not rung again at once: it may have been a person after all.
-const AFTER_DECLINE_MS = 2_000;
-
-/** A call that no line was free for. */
-export interface RefusedCall {
-  /** The line said so; otherwise the callee may have declined. */
-  readonly isSure: boolean;
-  /** It was to find out whether there is one line more. */
-  readonly isProbe: boolean;
-  /** Another call is hung up for it. */
-  readonly hasWay?: boolean | undefined;
 }
 
 const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
@@ -144,7 +130,7 @@ const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
 /**
  * Something happened to an attempt.
  *
- * @param refused only if no line was free for it
+ * @param redialAt if a callee who declined is taken for a line that was not free: not dialled before
  */
 export const afterEvent = (
   recipient: Recipient,
@@ -152,7 +138,7 @@ export const afterEvent = (
   event: AttemptEvent,
   terms: ReachTerms,
   now: number,
-  refused?: RefusedCall,
+  redialAt?: number,
 ): RecipientChange => {
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return unchanged(recipient);
@@ -167,7 +153,7 @@ export const afterEvent = (
   const attempts = moved.map((one) => (isDone && one !== next ? stoppedRinging(one, now) : one));
   return {
     ...known,
-    next: concluded({ ...recipient, attempts }, terms, now, refused),
+    next: concluded({ ...recipient, attempts }, terms, now, redialAt),
     commands,
   };
 };
@@ -198,10 +184,9 @@ export const claimed = (
 ): RecipientChange => {
   if (recipient.state !== 'waiting') return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
-  const { line = FIRST_LINE } = terms;
   const attempt: Attempt = {
     id: attemptId,
-    line: line.name === FIRST_LINE.name ? undefined : line.name,
+    line: terms.line.name === FIRST_LINE ? undefined : terms.line.name,
     state: 'claimed',
     claimedAt: now,
     holdsNumber: true,
@@ -280,7 +265,7 @@ export const final = (recipient: Recipient, state: RecipientState): Recipient =>
 });
 
 /** What follows from the attempts. Late news about one that was over may change what was decided before. */
-const concluded = (recipient: Recipient, terms: ReachTerms, now: number, refused?: RefusedCall): Recipient => {
+const concluded = (recipient: Recipient, terms: ReachTerms, now: number, redialAt?: number): Recipient => {
   const notMade = isFinal(recipient) ? undefined : recipient.attempts.find(isNotMade);
   // Where nothing more will be done, it was an attempt all the same.
   const attempts = recipient.attempts.flatMap((attempt) =>
@@ -294,15 +279,13 @@ const concluded = (recipient: Recipient, terms: ReachTerms, now: number, refused
     return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
   }
   const follows = afterAttempts(attempts, terms);
-  if (follows.kind === 'reached') return final(next, follows.outcome);
+  const end = follows.kind === 'final' ? follows.state : undefined;
+  if (end === 'heard' || end === 'confirmed' || end === 'cannot_go') return final(next, end);
   if (recipient.isStopped === true) return final(next, finalWord(recipient) ?? 'stopped');
-  if (notMade !== undefined) return waitingAgain(next, notMade, now, refused);
-  if (isFinal(recipient))
-    return recipient.state === 'not_reached' && follows.kind === 'failed' ? final(next, 'failed') : next;
-  if (follows.kind === 'failed') return final(next, 'failed');
-  if (follows.kind === 'given up' || next.number === undefined || isMaskedNumber(next.number)) {
-    return final(next, 'not_reached');
-  }
+  if (notMade !== undefined) return waitingAgain(next, notMade, now, redialAt);
+  if (isFinal(recipient)) return recipient.state === 'not_reached' && end === 'failed' ? final(next, end) : next;
+  const isNumberKnown = next.number !== undefined && !isMaskedNumber(next.number);
+  if (follows.kind === 'final' || !isNumberKnown) return final(next, end ?? 'not_reached');
   // Never in the past: one with a wrong time must not be found again and again.
   const dueAt = Math.max(follows.at, now);
   return {
@@ -323,21 +306,21 @@ const isNotMade = ({ outcome }: Attempt): boolean => WITHOUT_CALL.has(outcome);
 /** No attempt was made after all: it keeps its place. A call that may have rung counts among the day's; the next one is counted anew. */
 const waitingAgain = (
   recipient: Recipient,
-  { outcome, reason }: Attempt & { readonly outcome?: Attempt['outcome'] | NotMade },
+  { outcome, reason, isProbe }: Attempt,
   now: number,
-  { isSure, isProbe, hasWay = false }: RefusedCall = { isSure: true, isProbe: false },
+  redialAt: number | undefined,
 ): Recipient => {
   const { queuedAt, noLine = 0, refusals = 0 } = recipient;
   const waiting: Recipient = { ...recipient, state: 'waiting', dueAt: queuedAt, isCounted: true, reason };
   if (outcome === 'set_up') return { ...waiting, dueAt: now + SET_UP_RETRY_MS, hadNoLine: undefined };
   if (outcome === 'made_way') return { ...waiting, isCounted: undefined };
-  if (isSure) return { ...waiting, hadNoLine: true };
+  if (redialAt === undefined) return { ...waiting, hadNoLine: true };
   return {
     ...waiting,
-    dueAt: hasWay ? now : now + AFTER_DECLINE_MS,
+    dueAt: redialAt,
     isCounted: undefined,
     hadNoLine: true,
-    noLine: isProbe ? noLine : noLine + 1,
+    noLine: isProbe === true ? noLine : noLine + 1,
     refusals: refusals + 1,
   };
 };

@@ -1,13 +1,14 @@
-import { findAlertType } from '../model/alert-types.ts';
+import { alertTypeOf } from '../model/alert-types.ts';
+import type { ResultMeaning } from '../model/call-event.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
-import { afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
-import { longestSpeakingMs, messageUnit, spokenMessage, surelySpokenMs } from '../rules/message.ts';
+import { AFTER_DECLINE_MS, afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
+import { speakingTimes } from '../rules/message.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import type { PhoneRules } from '../rules/policy.ts';
-import { afterSilence } from '../rules/speech-fault.ts';
-import { judgeForbidden, ourFault } from '../rules/whose-fault.ts';
-import type { Command, Attempt, AttemptEvent, LineTerms } from './attempt.ts';
+import { onlyRings } from '../rules/queue.ts';
+import { afterSilence, judgeForbidden, ourFault } from '../rules/whose-fault.ts';
+import type { Command, Attempt, AttemptEvent, LineTerms, NotPlaced } from './attempt.ts';
 import {
   acknowledged,
   isUrgentNotification,
@@ -26,7 +27,6 @@ import {
   type ReachTerms,
   type Recipient,
   type RecipientChange,
-  type RefusedCall,
   unchanged,
 } from './recipient.ts';
 
@@ -52,8 +52,8 @@ export type CaseEvent =
 export interface Policy {
   readonly rules: Pick<PhoneRules, 'attempts' | 'retryMs' | 'ringMs'>;
   readonly serviceName: string;
-  /** The line that is used; undefined: the first one there was. */
-  readonly line?: (LineTerms & Pick<PhoneLine, 'refusesSurely'>) | undefined;
+  /** The line that is used. */
+  readonly line: LineTerms & Pick<PhoneLine, 'refusesSurely' | 'callsPerSecond'>;
 }
 
 /** The lines at the moment of an event. */
@@ -91,15 +91,12 @@ export interface Decision {
 // Start and end of a message may be reported to two instances.
 const CLOCKS_DIFFER_MS = 2_000;
 
-/** What the steps of a notification's recipients go by. */
+/** What the recipients of a notification are called by. */
 export const termsOf = ({ notification }: NotificationCase, { rules, serviceName, line }: Policy): ReachTerms => {
   const { attempts, retryMs, ringMs } = rules;
-  const { confirm = false, deadlineAt } = notification;
-  const alertType = findAlertType(notification.alertType);
-  const message = alertType === undefined ? '' : spokenMessage(serviceName, alertType, notification);
-  const unit = alertType === undefined ? '' : messageUnit(serviceName, alertType, notification);
-  const durations = { ringMs, unitMs: surelySpokenMs(unit) + CLOCKS_DIFFER_MS, messageMs: longestSpeakingMs(message) };
-  return { attempts, retryMs, confirm, deadlineAt, line, ...durations };
+  const { alertType, confirm = false, deadlineAt } = notification;
+  const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
+  return { attempts, retryMs, ringMs, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
 /** What a decision goes by, beside the notification. */
@@ -160,13 +157,8 @@ const stepOf = (
   }
   if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
   if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
-  const isUrgent = isUrgentNotification(known.notification);
-  const {
-    event: told,
-    refused,
-    ...rest
-  } = judgedBy(event, attempt, recipient, isUrgent, lines, policy.line?.refusesSurely === true, now);
-  return { ...afterEvent(recipient, attemptId, told, terms, now, refused), ...rest };
+  const { event: told, redialAt, ...rest } = judged(event, attempt, recipient, known, policy, lines, now);
+  return { ...afterEvent(recipient, attemptId, told, terms, now, redialAt), ...rest };
 };
 
 const isUnsure = ({ state, unclearAt }: Attempt): boolean =>
@@ -190,85 +182,74 @@ const withHangUps = (before: NotificationCase, next: Decision): Decision => {
   return others.length === 0 ? next : { ...next, commands: [...next.commands, ...others] };
 };
 
-/** Events that tell something of the lines or of our set-up. */
-export const isAboutLines = (event: CaseEvent): boolean => isSilence(event) || isAboutCall(event);
+/** Whether an event tells something of the lines or of our set-up. */
+export const isAboutLines = (event: CaseEvent): boolean => TELLING.has(meaningOf(event));
 
-/** Somebody has answered, and nothing can be said to them. */
-const isSilence = (event: CaseEvent): event is Extract<AttemptEvent, { kind: 'play failed' | 'not spoken' }> =>
-  (event.kind === 'play failed' || event.kind === 'not spoken') && event.result.meaning === 'no_speech';
+const TELLING: ReadonlySet<string | undefined> = new Set(['declined', 'no_line', 'forbidden', 'set_up', 'no_speech']);
 
-const isAboutCall = (event: CaseEvent): boolean =>
-  event.kind === 'not placed'
-    ? event.why === 'no_line' || event.why === 'set_up' || event.result.meaning === 'forbidden'
-    : (event.kind === 'create failed' || event.kind === 'disconnected') && TELLING.has(event.result.meaning);
+const meaningOf = (event: CaseEvent): ResultMeaning | NotPlaced | undefined => {
+  if (event.kind === 'not placed') return event.result.meaning ?? event.why;
+  if (event.kind === 'create failed' || event.kind === 'disconnected') return event.result?.meaning;
+  // Whoever answers into silence: what other codes mean for reaching a person they do not mean then.
+  const isSilence = event.kind === 'play failed' || event.kind === 'not spoken';
+  return isSilence && event.result?.meaning === 'no_speech' ? 'no_speech' : undefined;
+};
 
-const TELLING: ReadonlySet<string | undefined> = new Set(['declined', 'no_line', 'forbidden', 'set_up']);
-
-interface JudgedEvent {
+interface JudgedEvent extends Pick<Decision, 'line' | 'isFirstForbidden'> {
   readonly event: AttemptEvent;
-  readonly line?: LineState | undefined;
-  readonly refused?: RefusedCall | undefined;
-  readonly isFirstForbidden?: boolean;
+  /** A callee who declined is taken for a line that was not free: not dialled before. */
+  readonly redialAt?: number | undefined;
 }
 
 /** What an event says about the lines and our set-up, and what it means for the callee then. */
-const judgedBy = (
+const judged = (
   event: AttemptEvent,
   attempt: Attempt,
   { number, noLine = 0, refusals = 0 }: Recipient,
-  isUrgent: boolean,
+  { notification }: NotificationCase,
+  { line: { refusesSurely } }: Policy,
   lines: Lines | undefined,
-  refusesSurely: boolean,
   now: number,
 ): JudgedEvent => {
   const own = hashOfNumber(number);
-  if (isSilence(event)) {
-    if (lines === undefined || own === undefined || attempt.state !== 'speaking') return { event };
-    return { event, line: afterSilence(lines.line, own, lines.heardAt, event.result.reason, now) };
+  const meaning = meaningOf(event);
+  if (lines === undefined || own === undefined || !('result' in event) || event.result === undefined) return { event };
+  const { line, reachedAt, heardAt } = lines;
+  const { reason, isUnreachable, waitMs } = event.result;
+  if (meaning === 'no_speech' && event.kind !== 'not placed' && attempt.state === 'speaking') {
+    return { event, line: afterSilence(line, own, heardAt, reason, now) };
   }
-  const isLive = attempt.state === 'claimed' || attempt.state === 'placed';
-  if (lines === undefined || own === undefined || !isLive || !isAboutLines(event) || !('result' in event))
-    return { event };
-  const { line, reachedAt } = lines;
+  if (attempt.state !== 'claimed' && attempt.state !== 'placed') return { event };
   const open = lines.open.filter(({ attemptId }) => attemptId !== attempt.id);
-  const { isProbe = false } = attempt;
-  const meaning = event.kind === 'not placed' ? (event.result.meaning ?? event.why) : event.result.meaning;
+  if (meaning === 'set_up') return { event, line: ourFault(line, own, reason, now) };
   if (meaning === 'no_line') {
-    const { isUnreachable, waitMs } = event.result;
-    const refused = { isSure: true, isProbe };
-    return {
-      event,
-      refused,
-      line: afterRefusal(line, open, { number: own, isSure: true, isUnreachable, waitMs }, now),
-    };
+    return { event, line: afterRefusal(line, open, { number: own, isSure: true, isUnreachable, waitMs }, now) };
   }
-  if (meaning === 'set_up') return { event, line: ourFault(line, own, event.result.reason, now) };
   if (meaning === 'forbidden') {
-    const judged = judgeForbidden(
-      line,
-      own,
-      Math.max(reachedAt, ...open.map(({ connectedAt = 0 }) => connectedAt)),
-      now,
-    );
-    const isOurs = judged.fault === 'ours';
-    const rest = { line: judged.line, isFirstForbidden: judged.isFirst };
-    if (event.kind === 'not placed') return { event: { ...event, why: isOurs ? 'set_up' : 'failed' }, ...rest };
-    return { event: { ...event, result: { ...event.result, meaning: isOurs ? 'set_up' : 'forbidden' } }, ...rest };
+    const answeredAt = Math.max(reachedAt, ...open.map(({ connectedAt = 0 }) => connectedAt));
+    const { fault, isFirst, ...known } = judgeForbidden(line, own, answeredAt, now);
+    const rest = { ...known, isFirstForbidden: isFirst };
+    if (event.kind === 'not placed')
+      return { event: { ...event, why: fault === 'ours' ? 'set_up' : 'failed' }, ...rest };
+    return {
+      event: { ...event, result: { ...event.result, meaning: fault === 'ours' ? 'set_up' : 'forbidden' } },
+      ...rest,
+    };
   }
   const declined = {
     acceptedAt: attempt.placedAt ?? attempt.claimedAt,
     endedAt: attempt.disconnectedAt ?? attempt.endedAt ?? now,
     beside: attempt.beside ?? 0,
-    isProbe,
+    isProbe: attempt.isProbe ?? false,
     freeDeclines: noLine,
     refusals,
   };
-  if (refusesSurely || !isForWantOfLine(declined, line, now) || event.kind === 'not placed') return { event };
-  const hasWay =
-    isUrgent && open.some((call) => !call.isUrgent && call.acceptedAt !== undefined && call.connectedAt === undefined);
+  if (meaning !== 'declined' || refusesSurely || !isForWantOfLine(declined, line, now)) return { event };
+  // Another call is hung up for it then.
+  const hasWay = isUrgentNotification(notification) && open.some(onlyRings);
   return {
     event: { ...event, result: { ...event.result, meaning: 'no_line' } },
-    refused: { isSure: false, isProbe, hasWay },
+    redialAt: hasWay ? now : now + AFTER_DECLINE_MS,
     line: afterRefusal(line, open, { number: own, isSure: false }, now),
   };
 };

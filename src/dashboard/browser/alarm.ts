@@ -1,13 +1,12 @@
-const STORED_AS = 'wildfire-camera-activity.alarm';
+import { keptAlarm } from './asking/kept.ts';
 
 /** The alarm of a tab: a sound, and where it is allowed, a notification of the desktop. */
 export class Alarm {
-  #isOn = isStoredOn();
   #sound: AudioContext | undefined;
   #raised: ReadonlySet<string> = new Set();
 
   get isOn(): boolean {
-    return this.#isOn;
+    return keptAlarm.get() === 'on';
   }
 
   /** Whether the browser would let it sound: after a reload it wants a click on the page first. */
@@ -17,14 +16,7 @@ export class Alarm {
 
   /** Switches it; by hand, because a browser allows neither sound nor notifications otherwise. */
   async switchTo(isOn: boolean): Promise<void> {
-    this.#isOn = isOn;
-    try {
-      if (isOn) localStorage.setItem(STORED_AS, 'on');
-      else localStorage.removeItem(STORED_AS);
-    } catch (error) {
-      // The browser allows no storage: it is on until the tab is closed.
-      if (!(error instanceof DOMException)) throw error;
-    }
+    keptAlarm.set(isOn ? 'on' : undefined);
     if (!isOn) return;
     await this.wake();
     this.#beep();
@@ -33,7 +25,7 @@ export class Alarm {
 
   /** Makes the sound ready, with a click on the page. */
   async wake(): Promise<void> {
-    if (!this.#isOn) return;
+    if (!this.isOn) return;
     this.#sound ??= new AudioContext();
     if (this.#sound.state === 'suspended') await this.#sound.resume();
   }
@@ -42,7 +34,7 @@ export class Alarm {
   tell(reasons: ReadonlyMap<string, string>): void {
     const added = [...reasons].filter(([id]) => !this.#raised.has(id)).map(([, words]) => words);
     this.#raised = new Set(reasons.keys());
-    if (!this.#isOn || added.length === 0) return;
+    if (!this.isOn || added.length === 0) return;
     this.#beep();
     if (!('Notification' in window) || Notification.permission !== 'granted') return;
     try {
@@ -68,12 +60,3 @@ export class Alarm {
     }
   }
 }
-
-const isStoredOn = (): boolean => {
-  try {
-    return localStorage.getItem(STORED_AS) === 'on';
-  } catch (error) {
-    if (error instanceof DOMException) return false;
-    throw error;
-  }
-};

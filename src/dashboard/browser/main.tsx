@@ -1,7 +1,7 @@
 import { render } from 'preact';
 
 import { Alarm } from './alarm.ts';
-import { keepClock, keptClock, SessionKey } from './asking/kept.ts';
+import { keptClock, keptKey } from './asking/kept.ts';
 import { Rhythms } from './asking/rhythms.ts';
 import { ServiceClock } from './asking/service-clock.ts';
 import { alarmReasons, alarmsOf, silentCameras, tabSignOf } from './model/alarms.ts';
@@ -28,13 +28,15 @@ if (search !== location.search) replaceSearch(search);
 const asked = readView(search);
 // An address that names no clock is shown as this browser shows times; from then on the address says so.
 const isClockGiven = new URLSearchParams(search).has('tz');
-const firstView: View = { ...asked.view, clock: isClockGiven ? asked.view.clock : keptClock() };
+const firstView: View = {
+  ...asked.view,
+  clock: isClockGiven ? asked.view.clock : keptClock.get() === 'utc' ? 'utc' : 'local',
+};
 if (firstView.clock !== asked.view.clock) replaceSearch(`${search}${search === '' ? '?' : '&'}tz=${firstView.clock}`);
 
-const key = new SessionKey();
 const alarm = new Alarm();
 const clock = new ServiceClock(() => rhythms.askChanged());
-let state = firstState(firstView, asked.problems, key.get() !== undefined);
+let state = firstState(firstView, asked.problems, keptKey.get() !== undefined);
 let silent: { readonly from: readonly unknown[]; readonly cameras: ReturnType<typeof silentCameras> } | undefined;
 
 /** The silent cameras: the same list until it can differ, because it is long. */
@@ -61,13 +63,13 @@ const draw = (): void => {
 };
 
 const happened = (event: PageEvent): void => {
-  if (event.kind === 'unauthorized') key.forget();
+  if (event.kind === 'unauthorized') keptKey.set(undefined);
   state = afterEvent(state, event);
   draw();
 };
 
 const rhythms = new Rhythms(
-  { base: apiBase(location.pathname), key: () => key.get(), clock },
+  { base: apiBase(location.pathname), key: () => keptKey.get(), clock },
   { state: () => state, happened },
 );
 
@@ -79,19 +81,19 @@ const turnTo = (view: View, addressProblems: readonly string[]): void => {
 const actions: Actions = {
   show: (view) => {
     // The clock that somebody chooses is theirs from then on; the one of a link that they follow is not.
-    if (view.clock !== state.view.clock) keepClock(view.clock);
+    if (view.clock !== state.view.clock) keptClock.set(view.clock === 'utc' ? 'utc' : undefined);
     history.pushState(null, '', actions.addressOf(view));
     turnTo(view, []);
   },
   addressOf: (view) => `${location.pathname}${viewSearch(view)}`,
   refreshNow: () => rhythms.start({ byHand: true }),
   giveKey: (given) => {
-    key.set(given);
+    keptKey.set(given);
     happened({ kind: 'key given' });
     rhythms.start();
   },
   forgetKey: () => {
-    key.forget();
+    keptKey.set(undefined);
     rhythms.forget();
     happened({ kind: 'key forgotten' });
   },

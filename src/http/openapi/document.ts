@@ -105,7 +105,7 @@ const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
 };
 
 const describeOperation = (declared: Operation, { authLevel, ...registered }: Route): ZodOpenApiOperationObject => {
-  const { operationId, tag, summary, description, body, callbackToken } = declared;
+  const { operationId, tag, summary, description, body, hasCallbackToken } = declared;
   return {
     operationId,
     tags: [tag],
@@ -113,7 +113,7 @@ const describeOperation = (declared: Operation, { authLevel, ...registered }: Ro
     description: description ?? `${summary}.`,
     security: [
       ...(authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
-      ...(callbackToken === undefined ? [] : [{ callbackToken: [] }]),
+      ...(hasCallbackToken === true ? [{ callbackToken: [] }] : []),
     ],
     ...describeParameters(declared),
     ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),

@@ -60,17 +60,13 @@ export interface Operation<
   /** True: a 200 with a JSON body has an ETag, and is a 304 for a caller who has it already. */
   readonly conditional?: boolean;
   /**
-   * Checks the token of a callback, before anything else of the request is read.
-   *
-   * @throws {Problem} where the token is not believed
-   */
-  readonly callbackToken?: (authorization: string | null, log: Log) => Promise<void>;
-  /**
    * Refuses a request by its headers, before anything else of it is read.
    *
    * @throws {Problem}
    */
-  readonly demand?: (headers: HttpRequest['headers'], log: Log) => void;
+  readonly demand?: (headers: HttpRequest['headers'], log: Log) => void | Promise<void>;
+  /** True: what is demanded is the bearer token of a callback, for the description. */
+  readonly hasCallbackToken?: boolean;
   readonly answers: Of;
   /** Besides those that the description derives: 401 for a function key, 411, 413 and 415 for a body, 500 for all. */
   readonly problems?: ProblemAnswers;
@@ -174,13 +170,12 @@ const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): 
 };
 
 const respond = async (
-  { callbackToken, demand, path, query, headers, body, conditional, answers, handle }: Operation,
+  { demand, path, query, headers, body, conditional, answers, handle }: Operation,
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
   const log = invocationLog(context);
-  demand?.(request.headers, log);
-  await callbackToken?.(request.headers.get('authorization'), log);
+  await demand?.(request.headers, log);
   const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),

@@ -8,7 +8,7 @@ import {
   linesOf,
   type LineState,
   type OpenCall,
-  withProbe,
+  withClaim,
   withProven,
 } from '../../../src/calls/rules/lines.ts';
 
@@ -64,8 +64,8 @@ describe('lines', () => {
       return pause;
     });
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
-    expect(withProbe({ probeMs: 4_000 }, NOW).probeAt).toBe(NOW + 4_000);
-    expect(withProbe({}, NOW).probeAt).toBe(NOW + 1_000);
+    expect(withClaim({ probeMs: 4_000 }, true, undefined, NOW).probeAt).toBe(NOW + 4_000);
+    expect(withClaim({}, true, undefined, NOW).probeAt).toBe(NOW + 1_000);
   });
 
   it('are not asked for before the line says, up to a minute', () => {

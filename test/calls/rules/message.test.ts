@@ -2,13 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import { ALERT_TYPES, findAlertType } from '../../../src/calls/model/alert-types.ts';
 import {
-  longestSpeakingMs,
   MAX_DETAILS_CHARACTERS,
   MAX_SPOKEN_CHARACTERS,
   messageUnit,
+  speakingTimes,
   spokenMessage,
   spokenText,
 } from '../../../src/calls/rules/message.ts';
+
+const withDetails = (details: string) => speakingTimes('Ridge Watch', ALERT_TYPES[0], { details });
 
 describe('the spoken message', () => {
   // Written out from the contract, not derived from the code.
@@ -80,13 +82,32 @@ describe('the spoken message', () => {
     const terms = { confirm: true, details };
     const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage(serviceName, type, terms).length));
     expect(longest).toBeLessThanOrEqual(MAX_SPOKEN_CHARACTERS);
+    expect([MAX_SPOKEN_CHARACTERS, MAX_DETAILS_CHARACTERS]).toEqual([4_000, 200]);
   });
 
-  it('has a speaking time above that of any voice, with more for digits and signs', () => {
-    const text = spokenMessage('Ridge Watch', ALERT_TYPES[0]);
-    // Voices usually speak 15 characters a second.
-    expect(longestSpeakingMs(text)).toBeGreaterThan((text.length / 15) * 1_000 * 2);
-    expect(longestSpeakingMs('7'.repeat(100))).toBeGreaterThan(longestSpeakingMs('a'.repeat(100)));
-    expect(longestSpeakingMs(text)).toBeLessThan(60_000);
+  it.each([{}, { details: 'Antelope Ridge, camera 4' }, { details: 'Ridge', confirm: true }])(
+    'takes longer than any voice needs, and less than a minute and a half: %j',
+    (terms) => {
+      const text = spokenMessage('Ridge Watch', ALERT_TYPES[0], terms);
+      const { messageMs } = speakingTimes('Ridge Watch', ALERT_TYPES[0], terms);
+      // Voices usually speak 15 characters a second.
+      expect(messageMs).toBeGreaterThan((text.length / 15) * 1_000 * 2);
+      expect(messageMs).toBeLessThan(90_000);
+    },
+  );
+
+  it('takes 10 s to begin, 120 ms a letter and 400 ms a digit or sign; one unit was surely spoken after 80 ms a character', () => {
+    const letters = withDetails('a'.repeat(10));
+    const digits = withDetails('7'.repeat(10));
+    const more = withDetails('a'.repeat(20));
+    expect(digits.messageMs - letters.messageMs).toBe(3 * 10 * (400 - 120));
+    expect(more.messageMs - letters.messageMs).toBe(3 * 10 * 120);
+    expect(more.unitMs - letters.unitMs).toBe(10 * 80);
+    // Of a unit without digits and signs but the full stops and commas.
+    const unit = messageUnit('Ridge Watch', ALERT_TYPES[0]);
+    expect(speakingTimes('Ridge Watch', ALERT_TYPES[0])).toEqual({
+      unitMs: unit.length * 80,
+      messageMs: 10_000 + 3 * unit.length * 120,
+    });
   });
 });

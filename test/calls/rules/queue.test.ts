@@ -133,10 +133,14 @@ describe('lines', () => {
     expect(said([fire('a')], [requested('x', 500), open('y')], full(2, { probeAt: NOW }))).toBe('wait 1500');
   });
 
-  it('are not tried for with the one who was refused last, if another of equal rank waits', () => {
+  it('are not tried for with the one who was refused last, if another waits: of equal rank, or of the same urgency where no call is open', () => {
     const line = full(0, { probeAt: NOW, refused: 'a' });
     expect(said([fire('a'), fire('b', { queuedAt: NOW })], [], line)).toBe('dial b as a probe');
-    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial a as a probe');
+    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial b as a probe');
+    expect(said([fire('a'), anomaly('b')], [], line)).toBe('dial a as a probe');
+    const oneOpen = full(1, { probeAt: NOW, refused: 'a' });
+    expect(said([fire('a'), fire('b', { queuedAt: NOW })], [open('x')], oneOpen)).toBe('dial b as a probe');
+    expect(said([fire('a'), fire('b', { position: 1 })], [open('x')], oneOpen)).toBe('dial a as a probe');
     expect(said([fire('a')], [], line)).toBe('dial a as a probe');
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { LineState } from '../../../src/calls/rules/lines.ts';
 import { next, whyWaiting } from '../../../src/calls/rules/queue.ts';
-import { afterSilence, withoutOldSilence } from '../../../src/calls/rules/speech-fault.ts';
+import { afterSilence, withoutOldFaults } from '../../../src/calls/rules/whose-fault.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -36,9 +36,9 @@ describe('somebody who answers into silence', () => {
   });
 
   it('is forgotten when somebody hears a message, and after an hour', () => {
-    expect(withoutOldSilence(once, NEVER, NOW)).toBe(once);
-    expect(withoutOldSilence(once, NOW - 59_999, NOW).silence).toBeUndefined();
-    expect(withoutOldSilence(once, NEVER, NOW + HOUR_MS).silence).toBeUndefined();
+    expect(withoutOldFaults(once, { reachedAt: NEVER, heardAt: NEVER }, NOW)).toBe(once);
+    expect(withoutOldFaults(once, { reachedAt: NEVER, heardAt: NOW - 59_999 }, NOW).silence).toBeUndefined();
+    expect(withoutOldFaults(once, { reachedAt: NEVER, heardAt: NEVER }, NOW + HOUR_MS).silence).toBeUndefined();
   });
 });
 

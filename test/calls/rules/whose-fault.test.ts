@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { LineState } from '../../../src/calls/rules/lines.ts';
-import { judgeForbidden, ourFault, withoutOldFault } from '../../../src/calls/rules/whose-fault.ts';
+import { judgeForbidden, ourFault, withoutOldFaults } from '../../../src/calls/rules/whose-fault.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -34,10 +34,10 @@ describe('a call that was forbidden', () => {
 });
 
 it('one success ends it, and so does an hour: then no number is remembered', () => {
-  expect(withoutOldFault(once, NEVER, NOW)).toBe(once);
-  expect(withoutOldFault(once, NOW - 59_999, NOW).fault).toBeUndefined();
-  expect(withoutOldFault(once, NEVER, NOW + HOUR_MS).fault).toBeUndefined();
+  expect(withoutOldFaults(once, { reachedAt: NEVER, heardAt: NEVER }, NOW)).toBe(once);
+  expect(withoutOldFaults(once, { reachedAt: NOW - 59_999, heardAt: NEVER }, NOW).fault).toBeUndefined();
+  expect(withoutOldFaults(once, { reachedAt: NEVER, heardAt: NEVER }, NOW + HOUR_MS).fault).toBeUndefined();
   const refused: LineState = { refused: 'a', refusedAt: NOW };
-  expect(withoutOldFault(refused, NEVER, NOW + HOUR_MS)).toBe(refused);
-  expect(withoutOldFault(refused, NEVER, NOW + HOUR_MS + 1).refused).toBeUndefined();
+  expect(withoutOldFaults(refused, { reachedAt: NEVER, heardAt: NEVER }, NOW + HOUR_MS)).toBe(refused);
+  expect(withoutOldFaults(refused, { reachedAt: NEVER, heardAt: NEVER }, NOW + HOUR_MS + 1).refused).toBeUndefined();
 });

@@ -10,10 +10,9 @@ import {
   isLive,
   isPast,
   lookAtOf,
-  moveAttempt,
   speechNow,
-  UNCLEAR_MS,
 } from '../../../src/calls/state/attempt.ts';
+import { moveAttempt, UNCLEAR_MS } from '../../../src/calls/state/move-attempt.ts';
 import { parseCallId } from '../../../src/calls/model/call-id.ts';
 import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
 
@@ -21,6 +20,7 @@ const callId = parseCallId('call-1');
 if (callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const TERMS: CallTerms = {
+  line: { name: 'acs', isIdempotent: true },
   confirm: false,
   isStopped: false,
   deadlineAt: START + 1_800_000,

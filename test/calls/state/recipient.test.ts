@@ -10,7 +10,6 @@ import {
   looked,
   type ReachTerms,
   type Recipient,
-  type RefusedCall,
   stopped,
 } from '../../../src/calls/state/recipient.ts';
 import { SET_UP_RETRY_MS } from '../../../src/calls/rules/whose-fault.ts';
@@ -23,6 +22,7 @@ const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
 const TERMS: ReachTerms = {
   attempts: 3,
   retryMs: 60_000,
+  line: { name: 'acs', isIdempotent: true },
   confirm: false,
   deadlineAt: START + 1_800_000,
   ringMs: 60_000,
@@ -36,13 +36,13 @@ const at = (seconds: number): number => START + seconds * 1_000;
 type Events = readonly AttemptEvent[];
 
 /** The recipient after calls that came to these events, each when it is due, and its events a second after another. */
-const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, refused?: RefusedCall): Recipient => {
+const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, redialAt?: number): Recipient => {
   const rules = { ...TERMS, ...terms };
   return calls.reduce((recipient, events) => {
     const id = `attempt ${recipient.attempts.length}`;
     const from = recipient.dueAt ?? START;
     return events.reduce(
-      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, refused).next,
+      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, redialAt).next,
       claimed(recipient, { attemptId: id }, rules, from).next,
     );
   }, WAITING);
@@ -97,9 +97,11 @@ describe('what follows attempts', () => {
     ['where a line seemed free', false, 1],
     ['where lines were known to be full', true, 0],
   ])(
-    'a call that may have been declined %s is dialled again 2 s later, and counts among the calls of the day',
+    'a call that may have been declined %s is dialled again when it is said, and counts among the calls of the day',
     (_, isProbe, noLine) => {
-      const again = called([failed('no_line')], {}, { isSure: false, isProbe });
+      const { next } = claimed(WAITING, { attemptId: 'a', isProbe }, TERMS, START);
+      const [event] = failed('no_line').slice(-1);
+      if (event === undefined) throw new Error('no event');
       const expected = {
         noLine,
         refusals: 1,
@@ -109,7 +111,7 @@ describe('what follows attempts', () => {
         dueAt: at(4),
         queuedAt: START,
       };
-      expect(again).toMatchObject(expected);
+      expect(afterEvent(next, 'a', event, TERMS, at(2), at(4)).next).toMatchObject(expected);
     },
   );
 

@@ -47,7 +47,8 @@ const stage = async () => {
 };
 
 const claim = { attemptId: 'first', beside: 0, isProbe: false };
-const reach = { confirm: false, ringMs: 30_000, unitMs: 8_000, messageMs: 20_000, attempts: 3, retryMs: 30_000 };
+const line = { name: 'acs', isIdempotent: true };
+const reach = { line, confirm: false, ringMs: 30_000, unitMs: 8_000, messageMs: 20_000, attempts: 3, retryMs: 30_000 };
 
 it('properties and members of JSON that this version does not know are written again as they were', async () => {
   const { store, write, row } = await stage();

@@ -56,6 +56,16 @@ const allListed = async (most: number, isMeant: (known: NotificationCase) => boo
   return pages;
 };
 
+it('an Idempotency-Key belongs to its first request for 24 hours', async () => {
+  const use = { keyHash: 'k', fingerprint: 'f' };
+  const notification = { id: newNotificationId(START, randomUUID()), alertType: 'Custom', createdAt: START } as const;
+  const terms = { deadlineMs: HOUR_MS, allowedPrefixes: undefined, callsLeft: 50_000 };
+  const known = newNotification({ notification, waves: [numbersOf(1)], ...terms }, START);
+  await store.create(known, use, { snapshot: await store.look(START) }, START);
+  expect((await store.readKey(use, START + 24 * HOUR_MS - 1)).earlier).toMatchObject({ fingerprint: 'f' });
+  expect((await store.readKey(use, START + 24 * HOUR_MS)).earlier).toBeUndefined();
+});
+
 describe('the list of notifications', () => {
   it('goes on where it ended, the newest first, and says when there is more', async () => {
     for (const at of [0, 1, 2, 3, 4]) await create(START + at);

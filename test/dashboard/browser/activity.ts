@@ -1,4 +1,4 @@
-import { believableDay } from '../../../infra/cli/demo/day.ts';
+import { believableDay, type CameraMessage } from '../../../infra/cli/demo/day.ts';
 
 /** The day that is today where no test says otherwise, and the one before; UTC, and both of 24 hours in Los Angeles. */
 export const TODAY = '2026-11-21';
@@ -40,14 +40,17 @@ export const frame = (
   };
 };
 
+let demo: readonly CameraMessage[] | undefined;
+
 /** The demo of yesterday, and of today until noon: its 20 cameras, each with a frame every half an hour in place of every minute, and one just now. */
-export const demoDays = () =>
-  [YESTERDAY, TODAY]
+export const demoDays = (): readonly CameraMessage[] =>
+  // Made once for all files of a process: whole days are made for it.
+  (demo ??= [YESTERDAY, TODAY]
     .flatMap((date) => believableDay(date, NOON))
     .filter(({ data }) => {
       const at = new Date(data.ts_utc);
       return at.getUTCMinutes() % 30 === 0 || (at.getUTCMinutes() === 50 && NOON - at.getTime() < 15 * 60_000);
-    });
+    }));
 
 /** Cameras with hostile ids, early today, with a category that is not one of the usual ones. */
 export const hostileFrames = () =>

@@ -149,6 +149,7 @@ describe('alerts', () => {
     const { page, press, nextRound } = await stage.open('?tz=utc');
     const have = page.getByRole('dialog', { name: 'Who has it?' });
     await page.getByRole('button', { name: 'I have it' }).first().click();
+    expect(await have.getByRole('textbox').getAttribute('maxlength')).toBe('60');
     await have.getByRole('textbox').fill('   ');
     await page.keyboard.press('Enter');
     expect(await have.isVisible()).toBe(true);

@@ -11,8 +11,9 @@ const HOUR = 60 * MINUTE;
 
 const stage = setStage([
   ...['ridge-1', 'ridge-2'].flatMap((id) => [frame(id, NOON - 25 * HOUR), frame(id, NOON - MINUTE)]),
-  frame('ridge-3', NOON - 3 * 24 * HOUR - 30_000),
-  frame('gone', NOON - 8 * 24 * HOUR),
+  // The first of the seven days, and the one before.
+  frame('ridge-3', NOON - 6 * 24 * HOUR - 30_000),
+  frame('gone', NOON - 7 * 24 * HOUR),
 ]);
 
 /** Answers every question whose path has a text in it, in place of the service. */
@@ -98,7 +99,7 @@ describe('silence', () => {
     const { page, count } = await stage.open('?tz=utc');
     expect(await count('silent_cameras')).toBe(1);
     expect(await cellsOf(page.getByRole('table', { name: 'Silent cameras' }))).toEqual([
-      ['ridge-3', '18 Nov 11:59:00 UTC', '3 days'],
+      ['ridge-3', '15 Nov 11:59:00 UTC', '6 days'],
     ]);
     expect(await page.locator('.alert').count()).toBe(0);
   });
@@ -106,7 +107,8 @@ describe('silence', () => {
   it('of all cameras for more than a day is an alarm of its own, in strip, title and icon', async () => {
     const { page, count, nextRound } = await stage.open('?tz=utc');
     await nextRound(25 * HOUR);
-    expect(await count('silent_cameras')).toBe(3);
+    // The seven days have moved on.
+    expect(await count('silent_cameras')).toBe(2);
     expect(await page.locator('.alert').innerText()).toMatch(
       /No camera sends\s+since 21 Nov 11:5\d:00 UTC \(25 h ago\)/,
     );

@@ -30,6 +30,47 @@ export const measured = async (page: Page) => {
   return { measure, unit };
 };
 
+const traceSchema = z.object({
+  traceEvents: z.array(
+    z.object({ name: z.string(), pid: z.number(), tid: z.number(), tdur: z.number().optional(), args: z.unknown() }),
+  ),
+});
+const threadOf = ({ pid, tid }: { readonly pid: number; readonly tid: number }): string => `${pid} ${tid}`;
+const threadName = z.object({ name: z.literal('CrRendererMain') });
+
+/**
+ * The longest task of the pages' threads while something is done: milliseconds of the processor, because on a busy machine a task
+ * takes as long as others let it.
+ */
+export const longestTask = async (page: Page, done: () => Promise<void>): Promise<number> => {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error('the page has no browser');
+  await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
+  await done();
+  await page.evaluate(PAINTED);
+  const { traceEvents } = traceSchema.parse(JSON.parse((await browser.stopTracing()).toString()));
+  const threads = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && threadName.safeParse(args).success)
+      .map((event) => threadOf(event)),
+  );
+  const tasks = traceEvents.filter((event) => event.name === TASK && threads.has(threadOf(event)));
+  if (tasks.length === 0) throw new Error('the trace has no task');
+  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1_000;
+};
+
+/** In the page: waits until it is painted as it is now. A clock of a test's stops the time of animation frames, but not that of observers. */
+const PAINTED = `new Promise((resolve) => {
+  const observer = new IntersectionObserver(() => {
+    observer.disconnect();
+    resolve();
+  });
+  observer.observe(document.body);
+})`;
+
+/** As the browser names a task. */
+const TASK = 'ThreadControllerImpl::RunTask';
+
 const heapSchema = z.object({ usedSize: z.number() });
 
 /** What the scripts of a page hold after everything that could be collected has been, in megabytes. */

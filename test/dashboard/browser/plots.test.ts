@@ -164,6 +164,12 @@ describe('silent cameras', () => {
     await stage.service.record([frame('silent-2', NOON + MINUTE)]);
     await nextRound(MINUTE);
     expect(await silent()).not.toContain('silent-2');
+    // Two minutes have passed. Who is known at all is asked every ten.
+    const known = (): number => stage.service.asked.filter(({ path }) => path.includes('counts=false')).length;
+    await nextRound(8 * MINUTE - 5_000);
+    expect(known()).toBe(1);
+    await nextRound();
+    expect(known()).toBe(2);
     await follow('silent-1');
     expect(await page.locator('#shown').innerText()).toMatch(/^Last 24 hours/);
     expect(await search()).toBe('?last=24h&camera_id=silent-1&tz=utc');

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
@@ -34,6 +34,7 @@ const WATCH = `
       await new Promise((resolve) => waiting.push(resolve));
       await nextTask();
     }
+    return questions.begun;
   } };
   for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'json']]) {
     const original = owner[name];
@@ -49,6 +50,45 @@ const WATCH = `
     };
   }
 `;
+
+/** A tab, what its page wrote to the console, and the errors that it threw. */
+interface Tab {
+  readonly page: Page;
+  readonly errors: string[];
+}
+
+/** Tabs that nobody looks at now, by what cannot be changed of a tab. */
+const idleTabs = new Map<string, Tab>();
+
+const openTab = async (options: BrowserContextOptions): Promise<Tab> => {
+  const context = await (await sharedBrowser()).newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // A failed request is noted by the browser, whatever the page makes of it.
+    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
+  });
+  await page.addInitScript(WATCH);
+  return { page, errors };
+};
+
+/** Leaves nothing of a visit in a tab. Where that fails, the tab is not used again. */
+const emptyTab = async ({ page, errors }: Tab): Promise<void> => {
+  const context = page.context();
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  for (const other of context.pages()) if (other !== page) await other.close();
+  // An empty page of the same site: for one of another site the browser starts another process, which costs as much as a new tab.
+  await page.goto(z.string().parse(await page.evaluate("URL.createObjectURL(new Blob([], { type: 'text/html' }))")));
+  await page.emulateMedia({ media: null, colorScheme: null, forcedColors: null });
+  await context.clearCookies();
+  const devtools = await context.newCDPSession(page);
+  // It holds 50 entries, and grows no more.
+  await devtools.send('Page.resetNavigationHistory');
+  await devtools.detach();
+  errors.splice(0);
+};
 
 /** How a person looks at the page. */
 interface ReaderOptions {
@@ -67,27 +107,18 @@ export type Reader = Awaited<ReturnType<typeof openReader>>;
  * round begins by itself while a test does something else, however long that takes.
  */
 export const openReader = async (url: string, { search = '', key, browser = {} }: ReaderOptions = {}) => {
-  const context = await (
-    await sharedBrowser()
-  ).newContext({
-    locale: 'en-US',
-    timezoneId: 'America/Los_Angeles',
-    viewport: { width: 1280, height: 900 },
-    ...browser,
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    // A failed request is noted by the browser, whatever the page makes of it.
-    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
-  });
+  const { viewport = { width: 1280, height: 900 }, ...rest } = browser;
+  const options = { locale: 'en-US', timezoneId: 'America/Los_Angeles', ...rest };
+  const kind = JSON.stringify(options);
+  // A tab is used again: a new one costs more than the page in it.
+  const tab = idleTabs.get(kind) ?? (await openTab(options));
+  idleTabs.delete(kind);
+  const { page, errors } = tab;
+  if (viewport !== null) await page.setViewportSize(viewport);
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
   const answeredAt = async (): Promise<string | null> => page.locator('.refresh .words').getAttribute('title');
-  const begun = async (): Promise<unknown> => page.evaluate('questions.begun');
-  /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. */
-  const settled = async (): Promise<void> => void (await page.evaluate('questions.settled()'));
+  /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. @returns how many were begun */
+  const settled = async (): Promise<unknown> => page.evaluate('questions.settled()');
   const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
     await page.getByRole(role, { name }).click();
     await settled();
@@ -99,7 +130,6 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   };
   await page.clock.install({ time: NOON - 3_600_000 });
   await page.clock.pauseAt(NOON);
-  await page.addInitScript(WATCH);
   await page.goto(`${url}/api/dashboard${search}`);
   if (key !== undefined) await giveKey(key);
   return {
@@ -121,18 +151,17 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     follow: async (name: string | RegExp) => act('link', name),
     /** Time passes by the page's clock, until the next round by default. */
     nextRound: async (milliseconds: number = PACE.live) => {
-      await settled();
-      const before = await begun();
+      const before = await settled();
       await page.clock.fastForward(milliseconds);
-      expect(await begun(), 'questions asked').not.toBe(before);
-      await settled();
+      expect(await settled(), 'questions asked').not.toBe(before);
     },
     /** Closes the page, and fails where it wrote to the console, threw an error, or broke its policy. */
     leave: async () => {
       const policy: unknown = await page.evaluate('[violations, window.harmed]');
-      await context.close();
+      const [written] = [[...errors], await emptyTab(tab)];
+      idleTabs.set(kind, tab);
       expect(policy, 'violations of the policy, and whether an id became code').toEqual([[], undefined]);
-      expect(errors, 'the console').toEqual([]);
+      expect(written, 'the console').toEqual([]);
     },
   };
 };

@@ -34,6 +34,8 @@ afterEach(() => void vi.restoreAllMocks());
 
 const oneForbidden = (number: PhoneNumber | undefined): Fate => (number === someNumber(0, 0) ? 'forbidden' : 'listens');
 
+const oneWithoutLine = (number: PhoneNumber | undefined): Fate => (number === someNumber(0, 0) ? 'no line' : 'listens');
+
 describe('one callee who is refused by 403', () => {
   it.each([1, 3])('holds up nobody, is one attempt each time, and is told once: %i instances', async (instances) => {
     await play('forbidden', { instances }, oneForbidden, async (world) => {
@@ -185,6 +187,18 @@ describe('a fire of which no phone has rung for two minutes', () => {
     });
   });
 });
+
+it.each([1, 3])(
+  'one for whom there is never a line keeps nobody of a fire waiting for longer than the calls of the others: %i instances',
+  async (instances) => {
+    await play('one without a line', { instances, lines: 10 }, oneWithoutLine, async (world) => {
+      const fire = world.senders.send(to([people(4)]), 'fire');
+      await world.pass(240_000);
+      expect(await statuses(world, fire)).toEqual(['waiting', 'heard', 'heard', 'heard']);
+      for (const index of [1, 2, 3]) expect(rangAt(world, someNumber(0, index))).toBeLessThan(index * 60_000);
+    });
+  },
+);
 
 /** Damages a row, or says that a later version wrote it. */
 const spoil = async (world: World, rowKey: string, how: 'damaged' | 'later'): Promise<void> => {

@@ -45,7 +45,9 @@ const brokenPromises = async (world: TwilioWorld, sent: readonly Sent[]): Promis
         .map((call) => call.told());
       // A third of the message is one unit.
       const hasHeard = own.some(({ speeches }) => speeches.some(({ spokenMs }) => spokenMs >= PACE.speakMs / 3));
-      if (status === 'heard' && !hasHeard) broken.push(`heard without hearing: ${recipient}`);
+      // Who hung up is known only from a report. Where that was lost, the time since the start counts.
+      const isEndLost = attempts.some(({ reason }) => reason === 'the end of the message was not reported');
+      if (status === 'heard' && !hasHeard && !isEndLost) broken.push(`heard without hearing: ${recipient}`);
       const isAnswered = own.some(({ spoken }) => spoken.some((text) => /^(Confirmed|Understood)/.test(text)));
       const isKey = status === 'confirmed' || status === 'cannot_go';
       if (isAnswered && !isKey) broken.push(`${status} after a key: ${recipient}`);

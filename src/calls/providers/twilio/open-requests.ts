@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import type { CallId } from '../../model/call-id.ts';
 import type { SpeechNumber } from '../../model/speech.ts';
 
@@ -17,17 +19,14 @@ const MOST_ANSWERED = 5_000;
 export class OpenRequests {
   readonly #waiting = new Map<CallId, (command: Command) => void>();
   /** What was answered last, by this process. */
-  readonly #answered = new Map<CallId, Command>();
+  readonly #answered = new LRUCache<CallId, Command>({ max: MOST_ANSWERED });
 
   /** Fulfils with the first command for the call; a later request of the same call takes its place. */
   async wait(callId: CallId): Promise<Command> {
     return new Promise((resolve) => {
       this.#waiting.set(callId, (command) => {
         this.#waiting.delete(callId);
-        this.#answered.delete(callId);
         this.#answered.set(callId, command);
-        const [oldest] = this.#answered.keys();
-        if (this.#answered.size > MOST_ANSWERED && oldest !== undefined) this.#answered.delete(oldest);
         resolve(command);
       });
     });
@@ -50,7 +49,7 @@ export class OpenRequests {
       answer(command);
       return true;
     }
-    const last = this.#answered.get(callId);
+    const last = this.#answered.peek(callId);
     return command.kind === 'speak' && last?.kind === 'speak' && last.speech === command.speech;
   }
 }

@@ -1,16 +1,16 @@
 import { useRef } from 'preact/hooks';
 
-import { keepName, keptName } from '../asking/kept.ts';
+import { keptName } from '../asking/kept.ts';
 import type { Alarms } from '../model/alarms.ts';
 import { alertTypeText, markOf, nextOf, recipientsText } from '../model/alerts.ts';
 import type { Notification } from '../model/answers.ts';
 import type { PageState } from '../model/page-state.ts';
+import { linksOf } from '../model/reference.ts';
 import { troubleText } from '../model/refresh.ts';
 import { agoText, inText } from '../model/times.ts';
 import { useSeconds, useShown } from './shown.ts';
-import { Reference } from './reference.tsx';
-import { ViewLink } from './view-link.tsx';
-import { Mark, TimeWords } from './words.tsx';
+import { CameraLink, ViewLink } from './view-link.tsx';
+import { Mark, Time } from './words.tsx';
 
 interface AttentionProps {
   readonly alarms: Alarms;
@@ -67,6 +67,23 @@ const showStory = (): void => {
   opened?.focus({ preventScroll: true });
 };
 
+/** What a notification is about: an https address in it is a link, and so is the name of a camera. */
+const Reference = ({ of, cameraIds }: { readonly of: string; readonly cameraIds: readonly string[] }) => (
+  <bdi class="reference">
+    {linksOf(of, cameraIds).map(({ text, to }, index) =>
+      to === 'camera' ? (
+        <CameraLink key={index} id={text} />
+      ) : to === 'address' ? (
+        <a key={index} href={text} target="_blank" rel="noopener noreferrer">
+          {text}
+        </a>
+      ) : (
+        text
+      ),
+    )}
+  </bdi>
+);
+
 const Alert = ({
   of: notification,
   cameraIds,
@@ -104,15 +121,13 @@ const SeenAlert = ({ of: notification }: { readonly of: Notification }) => {
 };
 
 const NoCamera = ({ since }: { readonly since: string | undefined }) => {
-  const { times } = useShown();
   const now = useSeconds();
   return (
     <p class="alert">
       <Mark of={{ text: 'No camera sends', tone: 'bad' }} />
       {since === undefined ? null : (
         <span>
-          since <TimeWords of={times.moment(Date.parse(since))} at={since} />{' '}
-          <span class="note">({agoText(now - Date.parse(since))})</span>
+          since <Time at={since} as="moment" /> <span class="note">({agoText(now - Date.parse(since))})</span>
         </span>
       )}
     </p>
@@ -144,7 +159,7 @@ const HaveIt = ({ id }: { readonly id: string }) => {
           method="dialog"
           onSubmit={() => {
             const by = input.current?.value.trim() ?? '';
-            keepName(by);
+            keptName.set(by);
             actions.acknowledge(id, by);
           }}
         >
@@ -159,7 +174,7 @@ const HaveIt = ({ id }: { readonly id: string }) => {
                 pattern=".*\S.*"
                 maxLength={MOST_SIGNS}
                 autocomplete="off"
-                defaultValue={keptName()}
+                defaultValue={keptName.get()}
               />
             </label>
             <button type="submit" class="button primary">

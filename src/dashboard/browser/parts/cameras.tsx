@@ -6,12 +6,9 @@ import { type Column, DataTable, type WholeTable } from './data-table.tsx';
 import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
-import { Name, numbers, PartNote } from './words.tsx';
+import { Name, numbers, PartNote, type PartProps } from './words.tsx';
 
-interface CamerasProps {
-  readonly answer: CamerasAnswer | undefined;
-  readonly busy: boolean;
-  readonly note: string | undefined;
+interface CamerasProps extends PartProps<CamerasAnswer> {
   /** What they are ordered by. */
   readonly order: string;
   /** How many are asked for. */

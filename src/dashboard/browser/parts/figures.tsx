@@ -11,12 +11,9 @@ import { type Column, DataTable } from './data-table.tsx';
 import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { CameraLink, CameraLinks } from './view-link.tsx';
-import { Moment, Name, numbers, PartNote, Swatch, Time } from './words.tsx';
+import { Name, numbers, PartNote, type PartProps, Swatch, Time } from './words.tsx';
 
-interface FiguresProps {
-  readonly answer: Activity | undefined;
-  readonly busy: boolean;
-  readonly note: string | undefined;
+interface FiguresProps extends PartProps<Activity> {
   /** How many cameras are silent; undefined: not known yet. */
   readonly silent: number | undefined;
   readonly silentNote: string | undefined;
@@ -111,10 +108,7 @@ const columnsOf = (palette: Palette): readonly Column<CategoryRow>[] => [
   })),
 ];
 
-interface CategoriesProps {
-  readonly answer: Activity | undefined;
-  readonly busy: boolean;
-  readonly note: string | undefined;
+interface CategoriesProps extends PartProps<Activity> {
   readonly palette: Palette;
   /** Whether somebody looks at the ids of the active cameras. */
   readonly wantsIds: boolean;
@@ -199,7 +193,7 @@ export const SilentCameras = drawnOnChange(({ silent, now, note }: SilentCameras
           {
             name: 'Last frame',
             value: ({ lastAt }) => lastAt ?? '',
-            cell: ({ lastAt }) => (lastAt === undefined ? '–' : <Moment at={lastAt} />),
+            cell: ({ lastAt }) => (lastAt === undefined ? '–' : <Time at={lastAt} as="moment" />),
           },
           {
             name: 'Age in minutes',

@@ -6,7 +6,7 @@ import { isBusy, LIMITS, type PageState } from '../model/page-state.ts';
 import { type Trouble, troubleText } from '../model/refresh.ts';
 import { DataTable } from './data-table.tsx';
 import { useShown } from './shown.ts';
-import { Mark, numbers, PartNote, Time, TimeWords } from './words.tsx';
+import { Mark, numbers, PartNote, Time } from './words.tsx';
 
 interface NotificationsProps {
   readonly state: PageState;
@@ -192,7 +192,7 @@ const Story = ({ of: notification }: { readonly of: Notification }) => (
         {notification.acknowledged_at === undefined ? null : (
           <>
             {' '}
-            at <Clock at={notification.acknowledged_at} />
+            at <Time at={notification.acknowledged_at} as="clock" />
           </>
         )}
       </p>
@@ -267,13 +267,11 @@ const RecipientStory = ({
     </ol>
     {next === undefined ? null : (
       <p class="note">
-        Next attempt at <Clock at={next} />
+        Next attempt at <Time at={next} as="clock" />
       </p>
     )}
   </>
 );
-
-const Clock = ({ at }: { readonly at: string }) => <TimeWords of={useShown().times.clock(Date.parse(at))} at={at} />;
 
 const UNDER_WAY = { text: 'Under way', tone: 'pending' } as const;
 
@@ -289,7 +287,7 @@ const AttemptLine = ({
       {/* Why, where that says more than the mark. */}
       {reason === undefined || reason.toLowerCase() === mark.text.toLowerCase() ? null : <span> {reason}</span>}{' '}
       <span class="note">
-        {placed === undefined ? null : <Clock at={placed} />}
+        {placed === undefined ? null : <Time at={placed} as="clock" />}
         {placed === undefined || ended === undefined ? null : ', '}
         {ended === undefined ? null : (
           <time dateTime={ended}>

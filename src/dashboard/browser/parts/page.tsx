@@ -4,7 +4,7 @@ import type { Alarm } from '../alarm.ts';
 import type { ServiceClock } from '../asking/service-clock.ts';
 import type { Alarms, SilentCamera } from '../model/alarms.ts';
 import { paletteOf } from '../model/categories.ts';
-import { isBusy, orderOf, type PageState, type Panels } from '../model/page-state.ts';
+import { type Answers, isBusy, orderOf, type PageState, type Panels, type PartName } from '../model/page-state.ts';
 import { daysText, periodOf, spanTitle, utcDaysOf, zoneOf } from '../model/spans.ts';
 import { partNote, standingOf } from '../model/standing.ts';
 import { AttentionStrip } from './attention.tsx';
@@ -16,6 +16,7 @@ import { Plots } from './plots.tsx';
 import { AlarmSwitch, FailureBanner, RefreshStatus } from './refresh-status.tsx';
 import { type Actions, ShownContext, useShown } from './shown.ts';
 import { ViewBar } from './view-bar.tsx';
+import type { PartProps } from './words.tsx';
 
 interface PageProps {
   readonly state: PageState;
@@ -90,8 +91,13 @@ interface ContentProps extends Pick<PageProps, 'state' | 'now' | 'silent'> {
 const Content = ({ state, now, silent, ids }: ContentProps) => {
   const { view, times } = useShown();
   const { panels, wants } = state;
-  const counts = panels.activity.answer;
-  const palette = useMemo(() => paletteOf(counts), [counts]);
+  const partOf = <Name extends PartName>(name: Name): PartProps<Answers[Name]> => ({
+    answer: panels[name].answer,
+    busy: isBusy(state, name),
+    note: partNote(state, name, now),
+  });
+  const activity = partOf('activity');
+  const palette = useMemo(() => paletteOf(activity.answer), [activity.answer]);
   const silentNote = partNote(state, 'recent', now) ?? partNote(state, 'known', now);
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const minute = now - (now % 60_000);
@@ -108,14 +114,7 @@ const Content = ({ state, now, silent, ids }: ContentProps) => {
         )}
       </h2>
       <div class="columns">
-        <Figures
-          answer={panels.activity.answer}
-          busy={isBusy(state, 'activity')}
-          note={partNote(state, 'activity', now)}
-          silent={silent?.length}
-          silentNote={silentNote}
-          knownIds={ids}
-        />
+        <Figures {...activity} silent={silent?.length} silentNote={silentNote} knownIds={ids} />
         <div class="aside">
           <Notifications
             state={state}
@@ -125,24 +124,10 @@ const Content = ({ state, now, silent, ids }: ContentProps) => {
           <SilentCameras silent={silent} now={minute} note={silentNote} />
         </div>
         <div class="body">
-          <Categories
-            answer={panels.activity.answer}
-            busy={isBusy(state, 'activity')}
-            wantsIds={wants.ids}
-            palette={palette}
-            note={partNote(state, 'activity', now)}
-          />
-          <Plots
-            answer={panels.series.answer}
-            busy={isBusy(state, 'series')}
-            note={partNote(state, 'series', now)}
-            palette={palette}
-            now={minute}
-          />
+          <Categories {...activity} wantsIds={wants.ids} palette={palette} />
+          <Plots {...partOf('series')} palette={palette} now={minute} />
           <Cameras
-            answer={panels.cameras.answer}
-            busy={isBusy(state, 'cameras')}
-            note={partNote(state, 'cameras', now)}
+            {...partOf('cameras')}
             order={orderOf(state)}
             limit={wants.cameras}
             search={wants.search}

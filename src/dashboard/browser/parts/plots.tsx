@@ -17,7 +17,7 @@ import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
-import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
+import { Name, numbers, PartNote, type PartProps, Swatch, TimeWords } from './words.tsx';
 
 const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
   ...CATEGORY_MAPS.map((map) => [MAP_NAMES[map], map] as const),
@@ -25,10 +25,7 @@ const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
   ['Active cameras', 'active_cameras'],
 ];
 
-interface PlotsProps {
-  readonly answer: Series | undefined;
-  readonly busy: boolean;
-  readonly note: string | undefined;
+interface PlotsProps extends PartProps<Series> {
   readonly palette: Palette;
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -10,13 +10,11 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
   </time>
 );
 
-/** An instant as an answer has it. */
-export const Time = ({ at }: { readonly at: string }) => <TimeWords of={useShown().times.time(at)} at={at} />;
-
-/** The same without its year. */
-export const Moment = ({ at }: { readonly at: string }) => (
-  <TimeWords of={useShown().times.moment(Date.parse(at))} at={at} />
-);
+/** An instant as an answer has it, whole; without its year; or without its day. */
+export const Time = ({ at, as = 'time' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
+  const { times } = useShown();
+  return <TimeWords of={as === 'time' ? times.time(at) : times[as](Date.parse(at))} at={at} />;
+};
 
 const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -45,6 +43,16 @@ export const Mark = ({ of }: { readonly of: Wording | string }) => {
 export const Swatch = ({ paint: { colour, pattern } }: { readonly paint: Paint }) => (
   <span class={`swatch pattern-${pattern}`} aria-hidden="true" style={{ backgroundColor: cssColour(colour) }} />
 );
+
+/** What a part of the page has of its own question. */
+export interface PartProps<Answer> {
+  /** The last answer; undefined: none yet. */
+  readonly answer: Answer | undefined;
+  /** It waits for its first answer. */
+  readonly busy: boolean;
+  /** Why the answer is not current; undefined: it is. */
+  readonly note: string | undefined;
+}
 
 /** Why what a part shows is not current, and as of when it is true; where it is current, nothing. */
 export const PartNote = ({ note }: { readonly note: string | undefined }) =>
