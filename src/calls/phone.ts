@@ -116,7 +116,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const { line, table, serviceName, rules, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
   const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
-  const { callsPerDay, retentionMs, deadlineMs } = rules;
+  const { callsPerDay, retentionMs } = rules;
   const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
   const tell = ({ partitionKey: partition, rowKey }: RowKeys, error: Error): void => {
     // That of an open call holds the hash of a number.
@@ -135,12 +135,12 @@ export const createPhone = (parts: PhoneParts): Phone => {
   const publishers = DESTINATIONS.map(
     (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
   );
-  const due = new DueWork({ ...shared, cases, driver, alarm, deadlineMs, publishers, log: ownLog });
+  const due = new DueWork({ ...shared, cases, driver, alarm, publishers, log: ownLog });
   alarm.onRing(() => {
     void due.look(ownLog);
   });
   const waits = new Waits(store, clock);
-  const sending = new Sending({ ...shared, cases, driver, due, waits, rules });
+  const sending = new Sending({ ...shared, cases, driver, due, waits });
   const view = async (known: NotificationCase): Promise<NotificationView> =>
     viewOf(known, clock.now(), await waits.whyOf(known));
 

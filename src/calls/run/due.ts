@@ -27,8 +27,6 @@ export interface DueWorkParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly newId: () => string;
-  /** From a request to its last call, in milliseconds. */
-  readonly deadlineMs: number;
   readonly policy: Policy;
   /** One for each destination of outcomes. */
   readonly publishers: readonly Publisher[];
@@ -209,7 +207,8 @@ export class DueWork {
 
   /** Dials who is next, one claim after the other; the requests go side by side. */
   async #dial(read: Snapshot, log: Log): Promise<void> {
-    const { clock, cases, alarm, deadlineMs, newId, policy } = this.#parts;
+    const { clock, cases, alarm, newId, policy } = this.#parts;
+    const { deadlineMs } = policy.rules;
     let at = read;
     // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
     for (let isFirst = true; isFirst || !this.#again; isFirst = false) {

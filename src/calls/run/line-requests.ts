@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../../log.ts';
-import { type AlertType, findAlertType } from '../model/alert-types.ts';
+import { type AlertType, alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult, ResultMeaning } from '../model/call-event.ts';
 import type { CallId } from '../model/call-id.ts';
@@ -50,14 +50,14 @@ export class LineRequests {
   /** Places the call of an attempt. @returns undefined if there is nobody to call */
   async dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const { line, clock } = this.#parts;
-    const { alertType: type, callbackBaseUrl } = known.notification;
+    const { alertType: name, callbackBaseUrl } = known.notification;
     const attempt = attemptIn(known, ref);
-    const alertType = findAlertType(type);
     const number = known.recipients[ref.index]?.number;
-    if (attempt === undefined || alertType === undefined || number === undefined || isMaskedNumber(number)) return;
+    if (attempt === undefined || number === undefined || isMaskedNumber(number)) return;
     const fields = attemptFields(known, ref);
     log.info('call requested', fields);
     try {
+      const alertType = alertTypeOf(name);
       const firstSentAt = attempt.claimedAt;
       const callId = await line.call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl });
       log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
@@ -92,14 +92,13 @@ export class LineRequests {
     const { line, serviceName } = this.#parts;
     const { notification, recipients } = known;
     const attempt = attemptIn(known, ref);
-    const alertType = findAlertType(notification.alertType);
-    if (attempt?.callId === undefined || alertType === undefined) return;
+    if (attempt?.callId === undefined) return;
     const { callId } = attempt;
     const speech = speechNow(attempt);
     this.#spokenTo.set(callId, { speech, confirm: notification.confirm === true });
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     const context = recipients[ref.index]?.number === undefined ? undefined : { ...ref, speech };
-    const text = spokenText(speech, spokenMessage(serviceName, alertType, notification));
+    const text = spokenText(speech, spokenMessage(serviceName, alertTypeOf(notification.alertType), notification));
     const hasKeys = notification.confirm === true && answerBy(attempt) !== 'confirmed';
     try {
       const isStarted = (await line.speak(callId, text, context, hasKeys)) === 'started';
@@ -175,7 +174,7 @@ export class LineRequests {
     if (isToBeTold || (kind === 'connected' && spoken === undefined)) {
       const hasKeys = known?.notification.confirm === true;
       this.#spokenTo.set(callId, { speech, confirm: hasKeys });
-      const alertType = (known && findAlertType(known.notification.alertType)) ?? pathType;
+      const alertType = known === undefined ? pathType : alertTypeOf(known.notification.alertType);
       try {
         const text = spokenMessage(serviceName, alertType, known?.notification);
         const speaking = line.speak(callId, text, attempt && { ...attempt, speech }, hasKeys);

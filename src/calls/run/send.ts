@@ -9,7 +9,6 @@ import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../model/ph
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
 import { withClaim } from '../rules/lines.ts';
-import type { PhoneRules } from '../rules/policy.ts';
 import { next } from '../rules/queue.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
@@ -30,7 +29,6 @@ export interface SendingParts {
   readonly driver: Driver;
   readonly due: DueWork;
   readonly waits: Waits;
-  readonly rules: PhoneRules;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -63,9 +61,9 @@ export class Sending {
 
   /** Writes a notification down and dials its recipients; see `Phone.send`. @throws {StorageTrouble} */
   async send(request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> {
-    const { rules, clock, newId, store, cases } = this.#parts;
+    const { policy, clock, newId, store, cases } = this.#parts;
     const { waves, waveMs = 0, alertType } = request;
-    if ((waves.length - 1) * waveMs >= rules.deadlineMs) return { kind: 'waves too late' };
+    if ((waves.length - 1) * waveMs >= policy.rules.deadlineMs) return { kind: 'waves too late' };
     const numbers = waves.flat();
     const id = newNotificationId(clock.now(), newId());
     const created = await this.#create(id, request, key);
@@ -189,8 +187,8 @@ export class Sending {
     keyHash: string | undefined,
     callsLeft: number,
   ): NotificationCase {
-    const { rules, clock } = this.#parts;
-    const { deadlineMs, allowedPrefixes } = rules;
+    const { policy, clock } = this.#parts;
+    const { deadlineMs, allowedPrefixes } = policy.rules;
     const now = clock.now();
     const number = reference === undefined ? undefined : parsePhoneNumber(reference);
     const shown = number === undefined ? reference : maskPhoneNumber(number);

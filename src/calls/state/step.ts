@@ -50,7 +50,7 @@ export type CaseEvent =
 
 /** How people are called, and in whose name. */
 export interface Policy {
-  readonly rules: Pick<PhoneRules, 'attempts' | 'retryMs' | 'ringMs'>;
+  readonly rules: PhoneRules;
   readonly serviceName: string;
   /** The line that is used. */
   readonly line: LineTerms & Pick<PhoneLine, 'refusesSurely' | 'callsPerSecond'>;
