@@ -78,6 +78,8 @@ export class DayShards {
   });
   /** The days that had no row less than a minute ago. */
   readonly #empty = new LRUCache<Day, true>({ max: 1_000, ttl: FRESH_MS });
+  /** The claims under way: many requests may come with the first events of a day. */
+  readonly #claiming = new Map<Day, Promise<Manifest>>();
   #toldClockAt = -Infinity;
 
   /** @param forNewDays shards of a day that has no data yet, 1 to 64 */
@@ -89,7 +91,7 @@ export class DayShards {
 
   /** How many shards a day has, as storage said less than a minute ago; undefined if it has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<number | undefined> {
-    const manifest = await this.#manifest(day);
+    const manifest = this.#fresh(day) ?? (await this.#read(day));
     if (manifest !== undefined || this.#empty.has(day)) return manifest?.shards;
     const stored = await this.#unlessLost(day);
     if (stored === undefined) this.#empty.set(day, true);
@@ -110,7 +112,7 @@ export class DayShards {
    * @throws {StorageTrouble | DamagedRow}
    */
   async claim(day: Day, inStorage = false): Promise<Manifest> {
-    const manifest = (await this.#manifest(day, inStorage)) ?? (await this.#write(day));
+    const manifest = inStorage ? await this.#readOrWrite(day) : (this.#fresh(day) ?? (await this.#claimTogether(day)));
     if (manifest.closes !== undefined && storageNow(this.#table) >= manifest.closes) throw new DayClosed();
     return manifest;
   }
@@ -142,14 +144,20 @@ export class DayShards {
     }
   }
 
-  /** The manifest as it was less than a minute ago; undefined: there is none. */
-  async #manifest(day: Day, inStorage = false): Promise<Manifest | undefined> {
-    const known = inStorage ? undefined : this.#known.get(day);
-    return known !== undefined && isFresh(known.readAt) ? known.manifest : this.#read(day);
+  /** The manifest as it was less than a minute ago, if that is remembered. */
+  #fresh(day: Day): Manifest | undefined {
+    const known = this.#known.get(day);
+    return known !== undefined && isFresh(known.readAt) ? known.manifest : undefined;
   }
 
-  async #write(day: Day): Promise<Manifest> {
-    const stored = await this.#unlessLost(day);
+  #claimTogether(day: Day): Promise<Manifest> {
+    const claiming = this.#claiming.get(day) ?? this.#readOrWrite(day).finally(() => this.#claiming.delete(day));
+    this.#claiming.set(day, claiming);
+    return claiming;
+  }
+
+  async #readOrWrite(day: Day): Promise<Manifest> {
+    const stored = (await this.#read(day)) ?? (await this.#unlessLost(day));
     if (stored !== undefined) return stored;
     await this.#table.insert(OPEN_DAYS_PARTITION, day, {});
     await this.#table.insert(dayPartition(day), SHARDS_KEY, { shards: this.#forNewDays });

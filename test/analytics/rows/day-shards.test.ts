@@ -6,7 +6,7 @@ import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { repairDay } from '../../../src/analytics/audit/repair.ts';
 import { DayClosed } from '../../../src/analytics/rows/day-shards.ts';
-import { DamagedRow } from '../../../src/storage/errors.ts';
+import { DamagedRow, StorageTrouble } from '../../../src/storage/errors.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -45,6 +45,20 @@ describe('the shards of a day', () => {
     const counts = claimed.map(({ shards }) => shards);
     expect([1, 2, 3, 64]).toContain(counts[0]);
     expect(new Set([...counts, await storage.process().shards.find(DATE)]).size).toBe(1);
+  });
+
+  it('cost one look and one manifest, however many requests come with the first events of the day; one that failed is tried again', async () => {
+    const storage = new MemoryStorage();
+    const { shards } = storage.process(2);
+    const reads = vi.spyOn(storage.connection, 'get').mockRejectedValueOnce(new StorageTrouble(503));
+    const writes = vi.spyOn(storage.connection, 'transact');
+    const claims = async () => Promise.allSettled(all(20).map(async () => shards.claim(DATE)));
+    expect(new Set((await claims()).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    const manifests = await claims();
+    expect(new Set(manifests.map(({ status }) => status))).toEqual(new Set(['fulfilled']));
+    // The one that failed; then none there, and what was written.
+    expect(reads).toHaveBeenCalledTimes(3);
+    expect(writes).toHaveBeenCalledTimes(2);
   });
 
   it('are told to a recorder that looked for them before others opened the day and announced its closing', async () => {
