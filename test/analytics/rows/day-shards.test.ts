@@ -6,7 +6,7 @@ import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { repairDay } from '../../../src/analytics/audit/repair.ts';
 import { DayClosed } from '../../../src/analytics/rows/day-shards.ts';
-import { DamagedRow, StorageTrouble } from '../../../src/storage/errors.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { dayPartition, SHARDS_KEY, shardPartition, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -50,7 +50,7 @@ describe('the shards of a day', () => {
   it('cost one look and one manifest, however many requests come with the first events of the day; one that failed is tried again', async () => {
     const storage = new MemoryStorage();
     const { shards } = storage.process(2);
-    const reads = vi.spyOn(storage.connection, 'get').mockRejectedValueOnce(new StorageTrouble(503));
+    const reads = vi.spyOn(storage.connection, 'get').mockRejectedValueOnce(new DamagedRow(DATE, SHARDS_KEY, 'once'));
     const writes = vi.spyOn(storage.connection, 'transact');
     const claims = async () => Promise.allSettled(all(20).map(async () => shards.claim(DATE)));
     expect(new Set((await claims()).map(({ status }) => status))).toEqual(new Set(['rejected']));
