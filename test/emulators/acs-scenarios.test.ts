@@ -45,7 +45,7 @@ const playCall = (digits: string, { earlierCalls = 0, listensAfterMs = 0 } = {})
     body: createCallBody.parse(createCall(`+120655501${digits}`)),
     earlierCalls,
     pace: { ringMs: 1_000, eventMs: 100, speakMs: 2_000 },
-    deliveries: { post },
+    deliveries: { post, later: (ms, report) => void setTimeout(report, ms) },
     print: silent,
   });
   call.begin();
@@ -145,7 +145,13 @@ describe('what becomes of the requests about a call to a number that ends with',
     onTestFinished(() => void vi.useRealTimers());
     const accessKey = 'dGVzdA==';
     const pace = { ringMs: 10, eventMs: 10, speakMs: 60_000 };
-    const api = new CallingApi({ accessKey, pace, lines: 2, deliveries: { post: silent }, print: silent });
+    const api = new CallingApi({
+      accessKey,
+      pace,
+      lines: 2,
+      deliveries: { post: silent, later: silent },
+      print: silent,
+    });
     const number = `+120655501${digits}`;
     // The request for the call is the same one each time, as the SDK repeats it.
     const call = repeatable();

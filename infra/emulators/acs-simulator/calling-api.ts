@@ -48,7 +48,7 @@ export interface CallingApiOptions {
   readonly pace: Pace;
   /** How many calls there may be at a time. A line is taken from the request until the call's end. */
   readonly lines: number;
-  readonly deliveries: Pick<Deliveries, 'post'>;
+  readonly deliveries: Pick<Deliveries, 'post' | 'later'>;
   readonly print: (line: string) => void;
 }
 

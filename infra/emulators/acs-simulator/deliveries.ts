@@ -19,12 +19,20 @@ export class Deliveries {
 
   /** @param answered is told what the app answered: a status, or `unreachable` */
   post(callbackUri: string, event: object, answered: (answer: string) => void): void {
-    const delivery = this.#deliver(callbackUri, JSON.stringify([event])).then(answered);
+    this.#add(this.#deliver(callbackUri, JSON.stringify([event])).then(answered));
+  }
+
+  /** Reports something in so many milliseconds, unless the simulator is stopped before: what follows the end of a call is under way from then on. */
+  later(ms: number, report: () => void): void {
+    this.#add(sleep(ms, undefined, { signal: this.#stopping.signal }).then(report, () => undefined));
+  }
+
+  #add(delivery: Promise<void>): void {
     this.#underWay.add(delivery);
     void delivery.finally(() => this.#underWay.delete(delivery));
   }
 
-  /** Fulfils when nothing is being delivered. */
+  /** Fulfils when nothing is being delivered, or follows the end of a call. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }

@@ -21,7 +21,7 @@ export interface CallOptions {
   /** How often the number has rung before. */
   readonly earlierCalls: number;
   readonly pace: Pace;
-  readonly deliveries: Pick<Deliveries, 'post'>;
+  readonly deliveries: Pick<Deliveries, 'post' | 'later'>;
   readonly print: (line: string) => void;
 }
 
@@ -263,7 +263,7 @@ export class SimulatedCall {
   #notEstablished(why: Result): void {
     const failed = () => this.#report('CreateCallFailed', why);
     if (this.scenario.disconnectedFirst !== true) failed();
-    else this.#after(this.#options.pace.eventMs, failed);
+    else this.#options.deliveries.later(this.#options.pace.eventMs, failed);
     this.#report('CallDisconnected', OK);
   }
 
@@ -275,12 +275,13 @@ export class SimulatedCall {
     this.stop();
     this.#options.print(`${this.to}: the line is closed`);
     for (const play of this.#plays) this.#spoke(play, 'PlayCanceled', OK);
-    this.#after(eventMs, () => {
+    const { deliveries } = this.#options;
+    deliveries.later(eventMs, () => {
       if (wasRinging) this.#notEstablished(CANCELLED_BY_CALLER);
       else this.#report('CallDisconnected', OK);
     });
-    for (const report of this.#reportedLater) this.#after(eventMs * 3, report);
-    if (this.scenario.reordered === true) this.#after(eventMs * 2, () => this.#report('CallConnected', OK));
+    for (const report of this.#reportedLater) deliveries.later(eventMs * 3, report);
+    if (this.scenario.reordered === true) deliveries.later(eventMs * 2, () => this.#report('CallConnected', OK));
   }
 
   #ended(endedBy: EndedBy): void {

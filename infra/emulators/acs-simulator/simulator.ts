@@ -38,7 +38,7 @@ export interface AcsSimulator {
   readonly topic: Pick<EventTopic, 'endpoint' | 'key' | 'mood'>;
   /** What happened so far; `GET /log` answers the same. */
   log(): SimulatorLog;
-  /** Fulfils when no callback is on its way. */
+  /** Fulfils when no callback is on its way, nor one that follows the end of a call. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -140,7 +140,8 @@ export class Reader {
     for (const day of daysUntil(last, days)) {
       if (found.size === wanted?.size) break;
       const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
-      for (const [id, minute] of await this.#lastMinutesOf(read, day, isAsked)) {
+      const most = (wanted?.size ?? Infinity) - found.size;
+      for (const [id, minute] of await this.#lastMinutesOf(read, day, isAsked, most)) {
         found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
       }
     }
@@ -152,16 +153,18 @@ export class Reader {
     read: LimitFunction,
     day: Day,
     isAsked: (cameraId: string) => boolean,
+    most: number,
   ): Promise<ReadonlyMap<string, number>> {
     const hours = Array.from({ length: 24 }, (_, hour) => 23 - hour);
     const hourPieces = hours.map((hour) => ({ ...NO_PIECE, day, hours: [hour] }));
-    const lastHours = firstOf(hours, await this.#readDay(read, day, hourPieces, undefined), isAsked);
+    const lastHours = firstOf(hours, await this.#readDay(read, day, hourPieces, undefined), isAsked, most);
     const minutes = [...new Set(lastHours.values())].flatMap((hour) =>
       Array.from({ length: 60 }, (_, minute) => hour * 60 + 59 - minute),
     );
     const minutePieces = minutes.map((minute) => ({ ...NO_PIECE, day, minutes: [minute] }));
     const shards = minutes.length === 0 ? [] : await this.#readDay(read, day, minutePieces, undefined);
-    return firstOf(minutes, shards, (id, minute) => lastHours.get(id) === hourOfMinute(minute));
+    const isLast = (id: string, minute: number): boolean => lastHours.get(id) === hourOfMinute(minute);
+    return firstOf(minutes, shards, isLast, lastHours.size);
   }
 
   /** What happened in pieces of one day, by shard and piece. */
@@ -194,14 +197,16 @@ const daysUntil = (last: Day, days: number): readonly Day[] =>
     .filter(isInstant)
     .map(dayOf);
 
-/** For each camera the first of some hours or minutes, in their order, of which it is asked about and active in. */
+/** For each camera the first of some hours or minutes, in their order, of which it is asked about and active in; `most`: so many are asked about. */
 const firstOf = (
   numbers: readonly number[],
   shards: readonly (readonly PieceActivity[])[],
   isAsked: (cameraId: string, number: number) => boolean,
+  most: number,
 ): ReadonlyMap<string, number> => {
   const first = new Map<string, number>();
   for (const [index, number] of numbers.entries()) {
+    if (first.size === most) break;
     for (const pieces of shards) {
       for (const id of pieces[index]?.cameras() ?? []) if (!first.has(id) && isAsked(id, number)) first.set(id, number);
     }

@@ -42,8 +42,8 @@ const eventsEqual = async (expect: ExpectStatic, stage: Stage, over: Notificatio
   // Of some two words are told: the last one is waited for.
   const isTold = ({ status }: { readonly status: string }, index: number): boolean =>
     own().some(({ id: eventId }) => eventId === `${id}/${index}/${status}`);
-  await until(() => told('Completed').length > 0 && recipients.every(isTold), 'all is published');
-  expect(told('Completed').at(-1)).toEqual(over);
+  await until(() => recipients.every(isTold), 'all is published');
+  await expect.poll(() => told('Completed').at(-1)).toEqual(over);
   for (const [index, { recipient, status, wave }] of recipients.entries()) {
     const last = {
       notification_id: id,
