@@ -152,7 +152,7 @@ if (retentionDays !== undefined) {
 
 // When the app is told to stop, what is under way is finished first.
 app.hook.appTerminate(async () => {
-  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.settled()]);
+  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.end()]);
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

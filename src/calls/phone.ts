@@ -104,8 +104,8 @@ export interface Phone {
   /** Does what is due now, in this process once at a time. Never throws. */
   readonly runDue: (log: Log) => Promise<void>;
 
-  /** Fulfils when nothing is under way. */
-  readonly settled: () => Promise<void>;
+  /** Before the process ends: fulfils when nothing is under way. */
+  readonly end: () => Promise<void>;
 }
 
 // A real callback has one event. More are handled too, within bounds: the sender may be anyone.
@@ -182,7 +182,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
       if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
     },
     runDue: async (log) => due.run(log),
-    settled: async () => due.settled(),
+    end: async () => due.end(),
   };
 };
 

@@ -164,6 +164,14 @@ export const logEvent = ({ kind, callId, result }: Told, done: Done, ref: Attemp
   if (done.isFirstForbidden === true) logForbidden(done, ref, log);
 };
 
+/** What happened in a call could not be written down. */
+export const logUnreachable = (error: unknown, { callId, kind }: Omit<Told, 'result'>, log: Log): void =>
+  log.warn('call records unreachable', {
+    call_id: callId,
+    event_kind: kind,
+    kind: error instanceof StorageTrouble ? error.reason : errorKind(error),
+  });
+
 /** One call alone does not tell whose fault it is. */
 export const logForbidden = ({ stored }: Done, ref: AttemptRef, log: Log): void =>
   log.error('call forbidden', { ...attemptFields(stored, ref), reason: FORBIDDEN });

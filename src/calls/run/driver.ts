@@ -7,7 +7,7 @@ import type { CallId } from '../model/call-id.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/notification-id.ts';
 import { MESSAGE } from '../model/speech.ts';
-import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
+import { KEYS_AFTER_MS } from '../rules/keys.ts';
 import { type AttemptEvent, speechNow } from '../state/attempt.ts';
 import { newForeignCall, foreignRef } from '../state/foreign-call.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
@@ -15,8 +15,18 @@ import { type Policy, step } from '../state/step.ts';
 import type { RecipientRef, StoredCase } from '../store/case-rows.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import type { OpenRow } from '../store/snapshot.ts';
-import { attemptFields, errorKind, logEvent, logForbidden, logLook, logNotUpdated, logSilence } from './call-log.ts';
+import {
+  attemptFields,
+  errorKind,
+  logEvent,
+  logForbidden,
+  logLook,
+  logNotUpdated,
+  logSilence,
+  logUnreachable,
+} from './call-log.ts';
 import type { Cases, Done } from './cases.ts';
+import { type AttemptReport, isKept, KeptReports } from './kept-reports.ts';
 import type { LineRequests } from './line-requests.ts';
 
 /** With what the driver talks to the line. */
@@ -30,18 +40,11 @@ export interface DriverParts {
   readonly log: Log;
 }
 
-/** An event that moves an attempt. */
-type AttemptReport = Omit<CallEvent, 'kind'> & {
-  readonly kind: Exclude<CallEvent['kind'], 'tone failed'> | 'spoken to';
-};
-
 const isAboutAttempt = (event: CallEvent): event is CallEvent & AttemptReport => event.kind !== 'tone failed';
 
 /** What attending to something due has come to: the notification if nothing was to be done. */
 export type Attended = StoredCase | 'moved' | 'unknown';
 
-const MOST_KEPT = 10_000;
-const KEPT_RETRY_MS = 2_000;
 // As a rule it takes some 100 ms. Whoever looks after a claim to speak does it after 20 s.
 const START_REPORTED_WITHIN_MS = 1_000;
 // A line that waits for what its call is to do gives up soon after.
@@ -60,11 +63,11 @@ const STOPPED_WITHIN_MS = 5_000;
 export class Driver {
   readonly #parts: DriverParts;
   /** Keys and ends of messages that were reported while the table was away. */
-  readonly #kept: { readonly event: AttemptReport; readonly alertType: AlertTypeName }[] = [];
-  #writing: Promise<void> | undefined;
+  readonly kept: KeptReports;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
+    this.kept = new KeptReports(async (...report) => this.#take(...report), parts.clock, parts.log);
   }
 
   /** What the line reports. Without the table: speak when somebody answers, hang up when the message is over, and keep what somebody has heard. */
@@ -80,16 +83,15 @@ export class Driver {
     try {
       await this.#inTime(event, this.#take(event, alertType.name, log));
     } catch (error) {
-      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
-      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
+      logUnreachable(error, event, log);
       this.noteTrouble();
       if (isKept(event)) {
         // A line that asks what comes next has spoken, perhaps by the answer of another instance.
-        if (event.isAwaiting === true) this.#keep({ ...event, kind: 'spoken to' }, alertType.name);
-        this.#keep(event, alertType.name);
+        if (event.isAwaiting === true) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
+        this.kept.keep(event, alertType.name);
       }
       const isSpokenTo = await this.#parts.line.withoutTable(event, known, alertType, log);
-      if (isSpokenTo) this.#keep({ ...event, kind: 'spoken to' }, alertType.name);
+      if (isSpokenTo) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
     }
   }
 
@@ -110,31 +112,6 @@ export class Driver {
   /** The table cannot be used now: others may speak meanwhile, and not be able to write it down. */
   noteTrouble(): void {
     this.#parts.cases.troubleAt = this.#parts.clock.now();
-  }
-
-  /** Writes down what was kept while the table was away. Until that is done, this instance may call somebody who has heard. @throws {StorageTrouble} */
-  async writeKept(log: Log): Promise<void> {
-    this.#writing ??= this.#writeAll(log).finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
-  }
-
-  async #writeAll(log: Log): Promise<void> {
-    for (let [kept] = this.#kept; kept !== undefined; [kept] = this.#kept) {
-      try {
-        await this.#take(kept.event, kept.alertType, log);
-      } catch (error) {
-        if (error instanceof StorageTrouble) throw error;
-        // Its rows cannot be read, or it is a bug: no reason to keep others waiting.
-        log.warn('call records unreachable', {
-          call_id: kept.event.callId,
-          event_kind: kept.event.kind,
-          kind: errorKind(error),
-        });
-      }
-      this.#kept.shift();
-    }
   }
 
   /** Looks after a recipient of whose call nothing was heard, or who is not to ring any more. */
@@ -221,28 +198,6 @@ export class Driver {
     }
   }
 
-  #keep(event: AttemptReport, alertType: AlertTypeName): void {
-    // Of a call of another system nobody is called again.
-    if (event.attempt === undefined || this.#kept.length >= MOST_KEPT) return;
-    // Nobody waits any more when it is written down.
-    this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
-    if (this.#kept.length === 1) this.#writeSoon();
-  }
-
-  /** Another instance that knows nothing of it may call again: it is written down as soon as the table is back. */
-  #writeSoon(): void {
-    const { clock, log } = this.#parts;
-    const write = async (): Promise<void> => {
-      try {
-        await this.writeKept(log);
-      } catch (error) {
-        if (!(error instanceof StorageTrouble)) log.error('unexpected error', { kind: errorKind(error) });
-        if (this.#kept.length > 0) this.#writeSoon();
-      }
-    };
-    clock.after(KEPT_RETRY_MS, () => void write());
-  }
-
   /** Does what a decision asks for, and takes the answers as the next events. Never throws: who looks later finds the rest. */
   async carryOut({ stored, commands }: Done, log: Log): Promise<void> {
     const { id } = stored.notification;
@@ -268,10 +223,8 @@ export class Driver {
     const found = await line.find(ref, stored, log);
     if (found === undefined) return;
     // The account is this service's alone: a call to the number that no attempt has is that of the request.
-    const known =
-      found.length === 0
-        ? new Set()
-        : callIdsOf([stored, ...(await store.list({ most: MOST_COMPARED }, () => true)).found]);
+    const others = found.length === 0 ? [] : (await store.list({ most: MOST_COMPARED }, () => true)).found;
+    const known = callIdsOf([stored, ...others]);
     const callId = found.find((one) => !known.has(one));
     const fields = { ...attemptFields(stored, ref), call_id: callId };
     log.warn(callId === undefined ? 'no call found' : 'call found', fields);
@@ -339,13 +292,6 @@ export class Driver {
     await this.carryOut(done, log);
   }
 }
-
-/** What is written down when the table is back: what somebody has heard, and what they answered. A 2 is of no use then. */
-const isKept = ({ kind, key }: AttemptReport): boolean => {
-  if (kind !== 'tone received') return kind === 'play completed';
-  const answer = answerOfKey(key?.key);
-  return answer === 'confirms' || answer === 'cannot go';
-};
 
 const callIdsOf = (known: readonly NotificationCase[]): ReadonlySet<CallId | undefined> =>
   new Set(

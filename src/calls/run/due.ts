@@ -86,10 +86,10 @@ export class DueWork {
     await this.#looking;
   }
 
-  /** Fulfils when nothing is under way. */
-  async settled(): Promise<void> {
+  /** Before the process ends: fulfils when nothing is under way. */
+  async end(): Promise<void> {
     await this.#worked();
-    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.settled()));
+    await Promise.all(this.#parts.publishers.map(async (publisher) => publisher.end()));
   }
 
   async #worked(): Promise<void> {
@@ -113,7 +113,7 @@ export class DueWork {
 
   async #lookOnce(log: Log): Promise<void> {
     const { store, clock, publishers, driver } = this.#parts;
-    await driver.writeKept(log);
+    await driver.kept.write(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
     for (const [key, until] of this.#unreadable) if (until <= now) this.#unreadable.delete(key);

@@ -37,6 +37,7 @@ const LONGEST_PAUSE_MS = 600_000;
 export class Publisher {
   readonly #parts: PublisherParts;
   #running: Promise<void> | undefined;
+  #isEnding = false;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
@@ -47,19 +48,21 @@ export class Publisher {
     const batches = due.filter(
       (entry): entry is PublishDue => entry.kind === 'publish' && (entry.to ?? 'topic') === this.#parts.to,
     );
-    if (batches.length === 0 || this.#running !== undefined) return;
+    if (batches.length === 0 || this.#running !== undefined || this.#isEnding) return;
     this.#running = this.#publishAll(batches, log).finally(() => {
       this.#running = undefined;
     });
   }
 
-  /** Fulfils when nothing is under way. */
-  async settled(): Promise<void> {
+  /** Fulfils when the batch under way is done. The others are left to whoever looks next: a topic that hangs holds up no end of the process. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
     await this.#running;
   }
 
   async #publishAll(batches: readonly PublishDue[], log: Log): Promise<void> {
     for (const due of batches) {
+      if (this.#isEnding) return;
       try {
         await this.#publish(due, log);
       } catch (error) {
