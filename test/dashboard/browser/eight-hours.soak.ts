@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { frame, NOON } from './activity.ts';
 import { CAMERAS } from './largest.ts';
-import { heapOf, longestTask, measured } from './measured.ts';
+import { heapOf, longestTask } from './measured.ts';
 import { setStage } from './stage.ts';
 
 const MINUTE = 60_000;
@@ -28,7 +28,6 @@ const stage = setStage(CAMERAS.map((camera) => sends(camera, NOON - 10 * MINUTE)
 
 it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50 ms, at most 10 KB a round', async () => {
   const { page, nextRound } = await stage.open('?tz=utc');
-  const { unit } = await measured(page);
   const [longest, bytes]: [number[], number[]] = [[], []];
   let heap = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -37,7 +36,7 @@ it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50
     const isShown = round % SHOWN === 0;
     if (round % SHOWN < 2) await page.evaluate(`document.body.style.display = '${isShown ? '' : 'none'}'`);
     const from = stage.service.asked.length;
-    if (isShown) longest.push((await longestTask(page, async () => nextRound(ROUND))) / (await unit()));
+    if (isShown) longest.push(await longestTask(page, async () => nextRound(ROUND)));
     else await nextRound(ROUND);
     bytes.push(stage.service.asked.slice(from).reduce((sum, each) => sum + each.bytes, 0));
     if (round % 200 === 199) heap = Math.max(heap, await heapOf(page));
@@ -46,10 +45,10 @@ it('eight hours of 1,300 cameras and 60 categories: under 30 MB, no task over 50
     `Heap at most ${tenths(heap)} MB; ${Math.round(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS)} bytes a round;`,
   );
   console.log(
-    `longest task of the first round ${tenths((longest[0] ?? 0) * 20)} ms, of any later one ${tenths(Math.max(...longest.slice(1)) * 20)} ms`,
+    `longest task of the first round ${tenths(longest[0] ?? 0)} ms, of any later one ${tenths(Math.max(...longest.slice(1)))} ms`,
   );
   expect(heap).toBeLessThan(30);
-  // Multiples of work that takes a usual machine 20 ms: 2.5 are 50 ms.
-  expect(longest.slice(1).filter((each) => each > 2.5)).toEqual([]);
+  // Milliseconds of the processor. They are not held against fixed work: a page that is slow slows that as well.
+  expect(longest.slice(1).filter((each) => each > 50)).toEqual([]);
   expect(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS).toBeLessThanOrEqual(10_240);
 });
