@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, it, vi } from 'vitest';
 
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
+import { parseCallId } from '../../../src/calls/model/call-id.ts';
 import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import { createPhone } from '../../../src/calls/phone.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
@@ -44,4 +49,45 @@ it('a process that ends waits for the batch that is being published, and leaves 
   await ending;
   publisher.run(due, SILENT);
   expect(load.mock.calls).toEqual([[due[0]?.notificationId]]);
+});
+
+it('the timer function does not wait for a topic that hangs: while it runs it would not be started again', async () => {
+  const number = parsePhoneNumber('+12065550100');
+  const callId = parseCallId('call-1');
+  if (number === undefined || callId === undefined) throw new RangeError('not a number, or not an id');
+  const line: PhoneLine = {
+    name: 'line',
+    isIdempotent: true,
+    refusesSurely: true,
+    call: () => Promise.resolve(callId),
+    speak: () => Promise.resolve(undefined),
+    listen: () => Promise.resolve(),
+    hangUp: () => Promise.resolve(),
+  };
+  const asked = Promise.withResolvers<undefined>();
+  const answer = Promise.withResolvers<undefined>();
+  const publish = async (): Promise<void> => {
+    asked.resolve(undefined);
+    await answer.promise;
+  };
+  const rules = {
+    attempts: 1,
+    retryMs: 60_000,
+    deadlineMs: 3_600_000,
+    ringMs: 30_000,
+    allowedPrefixes: undefined,
+    callsPerDay: 100,
+    retentionMs: 86_400_000,
+  };
+  const table = new Table(new MemoryTable(), { format: CALLS_FORMAT });
+  const phone = createPhone({ line, table, serviceName: 'Watch', rules, topic: { publish }, log: SILENT });
+  const sent = await phone.send({ alertType: alertTypeOf('Custom'), waves: [[number]] }, undefined, SILENT);
+  if (sent.kind !== 'sent') throw new Error(sent.kind);
+  await phone.acknowledge(sent.id, 'Ranger', SILENT);
+  const looked = phone.runDue(SILENT).then(() => 'has looked');
+  await asked.promise;
+  const waits = new Promise((resolve) => setTimeout(resolve, 10_000, 'waits'));
+  expect(await Promise.race([looked, waits])).toBe('has looked');
+  answer.resolve(undefined);
+  await phone.end();
 });
