@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-import { dayOf, type Day, hourOfMinute, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { CAMERA_DAY_PROPERTIES, cameraRowFrom, camerasIn } from '../rows/camera-row.ts';
+import { CAMERA_DAY_PROPERTIES, cameraDayFrom, camerasIn } from '../rows/camera-row.ts';
 import type { DayShards } from '../rows/day-shards.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Table } from '../../storage/table.ts';
+import { lastMinutesIn } from './last-minutes.ts';
 import { readPieces, readPiecesOfCamera, type PieceActivity } from './shard-reader.ts';
 import type { ReadingSource } from './shard-reading.ts';
 
@@ -120,7 +121,7 @@ export class Reader {
         )) {
           const sum = sums.get(cameraId) ?? new GrowingTally();
           sums.set(cameraId, sum);
-          for (const row of rows) sum.add(cameraRowFrom(row).tally);
+          for (const row of rows) sum.add(cameraDayFrom(row).tally);
         }
       }),
     );
@@ -140,31 +141,15 @@ export class Reader {
     for (const day of daysUntil(last, days)) {
       if (found.size === wanted?.size) break;
       const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
-      const most = (wanted?.size ?? Infinity) - found.size;
-      for (const [id, minute] of await this.#lastMinutesOf(read, day, isAsked, most)) {
-        found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
+      const sources = await this.#sourcesOf(read, day);
+      const ofShards = await Promise.all(sources.map(async (source) => lastMinutesIn(source, isAsked)));
+      for (const ofShard of ofShards) {
+        for (const [id, minute] of ofShard) {
+          found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
+        }
       }
     }
     return found;
-  }
-
-  /** The last minute of a day (0 to 1439) in which cameras sent events: first their last hours, then the minutes of these. */
-  async #lastMinutesOf(
-    read: LimitFunction,
-    day: Day,
-    isAsked: (cameraId: string) => boolean,
-    most: number,
-  ): Promise<ReadonlyMap<string, number>> {
-    const hours = Array.from({ length: 24 }, (_, hour) => 23 - hour);
-    const hourPieces = hours.map((hour) => ({ ...NO_PIECE, day, hours: [hour] }));
-    const lastHours = firstOf(hours, await this.#readDay(read, day, hourPieces, undefined), isAsked, most);
-    const minutes = [...new Set(lastHours.values())].flatMap((hour) =>
-      Array.from({ length: 60 }, (_, minute) => hour * 60 + 59 - minute),
-    );
-    const minutePieces = minutes.map((minute) => ({ ...NO_PIECE, day, minutes: [minute] }));
-    const shards = minutes.length === 0 ? [] : await this.#readDay(read, day, minutePieces, undefined);
-    const isLast = (id: string, minute: number): boolean => lastHours.get(id) === hourOfMinute(minute);
-    return firstOf(minutes, shards, isLast, lastHours.size);
   }
 
   /** What happened in pieces of one day, by shard and piece. */
@@ -174,42 +159,26 @@ export class Reader {
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
   ): Promise<readonly (readonly PieceActivity[])[]> {
-    const shards = await read(async () => this.#shards.find(day));
-    if (shards === undefined) return [];
-    const sourceOf = (shard: number): ReadingSource => ({
+    const sources = await this.#sourcesOf(read, day);
+    if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
+    const source = sources[shardOf(cameraId, sources.length)];
+    return source === undefined ? [] : [await readPiecesOfCamera(source, pieces, cameraId)];
+  }
+
+  /** What to read the shards of a day from, in their order; none where nothing happened. */
+  async #sourcesOf(read: LimitFunction, day: Day): Promise<readonly ReadingSource[]> {
+    const shards = (await read(async () => this.#shards.find(day))) ?? 0;
+    return Array.from({ length: shards }, (_, shard) => ({
       table: this.#table,
       partition: shardPartition(day, shard),
       read,
       striped: this.#striped,
-    });
-    if (cameraId !== undefined) {
-      return [await readPiecesOfCamera(sourceOf(shardOf(cameraId, shards)), pieces, cameraId)];
-    }
-    return Promise.all(Array.from({ length: shards }, async (_, shard) => readPieces(sourceOf(shard), pieces)));
+    }));
   }
 }
-
-const NO_PIECE = { whole: false, hours: [], minutes: [], partialMinutes: [] } as const;
 
 /** The days that end with one, the newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>
   Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day)
     .filter(isInstant)
     .map(dayOf);
-
-/** For each camera the first of some hours or minutes, in their order, of which it is asked about and active in; `most`: so many are asked about. */
-const firstOf = (
-  numbers: readonly number[],
-  shards: readonly (readonly PieceActivity[])[],
-  isAsked: (cameraId: string, number: number) => boolean,
-  most: number,
-): ReadonlyMap<string, number> => {
-  const first = new Map<string, number>();
-  for (const [index, number] of numbers.entries()) {
-    if (first.size === most) break;
-    for (const pieces of shards) {
-      for (const id of pieces[index]?.cameras() ?? []) if (!first.has(id) && isAsked(id, number)) first.set(id, number);
-    }
-  }
-  return first;
-};

@@ -116,8 +116,8 @@ const newestCommits = (rows: readonly StripeRows[]): ReadonlyMap<number, number>
   return newest;
 };
 
-/** A counter row in all stripes, or in the only one. */
-const rowsIn = async (
+/** A counter row in all stripes, or in the only one. @throws {StorageTrouble | DamagedRow} */
+export const rowsIn = async (
   { table, partition, read }: ReadingSource,
   key: string,
   select: readonly string[] | undefined,

@@ -4,7 +4,7 @@ import { DamagedRow } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
 import { categoriesOf } from '../model/camera-event.ts';
 import { hourOfMinute } from '../model/day.ts';
-import { CAMERA_DAY_PROPERTIES, cameraRowFrom } from '../rows/camera-row.ts';
+import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraRowFrom } from '../rows/camera-row.ts';
 import { eventRowFrom, type EventRow } from '../rows/event-row.ts';
 import { bucketsFrom } from '../rows/hour-rows.ts';
 import { camerasKey, hourKey, HOURS_KEY, minuteKey, SECONDS_A_ROW, TOTAL_KEY } from '../rows/keys.ts';
@@ -184,7 +184,7 @@ export class ShardRows {
     });
     await this.#limit.map(asking, async ([key, { cameraId }]) => {
       const stored = await readStripes(table, partition, key, CAMERA_DAY_PROPERTIES);
-      const ofStripes = Array.from(stored.values(), (row) => [...cameraRowFrom(row).tally.categories.keys()]);
+      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).tally.categories.keys()]);
       found.set(cameraId, new Set(ofStripes.flat()));
     });
     return found;

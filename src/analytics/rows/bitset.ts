@@ -10,6 +10,10 @@ const setBit = (set: Uint8Array, index: number): void => {
   set[index >> 3] = (set[index >> 3] ?? 0) | (1 << (index & 7));
 };
 
+/** Whether a bitset has an index. */
+export const hasIndex = (set: Uint8Array, index: number): boolean =>
+  ((set[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+
 /** The bitset with indexes added. */
 export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Array => {
   const added = [...indexes];

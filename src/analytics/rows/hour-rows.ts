@@ -27,6 +27,17 @@ const ACTIVE = 'a';
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
+/** The properties that say which cameras were active in the first buckets, so many of them. */
+export const activeProperties = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, number) => numberedName(ACTIVE, number));
+
+/** The cameras that were active in each bucket, as {@link Bucket} has them, by its number, ascending. @throws {DamagedRow} */
+export const activeFrom = (row: StoredRow): ReadonlyMap<number, Uint8Array> =>
+  decodingRow(row, () => {
+    const cameras = readNumberedBytes(ACTIVE, MAX_BUCKETS, row.properties);
+    return new Map(Array.from(cameras, ([number, bytes]) => [number, unpackBitset(bytes)]));
+  });
+
 /** The buckets of a row, or those of them that were read. @throws {DamagedRow} */
 export const bucketsFrom = (row: StoredRow): HoursRow =>
   decodingRow(row, () => {
