@@ -19,10 +19,14 @@ import {
 import { badRequest } from './problem.ts';
 import { identifier, wholeNumber } from './request-values.ts';
 import { parameter } from './route/fields.ts';
+import { mapInTurns } from './route/in-turns.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const MAX_LIMIT = 5_000;
 const DEFAULT_LIMIT = 50;
+
+/** The counts of so many cameras are put together in one go: with 64 categories, some 10 ms. */
+const CAMERAS_IN_TURN = 200;
 
 const orderOf = (text: string): CameraOrder =>
   text === 'total_events' || text === 'reviewed_total_events' || text === 'annotated_total_events'
@@ -141,7 +145,9 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
         // A category that no camera has is 0 for each of them, like one that is configured.
         const always = typeof order === 'string' ? categories : [...categories, order.category];
-        const listed = first.map((one) => cameraAnswer(one, lastMinutes.get(one.cameraId), always));
+        const listed = await mapInTurns(first, CAMERAS_IN_TURN, (one) =>
+          cameraAnswer(one, lastMinutes.get(one.cameraId), always),
+        );
         return {
           status: 200,
           jsonBody: { date: day, days, total_cameras: found.length, cameras: listed },
