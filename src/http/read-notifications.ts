@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
-import { isNotificationId } from '../calls/model/notification-id.ts';
+import { isNotificationId } from '../calls/model/ids.ts';
 import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
 import { answerOf, NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { z } from 'zod';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
-import { newNotificationId } from '../../src/calls/model/notification-id.ts';
+import { newNotificationId } from '../../src/calls/model/ids.ts';
 import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
 import { apiDescription } from '../../src/http/openapi/document.ts';
 import { recordEvents } from '../../src/http/record-events.ts';

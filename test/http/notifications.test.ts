@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { parseCallId } from '../../src/calls/model/call-id.ts';
-import { newNotificationId } from '../../src/calls/model/notification-id.ts';
+import { parseCallId, newNotificationId } from '../../src/calls/model/ids.ts';
 import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
 import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import { readNotification, stopNotification } from '../../src/http/read-notifications.ts';

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { newNotificationId } from '../../src/calls/model/notification-id.ts';
+import { newNotificationId } from '../../src/calls/model/ids.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { loadBundle } from '../harness/bundled.ts';
 import { type CheckedFetch, checkedFetch } from '../harness/contract.ts';

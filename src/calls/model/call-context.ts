@@ -1,4 +1,4 @@
-import { isNotificationId, type NotificationId } from './notification-id.ts';
+import { isNotificationId, type NotificationId } from './ids.ts';
 import { MESSAGE, type SpeechNumber, speechOf } from './speech.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AttemptRef } from './call-context.ts';
-import type { CallId } from './call-id.ts';
+import type { CallId } from './ids.ts';
 import type { SpeechNumber } from './speech.ts';
 
 /** The codes of a call's end or of a failed request, as the line reports them. */

@@ -1,6 +1,5 @@
 import type { AlertType } from './alert-types.ts';
-import type { CallId } from './call-id.ts';
-import type { NotificationId } from './notification-id.ts';
+import type { CallId, NotificationId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
 /** What a notification request asks for. Two requests that ask for the same are the same request. */

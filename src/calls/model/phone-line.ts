@@ -1,7 +1,7 @@
 import type { AlertType } from './alert-types.ts';
 import type { AttemptRef, SpeechRef } from './call-context.ts';
 import type { ResultCodes } from './call-event.ts';
-import type { CallId } from './call-id.ts';
+import type { CallId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
 /**

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 
+import * as z from 'zod';
+
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
@@ -32,6 +34,11 @@ export const parsePhoneNumber = (text: string): PhoneNumber | undefined => {
   const trimmed = text.trim();
   return isPhoneNumber(trimmed) ? trimmed : undefined;
 };
+
+/** A phone number in a row, whole or masked. */
+export const numberSchema = z.custom<PhoneNumber | MaskedNumber>(
+  (value) => typeof value === 'string' && (isPhoneNumber(value) || isMaskedNumber(value)),
+);
 
 /**
  * A phone number for logs and answers. A masked number stays as it is.

@@ -10,7 +10,11 @@ export const UNDERSTOOD = 8;
 /** Said to a callee who has confirmed: also if that comes after `UNDERSTOOD`. */
 export const THANKED = 9;
 
-const SPEECHES = [MESSAGE, 1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
+/** What may follow the message. */
+export const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
+
+/** All speeches of a call. */
+export const SPEECHES = [MESSAGE, ...LATER_SPEECHES] as const;
 
 /** The speech of a number that comes from outside; undefined if there is none. */
 export const speechOf = (number: number): SpeechNumber | undefined => SPEECHES.find((speech) => speech === number);

@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { extensible } from '../model/stored.ts';
+
 /** A call of ours that has been requested and is not over. Times are in milliseconds since 1970. */
 export interface OpenCall {
   /** The hash of its number. */
@@ -15,38 +19,42 @@ export interface OpenCall {
   readonly lookAt?: number | undefined;
 }
 
-/** What is known of the lines, for all instances. Times are in milliseconds since 1970. */
-export interface LineState {
-  /** How many there seem to be; undefined: no limit is known. */
-  readonly known?: number | undefined;
-  /** When a call was refused last because no line was free, and when that was beyond doubt. */
-  readonly refusedAt?: number | undefined;
-  readonly sureAt?: number | undefined;
-  /** The hash of the number whose call was refused last. */
-  readonly refused?: string | undefined;
-  /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
-  readonly probeAt?: number | undefined;
-  readonly probeMs?: number | undefined;
-  /** When the next call may start, if the account may start only so many a second. */
-  readonly nextAt?: number | undefined;
-  /** The last fault that may be of our set-up; see `whose-fault.ts`. */
-  readonly fault?: Fault | undefined;
-  /** The last callee who answered and could not be spoken to; see `speech-fault.ts`. */
-  readonly silence?: Fault | undefined;
-  /** When an operator was told last that a call was forbidden. */
-  readonly forbiddenAt?: number | undefined;
-}
+const faultSchema = extensible({
+  /** The hash of the number that met it last. */
+  number: z.string(),
+  at: z.number(),
+  /** Believed to be ours: until then only urgent calls are tried. */
+  until: z.number().optional(),
+  /** In words. */
+  reason: z.string().optional(),
+});
 
 /** Somebody could not be called, perhaps because of our set-up. */
-export interface Fault {
-  /** The hash of the number that met it last. */
-  readonly number: string;
-  readonly at: number;
-  /** Believed to be ours: until then only urgent calls are tried. */
-  readonly until?: number | undefined;
-  /** In words. */
-  readonly reason?: string | undefined;
-}
+export type Fault = Readonly<z.output<typeof faultSchema>>;
+
+/** What is known of the lines, as it is stored. */
+export const lineStateSchema = extensible({
+  /** How many there seem to be; undefined: no limit is known. */
+  known: z.number().optional(),
+  /** When a call was refused last because no line was free, and when that was beyond doubt. */
+  refusedAt: z.number().optional(),
+  sureAt: z.number().optional(),
+  /** The hash of the number whose call was refused last. */
+  refused: z.string().optional(),
+  /** When one more than is known may be tried, and how long the pause before it was, in milliseconds. */
+  probeAt: z.number().optional(),
+  probeMs: z.number().optional(),
+  /** When the next call may start, if the account may start only so many a second. */
+  nextAt: z.number().optional(),
+  /** The last fault that may be of our set-up, and the last callee who answered and could not be spoken to; see `whose-fault.ts`. */
+  fault: faultSchema.optional(),
+  silence: faultSchema.optional(),
+  /** When an operator was told last that a call was forbidden. */
+  forbiddenAt: z.number().optional(),
+});
+
+/** What is known of the lines, for all instances. Times are in milliseconds since 1970. */
+export type LineState = Readonly<z.output<typeof lineStateSchema>>;
 
 /** A phone that rings for so long has a line, and its owner has heard it: sooner a decline may be the network's. */
 export const PROVEN_AFTER_MS = 6_000;

@@ -3,7 +3,7 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult } from '../model/call-event.ts';
 import { type Attempt, isLive } from '../state/attempt.ts';
-import type { CallId } from '../model/call-id.ts';
+import type { CallId } from '../model/ids.ts';
 import { attemptIn, confirmationsOf, type Notification, type NotificationCase } from '../state/notification.ts';
 import { PhoneLineError } from '../model/phone-line.ts';
 import { hashOfNumber, maskPhoneNumber } from '../model/phone-number.ts';

@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import type { NotificationId } from '../model/notification-id.ts';
+import type { NotificationId } from '../model/ids.ts';
 import { isLive } from '../state/attempt.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { isFinal } from '../state/recipient.ts';

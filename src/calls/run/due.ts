@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import { timeOf } from '../model/notification-id.ts';
+import { timeOf } from '../model/ids.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withClaim, withProven } from '../rules/lines.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';

@@ -5,7 +5,7 @@ import type { Log, LogFields } from '../../log.ts';
 import { type AlertType, alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult, ResultMeaning } from '../model/call-event.ts';
-import type { CallId } from '../model/call-id.ts';
+import type { CallId } from '../model/ids.ts';
 import type { Clock } from '../model/clock.ts';
 import { type PhoneLine, PhoneLineError, type PhoneLineFailure } from '../model/phone-line.ts';
 import { isMaskedNumber } from '../model/phone-number.ts';

@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts';
 import { errorKind } from './call-log.ts';
 import type { Clock } from '../model/clock.ts';
 import type { NotificationCase } from '../state/notification.ts';
-import type { NotificationId } from '../model/notification-id.ts';
+import type { NotificationId } from '../model/ids.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { FINAL_STATES, finalWord, isFinal } from '../state/recipient.ts';

@@ -3,7 +3,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 import { isUrgent } from '../model/alert-types.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import { newNotificationId, type NotificationId } from '../model/notification-id.ts';
+import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
 import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';

@@ -1,8 +1,11 @@
-import type { CallEvent, CallEventKind, CallResult, ResultCodes } from '../model/call-event.ts';
-import type { CallId } from '../model/call-id.ts';
-import type { NotMade, Outcome } from '../model/outcome.ts';
+import * as z from 'zod';
+
+import type { CallEvent, CallEventKind, CallResult } from '../model/call-event.ts';
+import { type CallId, callIdSchema } from '../model/ids.ts';
+import { NOT_MADE, type NotMade, OUTCOMES } from '../model/outcome.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine } from '../model/phone-line.ts';
-import { isMessage, MESSAGE, type SpeechNumber } from '../model/speech.ts';
+import { isMessage, LATER_SPEECHES, MESSAGE, SPEECHES, type SpeechNumber } from '../model/speech.ts';
+import { extensible } from '../model/stored.ts';
 import { answerOfKey, KEYS_AFTER_MS } from '../rules/keys.ts';
 
 // What is known of one attempt to reach somebody, which is one call. It moves down this list, and only back to `speaking` if somebody turns
@@ -21,90 +24,98 @@ export const ATTEMPT_STATES = [
   'over',
 ] as const;
 
-/** What was asked to be spoken after the message, the last of it. Times are in milliseconds since 1970. */
-export interface LaterSpeech {
-  readonly number: Exclude<SpeechNumber, typeof MESSAGE>;
-  readonly askedAt: number;
+const laterSpeechSchema = extensible({
+  number: z.literal(LATER_SPEECHES),
+  askedAt: z.number(),
   /** When the line accepted it, or reported that it is being spoken, whichever it said first. */
-  readonly acceptedAt?: number | undefined;
+  acceptedAt: z.number().optional(),
   /** When the request ended without a usable answer. */
-  readonly unclearAt?: number | undefined;
+  unclearAt: z.number().optional(),
   /** What was spoken before, which goes on if this one does not come. */
-  readonly before: SpeechNumber;
+  before: z.literal(SPEECHES),
   /** That was over already. */
-  readonly isBeforeOver?: boolean | undefined;
-}
+  isBeforeOver: z.boolean().optional(),
+});
+
+/** What was asked to be spoken after the message, the last of it. Times are in milliseconds since 1970. */
+export type LaterSpeech = Readonly<z.output<typeof laterSpeechSchema>>;
+
+/** An attempt as it is stored in the JSON of its recipient's row. */
+export const attemptSchema = extensible({
+  /** A UUID; a line that is idempotent acts once for it. */
+  id: z.string(),
+  /** The name of the line that places its call; undefined in rows from before there were two. */
+  line: z.string().optional(),
+  state: z.enum(ATTEMPT_STATES),
+  /** When it was claimed, before anything was sent. */
+  claimedAt: z.number(),
+  /** It has the row of its number's open call: no other call to the number is claimed meanwhile, and its end deletes that row. */
+  holdsNumber: z.boolean().optional(),
+  /** An urgent call has taken the number over, because this one was held to be over: it is not sent again. */
+  isReplaced: z.boolean().optional(),
+  /** How many calls were open when it was claimed, and whether it was to find out if there is one line more. */
+  beside: z.number().optional(),
+  isProbe: z.boolean().optional(),
+  /** It only rang, and was hung up for an urgent call. */
+  makesWay: z.boolean().optional(),
+  /** When the call request was sent again for the last time, and how often it was. */
+  resentAt: z.number().optional(),
+  resent: z.number().optional(),
+  /** When to look at a claim again, if not when it runs out. */
+  lookAt: z.number().optional(),
+  callId: callIdSchema.optional(),
+  placedAt: z.number().optional(),
+  /** When somebody answered. */
+  answeredAt: z.number().optional(),
+  /** When speaking was claimed. */
+  speakingAt: z.number().optional(),
+  /** A machine has answered, as far as the line can tell. */
+  isMachine: z.boolean().optional(),
+  /** Who had claimed it before has died. */
+  isTakenOver: z.boolean().optional(),
+  /** When the line accepted the message. */
+  acceptedAt: z.number().optional(),
+  /** When the request to speak ended without a usable answer. */
+  unclearAt: z.number().optional(),
+  /** When the line reported that the message is being spoken. */
+  startedAt: z.number().optional(),
+  /** When the line reported that the whole message was spoken. */
+  completedAt: z.number().optional(),
+  /** What is spoken, if it is not the message any more. */
+  later: laterSpeechSchema.optional(),
+  /** Since when nothing is spoken, and keys are waited for. */
+  quietSince: z.number().optional(),
+  /** The keys that asked for the message again, by their place among the keys of the call. */
+  repeatKeys: z.array(z.int()).readonly().optional(),
+  /** When it became known that the callee had pressed 1. */
+  confirmedAt: z.number().optional(),
+  /** When it became known that the callee had pressed 3. */
+  cannotGoAt: z.number().optional(),
+  /** The message could not be spoken, or not to its end, though nobody hung up. */
+  hasSpeechFailed: z.boolean().optional(),
+  /** When the line reported the end of a call that nobody had answered: why comes in another event. */
+  disconnectedAt: z.number().optional(),
+  /** It was hung up because nobody had answered. */
+  isUnanswered: z.boolean().optional(),
+  /** When hanging up was claimed first, and for the last time. */
+  hangingUpSince: z.number().optional(),
+  hangingUpAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  /** Undefined while it lasts. */
+  outcome: z.enum([...OUTCOMES, ...NOT_MADE]).optional(),
+  /** Of `cut_short`: one whole unit of the message was spoken. */
+  hasHeardUnit: z.boolean().optional(),
+  /** The codes of its end or of a failed request, as the line reports them. */
+  code: z.number().optional(),
+  subCode: z.number().optional(),
+  /** In words. */
+  reason: z.string().optional(),
+  /** The line has said why nobody was reached: that stays, whatever else is reported. */
+  isReasonReported: z.boolean().optional(),
+});
 
 /** One attempt to reach somebody. Times are in milliseconds since 1970. */
-export interface Attempt extends ResultCodes {
-  /** A UUID; a line that is idempotent acts once for it. */
-  readonly id: string;
-  /** The name of the line that places its call; undefined in rows from before there were two. */
-  readonly line?: string | undefined;
-  readonly state: (typeof ATTEMPT_STATES)[number];
-  /** When it was claimed, before anything was sent. */
-  readonly claimedAt: number;
-  /** It has the row of its number's open call: no other call to the number is claimed meanwhile, and its end deletes that row. */
-  readonly holdsNumber?: boolean | undefined;
-  /** An urgent call has taken the number over, because this one was held to be over: it is not sent again. */
-  readonly isReplaced?: boolean | undefined;
-  /** How many calls were open when it was claimed, and whether it was to find out if there is one line more. */
-  readonly beside?: number | undefined;
-  readonly isProbe?: boolean | undefined;
-  /** It only rang, and was hung up for an urgent call. */
-  readonly makesWay?: boolean | undefined;
-  /** When the call request was sent again for the last time, and how often it was. */
-  readonly resentAt?: number | undefined;
-  readonly resent?: number | undefined;
-  /** When to look at a claim again, if not when it runs out. */
-  readonly lookAt?: number | undefined;
-  readonly callId?: CallId | undefined;
-  readonly placedAt?: number | undefined;
-  /** When somebody answered. */
-  readonly answeredAt?: number | undefined;
-  /** When speaking was claimed. */
-  readonly speakingAt?: number | undefined;
-  /** A machine has answered, as far as the line can tell. */
-  readonly isMachine?: boolean | undefined;
-  /** Who had claimed it before has died. */
-  readonly isTakenOver?: boolean | undefined;
-  /** When the line accepted the message. */
-  readonly acceptedAt?: number | undefined;
-  /** When the request to speak ended without a usable answer. */
-  readonly unclearAt?: number | undefined;
-  /** When the line reported that the message is being spoken. */
-  readonly startedAt?: number | undefined;
-  /** When the line reported that the whole message was spoken. */
-  readonly completedAt?: number | undefined;
-  /** What is spoken, if it is not the message any more. */
-  readonly later?: LaterSpeech | undefined;
-  /** Since when nothing is spoken, and keys are waited for. */
-  readonly quietSince?: number | undefined;
-  /** The keys that asked for the message again, by their place among the keys of the call. */
-  readonly repeatKeys?: readonly number[] | undefined;
-  /** When it became known that the callee had pressed 1. */
-  readonly confirmedAt?: number | undefined;
-  /** When it became known that the callee had pressed 3. */
-  readonly cannotGoAt?: number | undefined;
-  /** The message could not be spoken, or not to its end, though nobody hung up. */
-  readonly hasSpeechFailed?: boolean | undefined;
-  /** When the line reported the end of a call that nobody had answered: why comes in another event. */
-  readonly disconnectedAt?: number | undefined;
-  /** It was hung up because nobody had answered. */
-  readonly isUnanswered?: boolean | undefined;
-  /** When hanging up was claimed first, and for the last time. */
-  readonly hangingUpSince?: number | undefined;
-  readonly hangingUpAt?: number | undefined;
-  readonly endedAt?: number | undefined;
-  /** Undefined while it lasts. */
-  readonly outcome?: Outcome | NotMade | undefined;
-  /** Of `cut_short`: one whole unit of the message was spoken. */
-  readonly hasHeardUnit?: boolean | undefined;
-  /** In words. */
-  readonly reason?: string | undefined;
-  /** The line has said why nobody was reached: that stays, whatever else is reported. */
-  readonly isReasonReported?: boolean | undefined;
-}
+export type Attempt = Readonly<z.output<typeof attemptSchema>>;
 
 /** What an attempt goes by. Durations are in milliseconds. */
 export interface CallTerms {

@@ -2,9 +2,8 @@ import { hash } from 'node:crypto';
 
 import type { AlertTypeName } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import type { CallId } from '../model/call-id.ts';
+import { type CallId, isNotificationId, type NotificationId } from '../model/ids.ts';
 import type { NotificationCase } from './notification.ts';
-import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
 
 // A call that this service knows nothing of: another system has placed it with our callback addresses. It gets rows of the same kind,
 // under an id that follows from the call's: a notification of one recipient without a number, and one attempt. The same machine moves it.

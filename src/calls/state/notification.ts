@@ -1,4 +1,6 @@
-import { type AlertTypeName, isUrgent } from '../model/alert-types.ts';
+import * as z from 'zod';
+
+import { ALERT_TYPE_NAMES, isUrgent } from '../model/alert-types.ts';
 import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
 import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
 import { IMPOSSIBLE, isPossible } from '../rules/possible-number.ts';
@@ -8,7 +10,8 @@ import { confirmedBy, isShort } from './attention.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import type { NotificationId } from '../model/notification-id.ts';
+import { notificationIdSchema } from '../model/ids.ts';
+import { extensible, time, wholeNumber } from '../model/stored.ts';
 import { maskPhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import {
   attemptOf,
@@ -24,54 +27,57 @@ import {
 
 // A request to tell people something: pure functions from a notification with its recipients to the next one.
 
-/** A request to tell people something. Times are in milliseconds since 1970. */
-export interface Notification {
-  readonly id: NotificationId;
-  readonly alertType: AlertTypeName;
+/** A notification as it is stored. */
+export const notificationSchema = extensible({
+  id: notificationIdSchema,
+  alertType: z.enum(ALERT_TYPE_NAMES),
   /** Shown, never spoken. */
-  readonly reference?: string | undefined;
-  readonly createdAt: number;
-  /** Nobody is dialled after it. */
-  readonly deadlineAt: number;
-  /** Where the events of its calls go, if not to the usual place. */
-  readonly callbackBaseUrl?: string | undefined;
-  /** The hash of the `Idempotency-Key`; undefined without one. */
-  readonly keyHash?: string | undefined;
+  reference: z.string().optional(),
   /** Spoken in the message: the place. */
-  readonly details?: string | undefined;
+  details: z.string().optional(),
+  createdAt: time,
+  /** Nobody is dialled after it. */
+  deadlineAt: time,
+  /** Where the events of its calls go, if not to the usual place. */
+  callbackBaseUrl: z.string().optional(),
+  /** The hash of the `Idempotency-Key`; undefined without one. */
+  keyHash: z.string().optional(),
   /** Whether keys are asked for. */
-  readonly confirm?: boolean | undefined;
+  confirm: z.boolean().optional(),
   /** From one wave to the next, in milliseconds; undefined: there are no waves, and each recipient has to confirm. */
-  readonly waveMs?: number | undefined;
+  waveMs: z.int().optional(),
   /** How many have to confirm until the rest is stopped, in waves; 1 if it is not given. */
-  readonly confirmationsNeeded?: number | undefined;
+  confirmationsNeeded: z.int().optional(),
   /**
    * How many have confirmed; undefined where no keys are asked for. It changes with each, so that two who confirm at the same moment meet
    * each other.
    */
-  readonly confirmations?: number | undefined;
+  confirmations: z.int().optional(),
   /** The last wave that was opened, from 1. */
-  readonly wave: number;
+  wave: wholeNumber,
   /** When the next wave is opened; undefined: there is none, or none is needed. */
-  readonly nextWaveAt?: number | undefined;
+  nextWaveAt: time.optional(),
   /** When the claims of its first calls run out; undefined: each recipient is looked after on its own. Versions before wrote that. */
-  readonly coversUntil?: number | undefined;
+  coversUntil: time.optional(),
   /** When to look whether all who rang when it was stopped are hung up; undefined: they are, or are looked after on their own. */
-  readonly hungUpBy?: number | undefined;
+  hungUpBy: time.optional(),
   /** When an urgent one must have rung somewhere; undefined: it has, or need not. And when it was found that it had not. */
-  readonly ringsBy?: number | undefined;
-  readonly silentAt?: number | undefined;
+  ringsBy: time.optional(),
+  silentAt: time.optional(),
   /** How many recipients are final. It changes with each, so that two who are the last at the same moment meet each other. */
-  readonly finals: number;
-  readonly stoppedAt?: number | undefined;
-  readonly confirmedAt?: number | undefined;
-  readonly completedAt?: number | undefined;
+  finals: z.int(),
+  stoppedAt: time.optional(),
+  confirmedAt: time.optional(),
+  completedAt: time.optional(),
   /** Whether a row stands among those that need attention: it was created with one, and has reached too few since. */
-  readonly isListed?: boolean | undefined;
+  isListed: z.boolean().optional(),
   /** Who has it in hand, and since when; the first stays. */
-  readonly acknowledgedBy?: string | undefined;
-  readonly acknowledgedAt?: number | undefined;
-}
+  acknowledgedBy: z.string().optional(),
+  acknowledgedAt: time.optional(),
+});
+
+/** A request to tell people something. Times are in milliseconds since 1970. */
+export type Notification = Readonly<z.output<typeof notificationSchema>>;
 
 /** A notification and all its recipients, in the order of the request. */
 export interface NotificationCase {

@@ -1,8 +1,11 @@
+import * as z from 'zod';
+
 import {
   answerBy,
   type Command,
   type Attempt,
   type AttemptEvent,
+  attemptSchema,
   type CallTerms,
   isLive,
   isPast,
@@ -11,7 +14,8 @@ import {
 } from './attempt.ts';
 import { moveAttempt, stoppedRinging } from './move-attempt.ts';
 import { NOT_MADE } from '../model/outcome.ts';
-import { isMaskedNumber, type MaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
+import { extensible, json, time, wholeNumber } from '../model/stored.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
 
@@ -50,40 +54,44 @@ export const RECIPIENT_STATES = [
 /** How far reaching a recipient has come. */
 export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
-/** Somebody to be told, and what was done to that end. Times are in milliseconds since 1970. */
-export interface Recipient {
-  readonly state: RecipientState;
+/** A recipient as it is stored. */
+export const recipientSchema = extensible({
+  state: z.enum(RECIPIENT_STATES),
   /** Whole until the notification is completed; undefined: another system has placed the call. */
-  readonly number?: PhoneNumber | MaskedNumber | undefined;
+  number: numberSchema.optional(),
   /** From 1. */
-  readonly wave: number;
+  wave: wholeNumber,
   /** In the order of their claims. Calls that had no line are not kept. */
-  readonly attempts: readonly Attempt[];
+  attempts: json(z.array(attemptSchema).readonly()),
   /** When this recipient must be looked at, or not before which it is dialled. */
-  readonly dueAt?: number | undefined;
+  dueAt: time.optional(),
   /** Nothing of its own is due: the notification is, when the claims of its first calls run out. Versions before wrote that. */
-  readonly isCovered?: boolean | undefined;
+  isCovered: z.boolean().optional(),
   /** Waits for its first call, with one entry for all of its notification or wave. */
-  readonly isGrouped?: boolean | undefined;
+  isGrouped: z.boolean().optional(),
   /** Since when it waits to be dialled: its place in the queue, kept through refusals. */
-  readonly queuedAt: number;
+  queuedAt: time,
   /** Whether the next call is counted among the day's calls already. */
-  readonly isCounted?: boolean | undefined;
+  isCounted: z.boolean().optional(),
   /** Nobody is to dial it any more; what is being spoken goes on. */
-  readonly isStopped?: boolean | undefined;
+  isStopped: z.boolean().optional(),
   /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until the next one. */
-  readonly toldFinal?: FinalState | undefined;
+  toldFinal: z.enum(FINAL_STATES).optional(),
   /** How often a call was declined without costing an attempt: where a line seemed free, and in all. */
-  readonly noLine?: number | undefined;
-  readonly refusals?: number | undefined;
+  noLine: wholeNumber.optional(),
+  refusals: z.int().optional(),
   /** The last call request found no line. */
-  readonly hadNoLine?: boolean | undefined;
+  hadNoLine: z.boolean().optional(),
   /** The last call that made way for an urgent one: late events of it are not of a foreign call. */
-  readonly madeWay?: string | undefined;
+  madeWay: z.string().optional(),
+  /** Why it waits. */
+  reason: z.string().optional(),
+});
+
+/** Somebody to be told, and what was done to that end. Times are in milliseconds since 1970. */
+export interface Recipient extends Readonly<z.output<typeof recipientSchema>> {
   /** Its row cannot be read: it stays as it is, and counts as not reached. */
   readonly isUnreadable?: boolean | undefined;
-  /** Why it waits. */
-  readonly reason?: string | undefined;
 }
 
 /** What reaching a recipient goes by. */

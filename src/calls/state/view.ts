@@ -2,12 +2,10 @@ import type { AlertTypeName } from '../model/alert-types.ts';
 import { NOT_MADE, type NotMade, type Outcome } from '../model/outcome.ts';
 import { confirmedBy, reachedOf } from './attention.ts';
 import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
-import type { Attempt } from './attempt.ts';
-import { isLive } from './attempt.ts';
-import type { CallId } from '../model/call-id.ts';
+import { type Attempt, isLive } from './attempt.ts';
+import type { CallId, NotificationId } from '../model/ids.ts';
 import type { ResultCodes } from '../model/call-event.ts';
 import { answerOf, type NotificationCase } from './notification.ts';
-import type { NotificationId } from '../model/notification-id.ts';
 import { type MaskedNumber, maskPhoneNumber } from '../model/phone-number.ts';
 import { FINAL_STATES, finalWord, type Recipient } from './recipient.ts';
 

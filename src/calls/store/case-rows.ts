@@ -1,5 +1,5 @@
 import { ANY_VERSION, type NewProperties, type RowWrite } from '../../storage/row.ts';
-import type { NotificationId } from '../model/notification-id.ts';
+import type { NotificationId } from '../model/ids.ts';
 import { LONGEST_RINGING_MS } from '../model/phone-line.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
 import {

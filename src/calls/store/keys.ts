@@ -1,5 +1,5 @@
 import type { KeyRange } from '../../storage/row.ts';
-import { isNotificationId, type NotificationId, notificationIdPrefix } from '../model/notification-id.ts';
+import { isNotificationId, type NotificationId, notificationIdPrefix } from '../model/ids.ts';
 
 /**
  * The partition of everything about calls: one, so that what belongs together changes in one transaction. A partition takes about 2,000

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { DamagedRow, WriteConflict } from '../../storage/errors.ts';
 import { ANY_VERSION, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { isNotificationId, type NotificationId } from '../model/notification-id.ts';
+import { isNotificationId, type NotificationId } from '../model/ids.ts';
 import { callsLeft, dayOf } from '../rules/day-limit.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
 import type { LineState } from '../rules/lines.ts';

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { parseCallId } from '../../../src/calls/model/call-id.ts';
-import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { parseCallId, newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { createPhone } from '../../../src/calls/phone.ts';

@@ -13,7 +13,7 @@ import {
   speechNow,
 } from '../../../src/calls/state/attempt.ts';
 import { moveAttempt, UNCLEAR_MS } from '../../../src/calls/state/move-attempt.ts';
-import { parseCallId } from '../../../src/calls/model/call-id.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
 
 const callId = parseCallId('call-1');

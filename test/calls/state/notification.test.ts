@@ -8,7 +8,7 @@ import {
   withRecipient,
 } from '../../../src/calls/state/notification.ts';
 import { final } from '../../../src/calls/state/recipient.ts';
-import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 
 // Waves, stops, limits and the end are played in the world of calls.

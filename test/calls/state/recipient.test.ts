@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { parseCallId } from '../../../src/calls/model/call-id.ts';
-import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { parseCallId, newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import {
   afterEvent,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/calls/rules/day-limit.ts';
-import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { newNotification, stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { claimed } from '../../../src/calls/state/recipient.ts';

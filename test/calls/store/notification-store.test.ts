@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { newNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { ATTENTION_AFTER_END_MS } from '../../../src/calls/state/attention.ts';
 import {

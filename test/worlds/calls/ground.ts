@@ -1,4 +1,4 @@
-import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
+import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { isNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { isNotificationId } from '../../../src/calls/model/ids.ts';
 import { dueKey } from '../../../src/calls/store/keys.ts';
 import type { Page, PageQuery, Selection, TableConnection } from '../../../src/storage/connection.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../../src/storage/row.ts';

@@ -1,7 +1,7 @@
 import { meaningOfResult } from '../../../src/calls/providers/acs/result-meaning.ts';
 import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
 import type { CallEvent, CallEventKind, PressedKey, ResultCodes } from '../../../src/calls/model/call-event.ts';
-import { type CallId, parseCallId } from '../../../src/calls/model/call-id.ts';
+import { type CallId, parseCallId } from '../../../src/calls/model/ids.ts';
 import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { isMessage, MESSAGE, type SpeechNumber } from '../../../src/calls/model/speech.ts';

@@ -1,5 +1,5 @@
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
+import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Ground } from './ground.ts';

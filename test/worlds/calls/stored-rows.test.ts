@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { eventLines } from '../../../src/analytics/retention/day-events.ts';
-import { isNotificationId } from '../../../src/calls/model/notification-id.ts';
+import { isNotificationId } from '../../../src/calls/model/ids.ts';
 import { CountingProcess, DATE, frame, SHARD, WHOLE_DAY } from '../../analytics/counting.ts';
 import { putRows, ROW_FILES, rowsOf } from '../../fixtures/rows.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import type { SimulatedCall } from '../../../infra/emulators/twilio-simulator/simulated-call.ts';
-import { type CallId, parseCallId } from '../../../src/calls/model/call-id.ts';
+import { type CallId, parseCallId } from '../../../src/calls/model/ids.ts';
 import { hashOfNumber, parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { createPhone } from '../../../src/calls/phone.ts';

@@ -1,5 +1,5 @@
 import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
-import type { CallId } from '../../../src/calls/model/call-id.ts';
+import type { CallId } from '../../../src/calls/model/ids.ts';
 import {
   type CallRequest,
   LONGEST_REQUEST_MS,

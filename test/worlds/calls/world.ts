@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import type { NotificationId } from '../../../src/calls/model/notification-id.ts';
+import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { NotificationView } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';

@@ -13,7 +13,7 @@ import type { TokenCredential } from '@azure/identity';
 import type { Connection } from '../../../azure/connection.ts';
 import { type AcsFailure, callFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
 import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
-import { type CallId, parseCallId } from '../../model/call-id.ts';
+import { type CallId, parseCallId } from '../../model/ids.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { lazily } from '../../../azure/lazily.ts';
 import { parseCallContext } from '../../model/call-context.ts';
 import type { CallEvent, CallEventKind, PressedKey } from '../../model/call-event.ts';
-import { parseCallId } from '../../model/call-id.ts';
+import { parseCallId } from '../../model/ids.ts';
 import type { MalformedEvent, ParseCallEvents } from '../callbacks.ts';
 import { meaningOfResult } from './result-meaning.ts';
 

@@ -1,5 +1,5 @@
 import type { CallEvent, CallResult, ResultCodes } from '../../model/call-event.ts';
-import { parseCallId } from '../../model/call-id.ts';
+import { parseCallId } from '../../model/ids.ts';
 import type { Address } from './addresses.ts';
 import { meaningOfEnd } from './result-meaning.ts';
 

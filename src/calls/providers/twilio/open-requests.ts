@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { CallId } from '../../model/call-id.ts';
+import type { CallId } from '../../model/ids.ts';
 import type { SpeechNumber } from '../../model/speech.ts';
 
 /** What the service asks a call to do now. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
-import { type CallId, parseCallId } from '../../model/call-id.ts';
+import { type CallId, parseCallId } from '../../model/ids.ts';
 import { PhoneLineError, type PhoneLineFailure } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { meaningOfError } from './result-meaning.ts';

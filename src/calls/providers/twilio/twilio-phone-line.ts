@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ALERT_TYPES } from '../../model/alert-types.ts';
 import type { SpeechRef } from '../../model/call-context.ts';
-import type { CallId } from '../../model/call-id.ts';
+import type { CallId } from '../../model/ids.ts';
 import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';

@@ -3,8 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { AcsPhoneLine, connectToAcs } from '../../../../src/calls/providers/acs/acs-phone-line.ts';
-import { parseCallId } from '../../../../src/calls/model/call-id.ts';
-import { isNotificationId } from '../../../../src/calls/model/notification-id.ts';
+import { parseCallId, isNotificationId } from '../../../../src/calls/model/ids.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
 
 const credential = { getToken: () => Promise.resolve(null) };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addressOf, readAddress } from '../../../../src/calls/providers/twilio/addresses.ts';
 import { readCallEvent } from '../../../../src/calls/providers/twilio/call-events.ts';
 import { meaningOfEnd, meaningOfError } from '../../../../src/calls/providers/twilio/result-meaning.ts';
-import { isNotificationId, type NotificationId } from '../../../../src/calls/model/notification-id.ts';
+import { isNotificationId, type NotificationId } from '../../../../src/calls/model/ids.ts';
 
 const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
 const notificationId = ((): NotificationId => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { findAlertType } from '../../../../src/calls/model/alert-types.ts';
-import { parseCallId } from '../../../../src/calls/model/call-id.ts';
-import { isNotificationId } from '../../../../src/calls/model/notification-id.ts';
+import { parseCallId, isNotificationId } from '../../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../../src/calls/model/phone-number.ts';
 import { OpenRequests } from '../../../../src/calls/providers/twilio/open-requests.ts';
 import { type Send, TwilioApi } from '../../../../src/calls/providers/twilio/twilio-api.ts';
