@@ -21,7 +21,7 @@ import { LineRequests } from './run/line-requests.ts';
 import { Publisher, type PublisherParts } from './run/publisher.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { Sending } from './run/send.ts';
-import { Waits } from './run/waits.ts';
+import { whyTheyWait } from './run/waits.ts';
 import { parseOpenKey, type NotificationsQuery } from './store/keys.ts';
 import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationCase } from './state/notification.ts';
@@ -138,10 +138,9 @@ export const createPhone = (parts: PhoneParts): Phone => {
   alarm.onRing(() => {
     void due.look(ownLog);
   });
-  const waits = new Waits(store, clock);
-  const sending = new Sending({ ...shared, cases, driver, due, waits });
+  const sending = new Sending({ ...shared, cases, driver, due });
   const view = async (known: NotificationCase): Promise<NotificationView> =>
-    viewOf(known, clock.now(), await waits.whyOf(known));
+    viewOf(known, clock.now(), await whyTheyWait(known, store, clock.now()));
 
   return {
     send: async (request, key, log) => sending.send(request, key, log),

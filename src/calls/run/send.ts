@@ -5,7 +5,7 @@ import { isUrgent } from '../model/alert-types.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
-import { maskPhoneNumber, parsePhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import type { PhoneNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
 import { withClaim } from '../rules/lines.ts';
@@ -20,7 +20,7 @@ import type { IdempotencyRow } from '../store/rows.ts';
 import type { Cases } from './cases.ts';
 import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
-import type { Waits } from './waits.ts';
+import { whyTheyWait } from './waits.ts';
 
 /** With what requests are taken. */
 export interface SendingParts {
@@ -28,7 +28,6 @@ export interface SendingParts {
   readonly cases: Cases;
   readonly driver: Driver;
   readonly due: DueWork;
-  readonly waits: Waits;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -144,7 +143,9 @@ export class Sending {
     if (used.earlier !== undefined) return { kind: 'key used', earlier: used.earlier };
     const snapshot = await store.look(clock.now());
     const isUrgentOne = isUrgent(request.alertType.name);
-    const made = this.#make(id, request, use?.keyHash, store.callsLeft(snapshot, isUrgentOne));
+    const { policy } = this.#parts;
+    const callsLeft = store.callsLeft(snapshot, isUrgentOne);
+    const made = newNotification(request, { id, keyHash: use?.keyHash, callsLeft, rules: policy.rules }, clock.now());
     if (made.recipients.every(isFinal)) {
       const earlier = use && (await store.readKey(use, clock.now())).earlier;
       return earlier === undefined ? { kind: 'refused', known: made } : { kind: 'key used', earlier };
@@ -154,7 +155,6 @@ export class Sending {
     const open = due.openIn(snapshot, now);
     const decided = next([...snapshot.queue, ...own], open, snapshot.line, now);
     const isOwn = decided.kind === 'dial' && decided.takesOver === undefined && own.includes(decided.who);
-    const { policy } = this.#parts;
     const { case: claimed } = isOwn
       ? step(
           made,
@@ -172,31 +172,6 @@ export class Sending {
     return { kind: 'created', stored, attemptId };
   }
 
-  #make(
-    id: NotificationId,
-    {
-      alertType,
-      waves,
-      reference,
-      details,
-      confirm,
-      waveMs,
-      confirmationsNeeded,
-      callbackBaseUrl,
-    }: NotificationRequest,
-    keyHash: string | undefined,
-    callsLeft: number,
-  ): NotificationCase {
-    const { policy, clock } = this.#parts;
-    const { deadlineMs, allowedPrefixes } = policy.rules;
-    const now = clock.now();
-    const number = reference === undefined ? undefined : parsePhoneNumber(reference);
-    const shown = number === undefined ? reference : maskPhoneNumber(number);
-    const what = { id, alertType: alertType.name, reference: shown, details, createdAt: now };
-    const how = { confirm, waveMs, confirmationsNeeded, callbackBaseUrl, keyHash };
-    return newNotification({ notification: { ...what, ...how }, waves, deadlineMs, allowedPrefixes, callsLeft }, now);
-  }
-
   #logDayLimit({ notification, recipients }: NotificationCase, log: Log): void {
     const left = recipients.filter(({ attempts }) => attempts.some(({ reason }) => reason === CALLS_USED_UP)).length;
     if (left === 0) return;
@@ -205,7 +180,8 @@ export class Sending {
   }
 
   async #callsOf(numbers: readonly PhoneNumber[], known: NotificationCase): Promise<readonly SentCall[]> {
-    const why = await this.#parts.waits.whyOf(known);
+    const { store, clock } = this.#parts;
+    const why = await whyTheyWait(known, store, clock.now());
     return numbers.map((recipient, index) => callOf(recipient, known.recipients[index], why.get(index)));
   }
 }

@@ -10,9 +10,11 @@ import { confirmedBy, isShort } from './attention.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { PROVEN_AFTER_MS } from '../rules/lines.ts';
 import type { AttemptRef } from '../model/call-context.ts';
-import { notificationIdSchema } from '../model/ids.ts';
+import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
+import type { NotificationRequest } from '../model/notification-request.ts';
+import type { PhoneRules } from '../rules/policy.ts';
 import { extensible, time, wholeNumber } from '../model/stored.ts';
-import { maskPhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
 import {
   attemptOf,
   final,
@@ -91,17 +93,14 @@ export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }
   return recipient && attemptOf(recipient, attemptId);
 };
 
-/** What a new notification is made of. */
+/** What a new notification is made of, beside the request. */
 export interface NewNotification {
-  readonly notification: Omit<
-    Notification,
-    'wave' | 'finals' | 'confirmations' | 'nextWaveAt' | 'coversUntil' | 'deadlineAt' | 'ringsBy'
-  >;
-  readonly waves: readonly (readonly PhoneNumber[])[];
-  readonly deadlineMs: number;
-  readonly allowedPrefixes: readonly string[] | undefined;
+  readonly id: NotificationId;
+  /** The hash of the `Idempotency-Key`; undefined without one. */
+  readonly keyHash?: string | undefined;
   /** How many of the day's calls are left for it. */
   readonly callsLeft: number;
+  readonly rules: Pick<PhoneRules, 'deadlineMs' | 'allowedPrefixes'>;
 }
 
 /** An urgent notification of which no phone has rung for 6 s within this time is an error. */
@@ -111,11 +110,13 @@ const HUNG_UP_WITHIN_MS = 2_000;
 // Each has up to five writes, and a transaction takes a hundred.
 const MOST_TAKEN_OVER = 15;
 
-/** A new notification: its first wave waits, and those who may not be called have failed. */
+/** A new notification: its first wave waits, and those who may not be called have failed. A reference that is a phone number is masked. */
 export const newNotification = (
-  { notification, waves, deadlineMs, allowedPrefixes, callsLeft }: NewNotification,
+  request: NotificationRequest,
+  { id, keyHash, callsLeft, rules }: NewNotification,
   now: number,
 ): NotificationCase => {
+  const { alertType, waves, reference = '', details, confirm, waveMs, confirmationsNeeded, callbackBaseUrl } = request;
   let left = callsLeft;
   const recipients = waves.flatMap((numbers, index) =>
     numbers.map((number): Recipient => {
@@ -123,24 +124,34 @@ export const newNotification = (
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
       const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
       if (!isPossible(number)) return refused(IMPOSSIBLE);
-      if (!isAllowed(number, allowedPrefixes)) return refused(NOT_ALLOWED);
+      if (!isAllowed(number, rules.allowedPrefixes)) return refused(NOT_ALLOWED);
       if (wave > 1) return { ...waiting, state: 'later' };
       if (left === 0) return refused(CALLS_USED_UP);
       left -= 1;
       return { ...waiting, dueAt: now, isGrouped: true, isCounted: true };
     }),
   );
-  const isOneWave = notification.waveMs === undefined || !recipients.some(({ state }) => state === 'later');
+  const number = parsePhoneNumber(reference);
+  const isOneWave = waveMs === undefined || !recipients.some(({ state }) => state === 'later');
   return concluded(
     {
       notification: {
-        ...notification,
-        deadlineAt: now + deadlineMs,
+        id,
+        alertType: alertType.name,
+        reference: number === undefined ? request.reference : maskPhoneNumber(number),
+        details,
+        createdAt: now,
+        deadlineAt: now + rules.deadlineMs,
+        confirm,
+        waveMs,
+        confirmationsNeeded,
+        callbackBaseUrl,
+        keyHash,
         isListed: true,
         wave: 1,
         finals: 0,
-        nextWaveAt: isOneWave ? undefined : now + (notification.waveMs ?? 0),
-        ringsBy: isUrgent(notification.alertType) ? now + RINGS_WITHIN_MS : undefined,
+        nextWaveAt: isOneWave ? undefined : now + waveMs,
+        ringsBy: isUrgent(alertType.name) ? now + RINGS_WITHIN_MS : undefined,
       },
       recipients,
     },

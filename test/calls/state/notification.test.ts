@@ -8,6 +8,7 @@ import {
   withRecipient,
 } from '../../../src/calls/state/notification.ts';
 import { final } from '../../../src/calls/state/recipient.ts';
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 
@@ -24,10 +25,10 @@ const created = (
   waveMs?: number,
   confirmationsNeeded?: number,
 ): NotificationCase => {
-  const about = { id: newNotificationId(START, UUID), alertType: 'ConfirmedFire', createdAt: START } as const;
-  const notification = { ...about, confirm: waveMs !== undefined, waveMs, confirmationsNeeded };
-  const rules = { deadlineMs: 1_800_000, allowedPrefixes: undefined, callsLeft: 1_000 };
-  return newNotification({ notification, waves, ...rules }, START);
+  const request = { alertType: alertTypeOf('ConfirmedFire'), waves, confirm: waveMs !== undefined, waveMs };
+  const rules = { deadlineMs: 1_800_000, allowedPrefixes: undefined };
+  const id = newNotificationId(START, UUID);
+  return newNotification({ ...request, confirmationsNeeded }, { id, callsLeft: 1_000, rules }, START);
 };
 
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');

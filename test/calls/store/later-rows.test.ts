@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/calls/rules/day-limit.ts';
-import { newNotificationId } from '../../../src/calls/model/ids.ts';
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
+import { newNotificationId, type NotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { newNotification, stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { claimed } from '../../../src/calls/state/recipient.ts';
@@ -18,6 +19,13 @@ const NOW = Date.parse('2026-11-21T08:00:00Z');
 const ID = newNotificationId(NOW, 'aaaaaaaaaaaaaaaaaaaa');
 const LONG = { type: 'Int64', value: '9007199254740993' };
 
+const newCase = (id: NotificationId, ...numbers: readonly string[]) =>
+  newNotification(
+    { alertType: alertTypeOf('Custom'), waves: [numbers.flatMap((text) => parsePhoneNumber(text) ?? [])] },
+    { id, callsLeft: 100, rules: { deadlineMs: 3_600_000, allowedPrefixes: undefined } },
+    NOW,
+  );
+
 const stage = async () => {
   const memory = new MemoryTable(() => NOW);
   const told: string[] = [];
@@ -30,12 +38,8 @@ const stage = async () => {
     newId: () => 'bbbbbbbb',
     tell: ({ rowKey }) => told.push(rowKey),
   });
-  const waves = [['+12065550100', '+12065550101'].flatMap((text) => parsePhoneNumber(text) ?? [])];
-  const terms = { deadlineMs: 3_600_000, allowedPrefixes: undefined, callsLeft: 100 };
-  const notification = { id: ID, alertType: 'Custom', createdAt: NOW } as const;
   const key = { keyHash: 'k', fingerprint: 'f' };
-  const known = newNotification({ notification, waves, ...terms }, NOW);
-  await store.create(known, key, { snapshot: await store.look(NOW) }, NOW);
+  await store.create(newCase(ID, '+12065550100', '+12065550101'), key, { snapshot: await store.look(NOW) }, NOW);
   const write = async (rowKey: string, properties: Extract<RowWrite, { properties: object }>['properties']) => {
     const isThere = memory.rows(CALLS).some((row) => row.rowKey === rowKey);
     await table.transact(CALLS, [
@@ -93,14 +97,7 @@ it('what is known of the lines, and the count of a day, keep what a later versio
 });
 
 const newNotificationCase = () => {
-  const notification = {
-    id: newNotificationId(NOW + 1, 'cccccccccccccccccccc'),
-    alertType: 'Custom',
-    createdAt: NOW,
-  } as const;
-  const waves = [[parsePhoneNumber('+12065550102') ?? []].flat()];
-  const terms = { deadlineMs: 3_600_000, allowedPrefixes: undefined, callsLeft: 100 };
-  const known = newNotification({ notification, waves, ...terms }, NOW);
+  const known = newCase(newNotificationId(NOW + 1, 'cccccccccccccccccccc'), '+12065550102');
   return {
     known: { ...known, recipients: known.recipients.map((one) => Object.assign({}, one, { isCounted: true })) },
   };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { ATTENTION_AFTER_END_MS } from '../../../src/calls/state/attention.ts';
@@ -31,17 +32,19 @@ beforeEach(() => {
   store = new NotificationStore({ table, ...parts });
 });
 
-const create = async (at: number, people = 1, more: { confirm?: boolean; reference?: string } = {}) => {
-  const notification = {
-    id: newNotificationId(at, randomUUID()),
-    alertType: 'Custom',
-    createdAt: at,
-    ...more,
-  } as const;
-  const terms = { deadlineMs: HOUR_MS, allowedPrefixes: undefined, callsLeft: 50_000 };
-  const known = newNotification({ notification, waves: [numbersOf(people)], ...terms }, at);
-  return store.create(known, undefined, { snapshot: await store.look(at) }, at);
-};
+const newCase = (at: number, people = 1, more: { confirm?: boolean; reference?: string } = {}) =>
+  newNotification(
+    { alertType: alertTypeOf('Custom'), waves: [numbersOf(people)], ...more },
+    {
+      id: newNotificationId(at, randomUUID()),
+      callsLeft: 50_000,
+      rules: { deadlineMs: HOUR_MS, allowedPrefixes: undefined },
+    },
+    at,
+  );
+
+const create = async (at: number, people?: number, more?: Parameters<typeof newCase>[2]) =>
+  store.create(newCase(at, people, more), undefined, { snapshot: await store.look(at) }, at);
 
 const timesOf = (found: readonly NotificationCase[]) => found.map(({ notification }) => notification.createdAt - START);
 
@@ -58,10 +61,7 @@ const allListed = async (most: number, isMeant: (known: NotificationCase) => boo
 
 it('an Idempotency-Key belongs to its first request for 24 hours', async () => {
   const use = { keyHash: 'k', fingerprint: 'f' };
-  const notification = { id: newNotificationId(START, randomUUID()), alertType: 'Custom', createdAt: START } as const;
-  const terms = { deadlineMs: HOUR_MS, allowedPrefixes: undefined, callsLeft: 50_000 };
-  const known = newNotification({ notification, waves: [numbersOf(1)], ...terms }, START);
-  await store.create(known, use, { snapshot: await store.look(START) }, START);
+  await store.create(newCase(START), use, { snapshot: await store.look(START) }, START);
   expect((await store.readKey(use, START + 24 * HOUR_MS - 1)).earlier).toMatchObject({ fingerprint: 'f' });
   expect((await store.readKey(use, START + 24 * HOUR_MS)).earlier).toBeUndefined();
 });

@@ -11,10 +11,17 @@ import {
 import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../../azure/connection.ts';
-import { type AcsFailure, callFailure, judgeAcsError, phoneLineError } from './acs-failure.ts';
+import { callFailure, judgeAcsError } from './acs-failure.ts';
+import { type Bounds, sendRepeatedly } from '../repeat.ts';
 import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
-import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import {
+  type CallRequest,
+  LONGEST_REQUEST_MS,
+  type PhoneLine,
+  PhoneLineError,
+  type PhoneLineFailure,
+} from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';
 
@@ -43,27 +50,12 @@ const listenDeadline: AdditionalPolicy['policy'] = {
   },
 };
 
-/** Limits of one request, in milliseconds. */
-interface Bounds {
-  /** For the answer to one attempt. */
-  readonly attemptMs: number;
-  /** For all attempts and the waiting between them. */
-  readonly withinMs: number;
-  /** How many attempts may fail. Throttled ones do not count. */
-  readonly attempts: number;
-}
-
 const CALL: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 // Without an answer it is not repeated, so one attempt may take longer.
 const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 // The policy above ends each of them.
 const LISTEN: Bounds = { attemptMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, attempts: 2 };
 const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
-
-const FIRST_PAUSE_MS = 200;
-// If ACS does not say how long to wait.
-const FIRST_THROTTLE_PAUSE_MS = 1_000;
-const LONGEST_FLOOR_MS = 2_000;
 
 /** Who calls: an ACS number, or a Teams resource account (Teams Phone extensibility). */
 export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
@@ -111,7 +103,7 @@ export class AcsPhoneLine implements PhoneLine {
         },
       );
     // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(mayHaveFailed, CALL, ask).catch(throwOfCall);
+    const { callConnectionProperties } = await attempt(MAY_HAVE_FAILED, CALL, ask).catch(throwOfCall);
     const callId = parseCallId(callConnectionProperties.callConnectionId);
     if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
     return callId;
@@ -127,7 +119,7 @@ export class AcsPhoneLine implements PhoneLine {
       ...(ref === undefined || ref.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };
     const speak = async () =>
-      attempt(hadNoEffect, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
+      attempt(HAD_NO_EFFECT, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
         throwGone,
       );
     try {
@@ -144,14 +136,16 @@ export class AcsPhoneLine implements PhoneLine {
     const media = this.#client().getCallConnection(callId).getCallMedia();
     const callee = { phoneNumber: number };
     const operationContext = formatCallContext(ref);
-    await attempt(hadNoEffect, LISTEN, async () => media.startContinuousDtmfRecognition(callee, { operationContext }));
+    await attempt(HAD_NO_EFFECT, LISTEN, async () =>
+      media.startContinuousDtmfRecognition(callee, { operationContext }),
+    );
   }
 
   async hangUp(callId: CallId): Promise<void> {
     const connection = this.#client().getCallConnection(callId);
     const requestOptions = repeatable(randomUUID(), Date.now());
     try {
-      await attempt(isSafeToRepeat, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
+      await attempt(SAFE_TO_REPEAT, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
     } catch (error) {
       // 404/8522 and the like: an earlier hang-up, or the callee, has ended the call.
       if (!(error instanceof PhoneLineError) || !isOver(error)) throw error;
@@ -192,38 +186,12 @@ const repeatable = (id: string, firstSentAt: number) => ({
   },
 });
 
-const hadNoEffect = ({ kind }: AcsFailure): boolean => kind === 'throttled' || kind === 'not sent';
+const HAD_NO_EFFECT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent']);
+const MAY_HAVE_FAILED: ReadonlySet<PhoneLineFailure> = new Set(['unanswered', 'not sent']);
+const SAFE_TO_REPEAT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent', 'unanswered']);
 
-const mayHaveFailed = ({ kind }: AcsFailure): boolean => kind === 'unanswered' || kind === 'not sent';
-
-const isSafeToRepeat = (failure: AcsFailure): boolean => hadNoEffect(failure) || failure.kind === 'unanswered';
-
-/** Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds. */
 const attempt = async <Answer>(
-  mayRepeat: (failure: AcsFailure) => boolean,
-  { attemptMs, withinMs, attempts }: Bounds,
+  repeated: ReadonlySet<PhoneLineFailure>,
+  bounds: Bounds,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> => {
-  const end = performance.now() + withinMs;
-  let unclear: AcsFailure | undefined;
-  for (let sent = 0, throttled = 0; ;) {
-    const left = end - performance.now();
-    try {
-      return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(attemptMs, left)))));
-    } catch (error) {
-      const failure = judgeAcsError(error, Date.now());
-      if (failure.kind === 'throttled') throttled += 1;
-      else sent += 1;
-      if (failure.kind === 'unanswered') unclear = failure;
-      const floorMs = Math.min(LONGEST_FLOOR_MS, FIRST_PAUSE_MS * 2 ** (sent + throttled - 1)) * (0.5 + Math.random());
-      const pauseMs =
-        failure.kind === 'throttled'
-          ? Math.max(floorMs, failure.waitMs ?? FIRST_THROTTLE_PAUSE_MS * throttled)
-          : floorMs;
-      const isLast = sent >= attempts || performance.now() + pauseMs >= end;
-      // An earlier request of these may have been done, whatever this one was answered; but a call that is gone is gone.
-      if (isLast || !mayRepeat(failure)) throw phoneLineError(failure.kind === 'gone' ? failure : (unclear ?? failure));
-      await sleep(pauseMs);
-    }
-  }
-};
+): Promise<Answer> => sendRepeatedly(repeated, bounds, (error) => judgeAcsError(error, Date.now()), send);

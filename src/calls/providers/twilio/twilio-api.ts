@@ -68,19 +68,19 @@ export class TwilioApi {
   }
 
   /** @throws {PhoneLineError} */
-  async create(form: URLSearchParams, withinMs: number): Promise<KnownCall> {
-    return knownCall(await this.#ask('POST', '/Calls.json', form, callSchema, withinMs));
+  async create(form: URLSearchParams, signal: AbortSignal): Promise<KnownCall> {
+    return knownCall(await this.#ask('POST', '/Calls.json', form, callSchema, signal));
   }
 
   /** @throws {PhoneLineError} `gone` where the call is over */
-  async change(callId: CallId, form: URLSearchParams, withinMs: number): Promise<KnownCall> {
-    return knownCall(await this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, withinMs));
+  async change(callId: CallId, form: URLSearchParams, signal: AbortSignal): Promise<KnownCall> {
+    return knownCall(await this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal));
   }
 
   /** Calls to a number, the newest first. Queued ones are among them: they have no start time yet, so it is not asked for. @throws {PhoneLineError} */
-  async list(to: PhoneNumber, withinMs: number): Promise<readonly KnownCall[]> {
+  async list(to: PhoneNumber, signal: AbortSignal): Promise<readonly KnownCall[]> {
     const query = new URLSearchParams({ To: to, PageSize: String(LISTED) });
-    return (await this.#ask('GET', '/Calls.json', query, listSchema, withinMs)).calls.map(knownCall);
+    return (await this.#ask('GET', '/Calls.json', query, listSchema, signal)).calls.map(knownCall);
   }
 
   async #ask<Schema extends z.ZodType>(
@@ -88,7 +88,7 @@ export class TwilioApi {
     path: string,
     values: URLSearchParams,
     answer: Schema,
-    withinMs: number,
+    signal: AbortSignal,
   ): Promise<z.output<Schema>> {
     const { accountSid, apiKeySid, apiKeySecret, apiBaseUrl } = this.#account;
     const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${method === 'GET' ? `?${values.toString()}` : ''}`;
@@ -105,7 +105,7 @@ export class TwilioApi {
           ...(method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         },
         ...(method === 'POST' ? { body: values.toString() } : {}),
-        signal: AbortSignal.timeout(Math.max(1, Math.ceil(withinMs))),
+        signal,
       });
       ({ status, headers } = response);
       body = await response.json().catch((error: unknown) => {

@@ -1,11 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { ALERT_TYPES } from '../../model/alert-types.ts';
 import type { SpeechRef } from '../../model/call-context.ts';
 import type { CallId } from '../../model/ids.ts';
-import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import {
+  type CallRequest,
+  LONGEST_REQUEST_MS,
+  type PhoneLine,
+  PhoneLineError,
+  type PhoneLineFailure,
+} from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';
+import { type Bounds, sendRepeatedly } from '../repeat.ts';
 import { addressOf } from './addresses.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { TwilioApi } from './twilio-api.ts';
@@ -30,9 +35,7 @@ const LONGEST_CALL_SECONDS = 300;
 const CLOCKS_DIFFER_MS = 2_000;
 
 const CREATE_MS = 10_000;
-const TRIES = 3;
-const TRY_MS = 4_500;
-const PAUSE_MS = 300;
+const REPEATED: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
 
 /**
  * The telephone line of Twilio Programmable Voice. A request to create a call is sent once: it has no id by which Twilio would act once. What is said
@@ -70,7 +73,7 @@ export class TwilioPhoneLine implements PhoneLine {
     });
     for (const event of ['initiated', 'completed']) form.append('StatusCallbackEvent', event);
     try {
-      return (await this.#api.create(form, CREATE_MS)).callId;
+      return (await this.#api.create(form, AbortSignal.timeout(CREATE_MS))).callId;
     } catch (error) {
       // The address of a create is the account's: there is no such account.
       if (!(error instanceof PhoneLineError) || error.failure !== 'gone') throw error;
@@ -81,7 +84,7 @@ export class TwilioPhoneLine implements PhoneLine {
   /** The calls to a number that were created since a time, the oldest first. */
   async find(number: PhoneNumber, since: number): Promise<readonly CallId[]> {
     const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000) * 1_000;
-    const calls = await this.#repeated(async (withinMs) => this.#api.list(number, withinMs));
+    const calls = await repeated(async (signal) => this.#api.list(number, signal));
     return calls
       .filter(({ createdAt }) => createdAt >= from)
       .map(({ callId }) => callId)
@@ -93,7 +96,7 @@ export class TwilioPhoneLine implements PhoneLine {
     // Twilio asks then what to say, and is answered by what is known of the call. Which path it is matters only for calls that nobody knows.
     const path = this.#path(ALERT_TYPES[0].callbackPath);
     const form = new URLSearchParams({ Url: addressOf(path, { occasion: 'start', attempt: ref }), Method: 'POST' });
-    await this.#repeated(async (withinMs) => this.#api.change(callId, form, withinMs));
+    await repeated(async (signal) => this.#api.change(callId, form, signal));
     return undefined;
   }
 
@@ -118,7 +121,7 @@ export class TwilioPhoneLine implements PhoneLine {
   async #end(callId: CallId, status: 'canceled' | 'completed'): Promise<string | undefined> {
     const form = new URLSearchParams({ Status: status });
     try {
-      return (await this.#repeated(async (withinMs) => this.#api.change(callId, form, withinMs))).status;
+      return (await repeated(async (signal) => this.#api.change(callId, form, signal))).status;
     } catch (error) {
       if (error instanceof PhoneLineError && error.failure === 'gone') return undefined;
       throw error;
@@ -128,23 +131,16 @@ export class TwilioPhoneLine implements PhoneLine {
   #path(callbackPath: string, base = this.#options.callbackBaseUrl): string {
     return `${base}/api/${callbackPath}`;
   }
-
-  /** Sends a request that may be sent again, until it is answered. */
-  async #repeated<Answer>(send: (withinMs: number) => Promise<Answer>): Promise<Answer> {
-    const end = performance.now() + LONGEST_REQUEST_MS;
-    for (let tried = 1; ; tried += 1) {
-      try {
-        return await send(Math.min(TRY_MS, end - performance.now()));
-      } catch (error) {
-        const { failure, waitMs = 0 } =
-          error instanceof PhoneLineError ? error : new PhoneLineError('refused', 'unexpected error');
-        const pauseMs = Math.max(waitMs, PAUSE_MS * tried);
-        if (!AGAIN.has(failure) || tried === TRIES || performance.now() + pauseMs + TRY_MS / 2 >= end) throw error;
-        await sleep(pauseMs);
-      }
-    }
-  }
 }
 
+/** Sends a request that may be sent again, until it is answered. */
+const repeated = async <Answer>(send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
+  sendRepeatedly(AGAIN, REPEATED, asFailure, send);
+
+const asFailure = (error: unknown): PhoneLineError => {
+  if (error instanceof PhoneLineError) return error;
+  throw error;
+};
+
 const OVER: ReadonlySet<string> = new Set(['completed', 'busy', 'failed', 'no-answer', 'canceled']);
-const AGAIN: ReadonlySet<string> = new Set(['unanswered', 'not sent', 'throttled']);
+const AGAIN: ReadonlySet<PhoneLineFailure> = new Set(['unanswered', 'not sent', 'throttled']);

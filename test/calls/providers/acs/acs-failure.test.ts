@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { callFailure, judgeAcsError, phoneLineError } from '../../../../src/calls/providers/acs/acs-failure.ts';
+import { callFailure, judgeAcsError } from '../../../../src/calls/providers/acs/acs-failure.ts';
 import { meaningOfResult } from '../../../../src/calls/providers/acs/result-meaning.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
@@ -20,42 +20,46 @@ const waiting = (statusCode: number, header: string, value: string) =>
 const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
 
 it.each([
-  ['429 with seconds', waiting(429, 'retry-after', '7'), { kind: 'throttled', waitMs: 7_000 }],
+  ['429 with seconds', waiting(429, 'retry-after', '7'), { failure: 'throttled', waitMs: 7_000 }],
   ['429 with a date', waiting(429, 'retry-after', 'Sat, 21 Nov 2026 08:00:03 GMT'), { waitMs: 3_000 }],
-  ['429 with milliseconds', waiting(429, 'retry-after-ms', '250'), { kind: 'throttled', waitMs: 250 }],
-  ['429 that does not say', answered(429), { kind: 'throttled', waitMs: undefined, reason: 'throttled' }],
-  ['8529', answered(400, '8529'), { kind: 'set-up', reason: "the month's limit of calls is reached" }],
-  ['503 with a wait', waiting(503, 'retry-after', '1'), { kind: 'throttled', waitMs: 1_000 }],
-  ['503 alone', answered(503), { kind: 'unanswered', code: 503 }],
-  ['500', answered(500), { kind: 'unanswered', code: 500 }],
-  ['504', answered(504), { kind: 'unanswered', code: 504 }],
-  ['408', answered(408), { kind: 'unanswered', code: 408 }],
-  ['a success that cannot be read', answered(201), { kind: 'unanswered', reason: 'unexpected answer' }],
-  ['404/8522', answered(404, '8522'), { kind: 'gone', subCode: 8_522, reason: 'call not found' }],
-  ['400', answered(400, 'BadRequest'), { kind: 'refused', code: 400, reason: 'refused (400)' }],
-  ['401', answered(401), { kind: 'set-up', reason: 'the phone service does not accept this app' }],
-  ['404/511404', answered(404, '511404'), { kind: 'set-up', subCode: 511_404 }],
-  ['403 with another 85xx', answered(403, '8599'), { kind: 'forbidden', subCode: 8_599 }],
-  ['403 alone', answered(403), { kind: 'forbidden' }],
-  ['403/560403', answered(403, '560403'), { kind: 'forbidden' }],
-  ['403/7504', answered(403, '7504'), { kind: 'set-up' }],
-  ['403/8516', answered(403, '8516'), { kind: 'throttled' }],
-  ['410', answered(410), { kind: 'gone', code: 410 }],
-  ['nobody listens', failed('RestError', 'ECONNREFUSED'), { kind: 'not sent', reason: 'unreachable' }],
-  ['no such host', failed('RestError', 'ENOTFOUND'), { kind: 'not sent', reason: 'unreachable' }],
-  ['no token', failed('CredentialUnavailableError'), { kind: 'not sent' }],
-  ['broken connection', failed('RestError', 'ECONNRESET'), { kind: 'unanswered', reason: 'connection lost' }],
-  ['deadline', failed('AbortError'), { kind: 'unanswered', reason: 'no answer in time' }],
+  ['429 with milliseconds', waiting(429, 'retry-after-ms', '250'), { failure: 'throttled', waitMs: 250 }],
+  ['429 that does not say', answered(429), { failure: 'throttled', waitMs: undefined, reason: 'throttled' }],
+  ['8529', answered(400, '8529'), { failure: 'set-up', reason: "the month's limit of calls is reached" }],
+  ['503 with a wait', waiting(503, 'retry-after', '1'), { failure: 'throttled', waitMs: 1_000 }],
+  ['503 alone', answered(503), { failure: 'unanswered', code: 503 }],
+  ['500', answered(500), { failure: 'unanswered', code: 500 }],
+  ['504', answered(504), { failure: 'unanswered', code: 504 }],
+  ['408', answered(408), { failure: 'unanswered', code: 408 }],
+  ['a success that cannot be read', answered(201), { failure: 'unanswered', reason: 'unexpected answer' }],
+  ['404/8522', answered(404, '8522'), { failure: 'gone', subCode: 8_522, reason: 'call not found' }],
+  ['400', answered(400, 'BadRequest'), { failure: 'refused', code: 400, reason: 'refused (400)' }],
+  ['401', answered(401), { failure: 'set-up', reason: 'the phone service does not accept this app' }],
+  ['404/511404', answered(404, '511404'), { failure: 'set-up', subCode: 511_404 }],
+  ['403 with another 85xx', answered(403, '8599'), { failure: 'forbidden', subCode: 8_599 }],
+  ['403 alone', answered(403), { failure: 'forbidden' }],
+  ['403/560403', answered(403, '560403'), { failure: 'forbidden' }],
+  ['403/7504', answered(403, '7504'), { failure: 'set-up' }],
+  ['403/8516', answered(403, '8516'), { failure: 'throttled' }],
+  ['410', answered(410), { failure: 'gone', code: 410 }],
+  ['nobody listens', failed('RestError', 'ECONNREFUSED'), { failure: 'not sent', reason: 'unreachable' }],
+  ['no such host', failed('RestError', 'ENOTFOUND'), { failure: 'not sent', reason: 'unreachable' }],
+  ['no token', failed('CredentialUnavailableError'), { failure: 'not sent' }],
+  ['broken connection', failed('RestError', 'ECONNRESET'), { failure: 'unanswered', reason: 'connection lost' }],
+  ['deadline', failed('AbortError'), { failure: 'unanswered', reason: 'no answer in time' }],
   // createCall throws a bare string where a 201 carries no id.
-  ['a string', 'callConnectionProperties / callConnectionId is missing in createCall result', { kind: 'unanswered' }],
-  ['nothing', undefined, { kind: 'unanswered' }],
-  ['null', null, { kind: 'unanswered' }],
-  ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, response: 'none' }, { kind: 'unanswered' }],
+  [
+    'a string',
+    'callConnectionProperties / callConnectionId is missing in createCall result',
+    { failure: 'unanswered' },
+  ],
+  ['nothing', undefined, { failure: 'unanswered' }],
+  ['null', null, { failure: 'unanswered' }],
+  ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, response: 'none' }, { failure: 'unanswered' }],
 ])('a failed request: %s', (_, error, expected) => {
   const failure = judgeAcsError(error, NOW);
   expect(failure).toMatchObject(expected);
   // Nothing of the SDK's message: it may hold keys and phone numbers.
-  const { message, reason, stack } = phoneLineError(failure);
+  const { message, reason, stack } = failure;
   expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
 });
 
@@ -76,7 +80,7 @@ it.each([
   [429, undefined, 'throttled'],
   [503, undefined, 'unanswered'],
 ])('a call request that is answered %s/%s is %s', (status, code, failure) => {
-  expect(callFailure(phoneLineError(judgeAcsError(answered(status, code), NOW))).failure).toBe(failure);
+  expect(callFailure(judgeAcsError(answered(status, code), NOW)).failure).toBe(failure);
 });
 
 it.each([
