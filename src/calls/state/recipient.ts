@@ -16,6 +16,8 @@ import { moveAttempt, stoppedRinging } from './move-attempt.ts';
 import { NOT_MADE } from '../model/outcome.ts';
 import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
 import { extensible, json, time, wholeNumber } from '../model/stored.ts';
+import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
+import type { PhoneRules } from '../rules/policy.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
 
@@ -95,7 +97,8 @@ export interface Recipient extends Readonly<z.output<typeof recipientSchema>> {
 }
 
 /** What reaching a recipient goes by. */
-export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'> {}
+export interface ReachTerms
+  extends RedialTerms, Omit<CallTerms, 'isStopped'>, Partial<Pick<PhoneRules, 'allowedPrefixes'>> {}
 
 /** A recipient after an event; the same object if nothing changed. */
 export interface RecipientChange {
@@ -183,7 +186,7 @@ export interface Claim extends Pick<Attempt, 'beside' | 'isProbe'> {
   readonly attemptId: string;
 }
 
-/** Claims to dial a recipient who waits. Nobody is dialled after the deadline. */
+/** Claims to dial a recipient who waits. Nobody is dialled after the deadline, nor who may not be called any more. */
 export const claimed = (
   recipient: Recipient,
   { attemptId, beside, isProbe }: Claim,
@@ -192,6 +195,10 @@ export const claimed = (
 ): RecipientChange => {
   if (recipient.state !== 'waiting') return unchanged(recipient);
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
+  const { number } = recipient;
+  if (number !== undefined && !isMaskedNumber(number) && !isAllowed(number, terms.allowedPrefixes)) {
+    return unchanged(final({ ...recipient, attempts: [...recipient.attempts, refusal(NOT_ALLOWED, now)] }, 'failed'));
+  }
   const attempt: Attempt = {
     id: attemptId,
     line: terms.line.name === FIRST_LINE ? undefined : terms.line.name,

@@ -1,5 +1,6 @@
 import { alertTypeOf } from '../model/alert-types.ts';
 import type { ResultMeaning } from '../model/call-event.ts';
+import { timeOf } from '../model/ids.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { AFTER_DECLINE_MS, afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
@@ -93,10 +94,13 @@ const CLOCKS_DIFFER_MS = 2_000;
 
 /** What the recipients of a notification are called by. */
 export const termsOf = ({ notification }: NotificationCase, { rules, serviceName, line }: Policy): ReachTerms => {
-  const { attempts, retryMs, ringMs } = rules;
-  const { alertType, confirm = false, deadlineAt } = notification;
+  const { attempts, retryMs, ringMs, deadlineMs, allowedPrefixes } = rules;
+  const { id, alertType, confirm = false } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
-  return { attempts, retryMs, ringMs, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
+  // A shorter deadline holds for those too who wait when it is set: by their keys alone they are known to be late.
+  const deadlineAt = Math.min(notification.deadlineAt, timeOf(id) + deadlineMs);
+  const rest = { allowedPrefixes, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
+  return { attempts, retryMs, ringMs, confirm, deadlineAt, ...rest };
 };
 
 /** What a decision goes by, beside the notification. */

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
-import type { NotificationRequest } from '../../../src/calls/phone.ts';
+import type { PhoneRules, NotificationRequest } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { callsTo, people, statuses, to } from './asking.ts';
@@ -184,6 +184,29 @@ describe('what is surely spoken', () => {
       expect(await statuses(world, sent)).toEqual(['not_reached']);
       expect(world.dialled.length).toBeGreaterThan(1);
       expect(world.dialled.length).toBeLessThanOrEqual(most);
+    });
+  });
+});
+
+describe('settings that are changed while people wait', () => {
+  it.each<[what: string, changed: Partial<PhoneRules>, status: string]>([
+    ['a shorter deadline ends who waits for longer already', { deadlineMs: 180_000 }, 'not_reached'],
+    ['who may not be called any more is not called', { allowedPrefixes: ['+44'] }, 'failed'],
+  ])('%s: nobody is dialled then', async (_, changed, status) => {
+    const mode: Mode = { ...QUIET, instances: 2, lines: 2, deadlineMs: 1_800_000, isPublishing: false };
+    await inWorld('changed settings', mode, { fateOf: () => 'listens' }, async (world) => {
+      const sent = world.senders.send(to([people(20)], 'Anomaly'), 'key');
+      await world.pass(200_000);
+      Object.assign(world.rules, changed);
+      const requested = () => world.instances.logs.filter(({ event }) => event === 'call requested').length;
+      const before = requested();
+      const called = new Set(world.network.calls.map(({ request }) => request?.number)).size;
+      await world.pass(600_000);
+      expect(requested()).toBe(before);
+      const known = await statuses(world, sent);
+      expect(known.filter((one) => one === 'heard')).toHaveLength(called);
+      expect(known.filter((one) => one === status)).toHaveLength(20 - called);
+      expect(called).toBeLessThan(20);
     });
   });
 });
