@@ -163,13 +163,13 @@ export class Driver {
 
   /** What an event asks for: of its attempt or, if nobody knows that, of the call itself. */
   async #take(event: AttemptReport, alertType: AlertTypeName, log: Log): Promise<void> {
-    const { attempt: ref, callId } = event;
-    const known = ref && (await this.#parts.cases.take(ref.notificationId, ref, event, log));
-    const foreign = foreignRef(callId);
-    const isOwn = ref !== undefined && known !== undefined && known.isUnknown !== true;
-    const done = isOwn ? known : await this.#takeForeign(event, foreign, alertType, log);
+    const { attempt: named } = event;
+    const known = named && (await this.#parts.cases.take(named.notificationId, named, event, log));
+    const isOwn = named !== undefined && known !== undefined && known.isUnknown !== true;
+    const ref = isOwn ? named : foreignRef(event.callId);
+    const done = isOwn ? known : await this.#takeForeign(event, ref, alertType, log);
     if (done === undefined) return;
-    logEvent(event, done, isOwn ? ref : foreign, log);
+    logEvent(event, done, ref, log);
     await this.carryOut(done, log);
   }
 
