@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { Timeline } from '../timeline.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 /** How often a callback is posted at most that is not accepted. Microsoft does not publish it. */
@@ -12,6 +13,7 @@ export class Deliveries {
   readonly #signer: TokenSigner;
   readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
+  readonly #timeline = new Timeline();
 
   constructor(signer: TokenSigner) {
     this.#signer = signer;
@@ -24,7 +26,13 @@ export class Deliveries {
 
   /** Reports something in so many milliseconds, unless the simulator is stopped before: what follows the end of a call is under way from then on. */
   later(ms: number, report: () => void): void {
-    this.#add(sleep(ms, undefined, { signal: this.#stopping.signal }).then(report, () => undefined));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    this.#timeline.after(ms, () => {
+      report();
+      resolve();
+    });
+    this.#add(promise);
   }
 
   #add(delivery: Promise<void>): void {
@@ -38,6 +46,7 @@ export class Deliveries {
   }
 
   async stop(): Promise<void> {
+    this.#timeline.clear();
     this.#stopping.abort();
     await this.settled();
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import { Timeline } from '../timeline.ts';
 import type { Deliveries } from './deliveries.ts';
 import { type KeyPress, type Result, type Scenario, scenarioOf } from './scenarios.ts';
 import type { CallStory, EndedBy, StoryLine } from './story.ts';
@@ -41,7 +42,7 @@ export class SimulatedCall {
   readonly id = randomUUID();
   readonly scenario: Scenario;
   readonly #options: CallOptions;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #timeline = new Timeline();
   readonly #story: StoryLine[] = [];
   readonly #plays = new Set<Play>();
   readonly #speeches: NonNullable<Play['speech']>[] = [];
@@ -131,7 +132,7 @@ export class SimulatedCall {
     const failure = firstCalls[earlierCalls] ?? unreachable;
     if (connectedFirst === true) this.#answer();
     else {
-      this.#after(pace.ringMs * ringing, () => {
+      this.#timeline.after(pace.ringMs * ringing, () => {
         if (failure === undefined) return this.#answer();
         this.#ended('network');
         this.#notEstablished(failure);
@@ -150,11 +151,11 @@ export class SimulatedCall {
     this.#spoken += 1;
     this.#plays.add(play);
     if (playFails !== undefined) {
-      this.#after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
+      this.#timeline.after(eventMs, () => this.#spoke(play, 'PlayFailed', playFails));
       return;
     }
     const whilePlaying = (ms: number, happen: () => void) => {
-      this.#after(ms, () => {
+      this.#timeline.after(ms, () => {
         if (this.#plays.has(play)) happen();
       });
     };
@@ -173,7 +174,7 @@ export class SimulatedCall {
     const presses = this.#pressesIn(number);
     for (const press of presses) {
       const { when } = press;
-      if (when !== 'at the end' && when !== 'late') this.#after(pressesAfter[when], () => this.#press(press));
+      if (when !== 'at the end' && when !== 'late') this.#timeline.after(pressesAfter[when], () => this.#press(press));
     }
     if (calleeHangsUp === 'mid-message') whilePlaying(eventMs + speakMs / 2, () => this.#hangUp('callee'));
     else if (calleeHangsUp === 'late') whilePlaying(eventMs + speakMs * 0.75, () => this.#hangUp('callee'));
@@ -182,11 +183,12 @@ export class SimulatedCall {
         this.#spoke(play, 'PlayCompleted', OK);
         for (const press of presses) {
           if (press.when === 'at the end') this.#press(press);
-          else if (press.when === 'late') this.#after(LATE_MS, () => this.#press(press));
+          else if (press.when === 'late') this.#timeline.after(LATE_MS, () => this.#press(press));
         }
       });
     }
-    if (reordered === true) this.#after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
+    if (reordered === true)
+      this.#timeline.after(eventMs * 2 + speakMs, () => this.#report('PlayStarted', OK, operationContext));
   }
 
   #pressesIn(number: number): readonly KeyPress[] {
@@ -197,13 +199,13 @@ export class SimulatedCall {
   /** Reports keys from now on. Who pressed one before, of which ACS tells nobody, presses it again now: how fast the service is does not matter. */
   listen(context: string | undefined): void {
     this.#listening = { context };
-    for (const press of this.#unheard.splice(0)) this.#after(this.#options.pace.eventMs, press);
+    for (const press of this.#unheard.splice(0)) this.#timeline.after(this.#options.pace.eventMs, press);
   }
 
   /** A request to speak came, and it is not carried out. */
   staysSilent(): void {
     if (this.scenario.calleeHangsUp !== 'in the silence') return;
-    this.#after(this.#options.pace.eventMs, () => this.#hangUp('callee'));
+    this.#timeline.after(this.#options.pace.eventMs, () => this.#hangUp('callee'));
   }
 
   /** The app hangs up for everyone. */
@@ -213,8 +215,7 @@ export class SimulatedCall {
 
   /** No more events. */
   stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    this.#timeline.clear();
   }
 
   #answer(): void {
@@ -226,11 +227,12 @@ export class SimulatedCall {
     const callee = participants(this.to);
     if (unknownKinds === true) this.#report('CallTimeTravelled', OK);
     if (reordered === true) this.#report('ParticipantsUpdated', OK, undefined, callee);
-    this.#after(reordered === true ? eventMs : 0, () => this.#report('CallConnected', OK));
-    if (reordered !== true) this.#after(eventMs, () => this.#report('ParticipantsUpdated', OK, undefined, callee));
-    if (unknownKinds === true) this.#after(eventMs, () => this.#report('RecognizeFizzled', [400, 1]));
+    this.#timeline.after(reordered === true ? eventMs : 0, () => this.#report('CallConnected', OK));
+    if (reordered !== true)
+      this.#timeline.after(eventMs, () => this.#report('ParticipantsUpdated', OK, undefined, callee));
+    if (unknownKinds === true) this.#timeline.after(eventMs, () => this.#report('RecognizeFizzled', [400, 1]));
     // The event that lets the app ask to speak is on its way by then: the request meets a call that is over.
-    if (calleeHangsUp === 'before the message') this.#after(1, () => this.#hangUp('callee'));
+    if (calleeHangsUp === 'before the message') this.#timeline.after(1, () => this.#hangUp('callee'));
   }
 
   #spoke(play: Play, kind: 'PlayCompleted' | 'PlayFailed' | 'PlayCanceled', result: Result): void {
@@ -306,14 +308,6 @@ export class SimulatedCall {
         if (line !== undefined) this.#story[index] = { ...line, answer };
       });
     }
-  }
-
-  #after(ms: number, happen: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      happen();
-    }, ms);
-    this.#timers.add(timer);
   }
 }
 

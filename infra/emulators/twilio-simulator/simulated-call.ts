@@ -1,6 +1,7 @@
 import type { Pace as AcsPace } from '../acs-simulator/simulated-call.ts';
 import { type KeyPress, type Scenario, scenarioOf } from '../acs-simulator/scenarios.ts';
 import type { CallStory, EndedBy, Speech, StoryLine } from '../acs-simulator/story.ts';
+import { Timeline } from '../timeline.ts';
 import { type Ending, endingOf } from './endings.ts';
 import { type Gather, parseTwiml, type Say, type Pause, TwimlError, type Verb } from './twiml.ts';
 import type { Form, Webhooks } from './webhooks.ts';
@@ -51,7 +52,7 @@ export class SimulatedCall {
   readonly scenario: Scenario;
   readonly createdAt = Date.now();
   readonly #options: CallOptions;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #timeline = new Timeline();
   readonly #story: StoryLine[] = [];
   readonly #speeches: Spoken[] = [];
   #status: Status = 'queued';
@@ -176,13 +177,13 @@ export class SimulatedCall {
     if (connectedFirst === true && failure === undefined) return this.#answer();
     const ending = failure && endingOf(failure);
     if (ending?.errorCode !== undefined) {
-      this.#after(pace.eventMs, () => this.#end('failed', 'network', ending));
+      this.#timeline.after(pace.eventMs, () => this.#end('failed', 'network', ending));
       return;
     }
-    this.#after(pace.eventMs, () => {
+    this.#timeline.after(pace.eventMs, () => {
       this.#enter('ringing');
-      this.#after(request.timeoutSeconds * 1_000, () => this.#end('no-answer', 'network'));
-      this.#after(pace.ringMs * ringing, () => {
+      this.#timeline.after(request.timeoutSeconds * 1_000, () => this.#end('no-answer', 'network'));
+      this.#timeline.after(pace.ringMs * ringing, () => {
         if (ending === undefined) this.#answer();
         else this.#end(ending.status, 'network', ending);
       });
@@ -205,22 +206,22 @@ export class SimulatedCall {
 
   /** No more happens. */
   stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    this.#timeline.clear();
     this.#run += 1;
   }
 
   #answer(): void {
     if (this.isOver) return;
     const { request, print } = this.#options;
-    this.#clearTimers();
+    this.#timeline.clear();
     this.#answeredAt = Date.now();
     print(`${this.to} answers`);
     this.#enter('in-progress');
-    this.#after(request.timeLimitSeconds * 1_000, () => this.#end('completed', 'network'));
+    this.#timeline.after(request.timeLimitSeconds * 1_000, () => this.#end('completed', 'network'));
     if (request.url === undefined) this.#instruct(request.twiml ?? '', '');
     else void this.#fetchInstructions(request.url);
-    if (this.scenario.calleeHangsUp === 'before the message') this.#after(1, () => this.#end('completed', 'callee'));
+    if (this.scenario.calleeHangsUp === 'before the message')
+      this.#timeline.after(1, () => this.#end('completed', 'callee'));
   }
 
   /** @param more what is sent beside the usual */
@@ -281,7 +282,7 @@ export class SimulatedCall {
     const { pace, print } = this.#options;
     const next = (): void => this.#speak(rest, run, then);
     if (one === undefined) return then();
-    if (one.verb === 'Pause') return this.#after(one.seconds * pace.secondMs, next);
+    if (one.verb === 'Pause') return this.#timeline.after(one.seconds * pace.secondMs, next);
     const text = one.text.repeat(one.loop);
     const speech: Spoken = { text, startedAt: Date.now(), isComplete: false };
     this.#speeches.push(speech);
@@ -289,7 +290,7 @@ export class SimulatedCall {
     this.note('speech', text);
     print(`${this.to} hears: ${text}`);
     this.#actInSpeech();
-    this.#after(pace.speakMs, () => {
+    this.#timeline.after(pace.speakMs, () => {
       if (run !== this.#run || this.isOver) return;
       speech.endedAt = Date.now();
       speech.isComplete = true;
@@ -302,9 +303,9 @@ export class SimulatedCall {
     const { pace } = this.#options;
     const { calleeHangsUp } = this.scenario;
     if (calleeHangsUp === 'mid-message' || calleeHangsUp === 'in the silence') {
-      this.#after(pace.speakMs / 2, () => this.#end('completed', 'callee'));
+      this.#timeline.after(pace.speakMs / 2, () => this.#end('completed', 'callee'));
     } else if (calleeHangsUp === 'late') {
-      this.#after(pace.speakMs * 0.75, () => this.#end('completed', 'callee'));
+      this.#timeline.after(pace.speakMs * 0.75, () => this.#end('completed', 'callee'));
     }
   }
 
@@ -313,9 +314,9 @@ export class SimulatedCall {
     this.note('request', 'listen', '200');
     this.#gather = { gather, digits: '', base };
     if (gather.says.length > 0) this.#planPresses(this.#speeches.length);
-    for (const key of this.#unheard.splice(0)) this.#after(pace.eventMs, () => this.press(key));
+    for (const key of this.#unheard.splice(0)) this.#timeline.after(pace.eventMs, () => this.press(key));
     this.#speak(gather.says, run, () => {
-      this.#after(gather.timeoutSeconds * pace.secondMs, () => {
+      this.#timeline.after(gather.timeoutSeconds * pace.secondMs, () => {
         if (run !== this.#run || this.isOver) return;
         this.#gather = undefined;
         then();
@@ -338,7 +339,8 @@ export class SimulatedCall {
       late: speakMs + LATE_MS,
     };
     for (const { tone, when, speech = 0, reported } of presses) {
-      if (speech === number && reported !== 'not understood') this.#after(afterMs[when], () => this.press(KEYS[tone]));
+      if (speech === number && reported !== 'not understood')
+        this.#timeline.after(afterMs[when], () => this.press(KEYS[tone]));
     }
   }
 
@@ -453,19 +455,6 @@ export class SimulatedCall {
     this.#ending = ending;
     this.#options.print(`${this.to}: the line is closed`);
     this.#enter(status);
-  }
-
-  #clearTimers(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
-  }
-
-  #after(ms: number, happen: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      happen();
-    }, ms);
-    this.#timers.add(timer);
   }
 }
 

@@ -1,0 +1,47 @@
+interface Step {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  readonly happen: () => void;
+}
+
+// A timer may fire a moment early.
+const EARLY_MS = 1;
+
+/**
+ * What is to happen, in the order of its time. Timers of different lengths do not keep that order: if Node was busy when two were due, the later
+ * one may fire first, by up to some 100 ms.
+ */
+export class Timeline {
+  readonly #steps: Step[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Something happens in so many milliseconds, after all that was to happen until then. */
+  after(ms: number, happen: () => void): void {
+    const at = Date.now() + ms;
+    const place = this.#steps.findLastIndex((step) => step.at <= at) + 1;
+    this.#steps.splice(place, 0, { at, happen });
+    if (place === 0) this.#arm();
+  }
+
+  /** Nothing more of it happens. */
+  clear(): void {
+    this.#steps.length = 0;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    const [first] = this.#steps;
+    if (first === undefined) return;
+    this.#timer = setTimeout(() => this.#run(), Math.max(0, first.at - Date.now()));
+  }
+
+  #run(): void {
+    const now = Date.now() + EARLY_MS;
+    for (let [step] = this.#steps; step !== undefined && step.at <= now; [step] = this.#steps) {
+      this.#steps.shift();
+      step.happen();
+    }
+    this.#arm();
+  }
+}
