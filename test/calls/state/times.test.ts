@@ -66,12 +66,8 @@ describe('a call request without an answer', () => {
   });
 
   it('is sent again twice, and not later than a phone may ring after the first time', () => {
-    const [once, twice, thrice] = [1, 2, 3].map((times) => ({ ...CLAIMED, resent: times - 1, resentAt: START }));
-    expect([once, twice, thrice].map((one) => one && looked(one, 30 * SECOND).command)).toEqual([
-      'dial',
-      'dial',
-      undefined,
-    ]);
+    const sent = (resent: number): Attempt => ({ ...CLAIMED, resent, resentAt: START });
+    expect([0, 1, 2].map((times) => looked(sent(times), 30 * SECOND).command)).toEqual(['dial', 'dial', undefined]);
     expect(looked(CLAIMED, 115 * SECOND - 1).command).toBe('dial');
     expect(looked(CLAIMED, 115 * SECOND).command).toBeUndefined();
   });
@@ -131,7 +127,7 @@ it('a phone must have rung for six seconds within two minutes, for a fire only',
   const since = (ms: number): NotificationCase => {
     const { notification, recipients } = ringing(1);
     const attempts = [{ ...PLACED, placedAt: now - ms }];
-    return lookedAt({ notification, recipients: recipients.map((one) => ({ ...one, attempts })) }, now);
+    return lookedAt({ notification, recipients: recipients.map((one) => Object.assign({}, one, { attempts })) }, now);
   };
   expect(since(6 * SECOND - 1).notification.silentAt).toBe(now);
   expect(since(6 * SECOND).notification.silentAt).toBeUndefined();
@@ -151,11 +147,12 @@ it('who rings when it is stopped is hung up by another instance two seconds late
   expect([takenOver(third), third.notification.hungUpBy]).toEqual([40, undefined]);
 });
 
+const endedIn = ({ recipients }: NotificationCase): number => recipients.filter(isFinal).length;
+
 it('a phone that is switched off ends thirty calls at a time', () => {
-  const ended = ({ recipients }: NotificationCase): number => recipients.filter(isFinal).length;
   const first = abandoned(ringing(40), START);
-  expect(ended(first)).toBe(30);
-  expect(ended(abandoned(first, START))).toBe(40);
+  expect(endedIn(first)).toBe(30);
+  expect(endedIn(abandoned(first, START))).toBe(40);
 });
 
 it('a notification that reached too few needs attention until a day after its end', () => {
