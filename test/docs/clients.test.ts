@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { readdir, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -9,14 +9,7 @@ import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { ScriptedService } from '../cli/send/scripted-service.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
-import { readText } from './markdown.ts';
-
-/** The code of a language on the integrators' page. */
-const codeIn = (language: string): string => {
-  const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(readText('src/http/README.md')) ?? [];
-  if (code === undefined) throw new Error(`src/http/README.md has no ${language}`);
-  return code;
-};
+import { ROOT } from './markdown.ts';
 
 const isHere = (program: string): boolean => {
   try {
@@ -38,10 +31,11 @@ const EVENTS = JSON.stringify([
 const PAUSE = '0.05';
 
 interface Client {
-  readonly language: string;
+  /** In `infra/clients`. */
+  readonly file: string;
   readonly needs: string;
-  /** Where the code goes, with a line that calls it: it gets the service and a file with the events, and prints the answer. */
-  readonly files: (code: string) => Readonly<Record<string, string>>;
+  /** A file that calls it: it gets the service and a file with the events, and prints the answer. */
+  readonly caller: readonly [name: string, text: string];
   readonly compile?: (directory: string) => Promise<void>;
   readonly command: readonly [string, ...string[]];
 }
@@ -70,46 +64,55 @@ const compileCsharp = async (cwd: string): Promise<void> => {
   const usings = IMPLICIT_USINGS.map((name) => `global using global::System${name};`);
   await writeFile(join(cwd, 'usings.cs'), usings.join('\n'));
   const options = ['-noconfig', '-nologo', '-nullable:enable', '-warnaserror', '-out:client.dll'];
-  const lines = [...options, ...assemblies.map((name) => `"-r:${join(runtime, name)}"`), 'client.cs', 'usings.cs'];
+  const lines = [
+    ...options,
+    ...assemblies.map((name) => `"-r:${join(runtime, name)}"`),
+    'client.cs',
+    'CameraEvents.cs',
+    'usings.cs',
+  ];
   await writeFile(join(cwd, 'compile.rsp'), lines.join('\n'));
   await run('dotnet', ['exec', join(sdk, 'Roslyn', 'bincore', 'csc.dll'), '@compile.rsp'], { cwd });
 };
 
 const CLIENTS: readonly Client[] = [
   {
-    language: 'python',
+    file: 'send.py',
     needs: 'python3',
-    files: (code) => ({
-      'client.py': `${code}\nimport sys\nprint(json.dumps(send(json.load(open("events.json")), sys.argv[1], "k", ${PAUSE})))`,
-    }),
+    caller: [
+      'client.py',
+      `import json, sys\nfrom send import send\nprint(json.dumps(send(json.load(open("events.json")), sys.argv[1], "k", ${PAUSE})))`,
+    ],
     command: ['python3', 'client.py'],
   },
   {
-    language: 'js',
+    file: 'send.mjs',
     needs: process.execPath,
-    files: (code) => ({
-      'client.mjs': `import { readFileSync } from 'node:fs';\n${code}\nconst events = JSON.parse(readFileSync('events.json'));
-console.log(JSON.stringify(await send(events, process.argv[2], 'k', ${PAUSE})));`,
-    }),
+    caller: [
+      'client.mjs',
+      `import { readFileSync } from 'node:fs';\nimport { send } from './send.mjs';
+console.log(JSON.stringify(await send(JSON.parse(readFileSync('events.json')), process.argv[2], 'k', ${PAUSE})));`,
+    ],
     command: [process.execPath, 'client.mjs'],
   },
   {
-    language: 'csharp',
+    file: 'CameraEvents.cs',
     needs: 'dotnet',
-    files: (code) => ({
-      'client.cs': `using var http = new HttpClient { BaseAddress = new Uri(args[0]) };
+    caller: [
+      'client.cs',
+      `using var http = new HttpClient { BaseAddress = new Uri(args[0]) };
 http.DefaultRequestHeaders.Add("x-functions-key", "k");
-Console.WriteLine(await Send(http, File.ReadAllText("events.json"), ${PAUSE}));\n${code}`,
-    }),
+Console.WriteLine(await CameraEvents.Send(http, File.ReadAllText("events.json"), ${PAUSE}));`,
+    ],
     compile: compileCsharp,
     command: ['dotnet', 'client.dll'],
   },
 ];
 
-describe('the client on the page for integrators', () => {
+describe('the client to copy', () => {
   it.for(CLIENTS)(
-    '$language goes on through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
-    async ({ language, needs, files, compile, command: [program, ...args] }, { skip }) => {
+    '$file goes on through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
+    async ({ file, needs, caller: [name, text], compile, command: [program, ...args] }, { skip }) => {
       if (!isHere(needs)) skip(`${needs} is not on this machine`);
       const service = await ScriptedService.start(({ number, headers }) => {
         if (number === 1) return 'reset';
@@ -118,8 +121,9 @@ describe('the client on the page for integrators', () => {
         return headers['x-functions-key'] === 'k' ? 'record' : { status: 401 };
       });
       const directory = ownDirectory();
-      const written = { ...files(codeIn(language)), 'events.json': EVENTS };
-      for (const [name, text] of Object.entries(written)) await writeFile(join(directory, name), text);
+      await copyFile(join(ROOT, 'infra/clients', file), join(directory, file));
+      await writeFile(join(directory, name), text);
+      await writeFile(join(directory, 'events.json'), EVENTS);
       await compile?.(directory);
       const { stdout } = await run(program, [...args, service.url], { cwd: directory });
       expect(JSON.parse(stdout)).toMatchObject({ recorded: 2, unchanged: 0, errors: [{ index: 1 }, { index: 1 }] });

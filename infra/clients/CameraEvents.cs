@@ -1,0 +1,31 @@
+using System;
+using System.Net.Http;
+using System.Threading.Tasks;
+
+/// <summary>Sends CloudEvents to the service until they are answered, and returns the answer, also where some events are wrong.</summary>
+public static class CameraEvents
+{
+    /// <param name="client">has the address of the service as its BaseAddress and the key among its DefaultRequestHeaders</param>
+    /// <param name="events">a JSON array of at most 4 MiB</param>
+    /// <param name="pause">between two tries, in seconds, where the service names none</param>
+    public static async Task<string> Send(HttpClient client, string events, double pause = 5)
+    {
+        if (System.Text.Encoding.UTF8.GetByteCount(events) > 4 * 1024 * 1024) throw new ArgumentException("more than 4 MiB: send the halves");
+        while (true)
+        {
+            var wait = TimeSpan.FromSeconds(pause);
+            try
+            {
+                var body = new StringContent(events, System.Text.Encoding.UTF8, "application/json");
+                using var answer = await client.PostAsync("/api/events", body);
+                var status = (int)answer.StatusCode;
+                if (status is 200 or 400) return await answer.Content.ReadAsStringAsync();
+                if (status is not (429 or 500 or 502 or 503 or 504)) answer.EnsureSuccessStatusCode();
+                wait = answer.Headers.RetryAfter?.Delta ?? wait;
+            }
+            catch (HttpRequestException error) when (error.StatusCode is null) { } // no answer: the same again
+            catch (TaskCanceledException) { }
+            await Task.Delay(wait);
+        }
+    }
+}
