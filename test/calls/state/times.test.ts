@@ -72,6 +72,12 @@ describe('a call request without an answer', () => {
     expect(looked(CLAIMED, 115 * SECOND).command).toBeUndefined();
   });
 
+  it('is not counted as sent again by a line that throttles: it has not looked at it', () => {
+    const sent: Attempt = { ...CLAIMED, resent: 2, resentAt: START };
+    const { next } = after(sent, { kind: 'not placed', why: 'no_line', result: {} }, SECOND);
+    expect(next).toMatchObject({ state: 'claimed', resent: 1 });
+  });
+
   it('may still ring or be answered for 145 s after it was sent last: then nothing was heard', () => {
     const sent: Attempt = { ...CLAIMED, resent: 2, resentAt: START };
     expect(looked(sent, 30 * SECOND).next).toMatchObject({ state: 'claimed', lookAt: START + 145 * SECOND });
