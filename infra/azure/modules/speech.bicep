@@ -1,5 +1,5 @@
 // What speaks in the calls: an Azure AI resource. It takes no keys. The first one of a subscription needs somebody to have accepted the
-// Responsible AI terms in the portal: README.md ("Deploy").
+// Responsible AI terms in the portal: README.md ("The phone").
 param name string
 param location string
 param tags object
