@@ -128,7 +128,7 @@ const measured = async (fill: (known: KnownRows) => Promise<void> | void): Promi
   return ((await heapBytes()) - before) / known.bytes;
 };
 
-const SECONDS: Stream = { cameras: 20, frames: 1_000, step: 1_000_000, days: 1 };
+const SECONDS: Stream = { cameras: 20, frames: 3_000, step: 1_000_000, days: 1 };
 const MINUTES: Stream = { ...SECONDS, frames: 720, step: 120_000_000 };
 /** Spread over the day, so that there are rows of all kinds. */
 const DAYS: Stream = { ...SECONDS, frames: 120, step: 600_000_000, days: 3 };
