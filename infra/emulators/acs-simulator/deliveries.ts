@@ -14,6 +14,8 @@ export class Deliveries {
   readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
   readonly #timeline = new Timeline();
+  /** What ends the waiting for each that is to come later. */
+  readonly #toCome = new Set<() => void>();
 
   constructor(signer: TokenSigner) {
     this.#signer = signer;
@@ -27,8 +29,9 @@ export class Deliveries {
   /** Reports something in so many milliseconds, unless the simulator is stopped before: what follows the end of a call is under way from then on. */
   later(ms: number, report: () => void): void {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    this.#toCome.add(resolve);
     this.#timeline.after(ms, () => {
+      this.#toCome.delete(resolve);
       report();
       resolve();
     });
@@ -47,6 +50,7 @@ export class Deliveries {
 
   async stop(): Promise<void> {
     this.#timeline.clear();
+    for (const end of this.#toCome) end();
     this.#stopping.abort();
     await this.settled();
   }

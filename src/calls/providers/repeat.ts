@@ -17,6 +17,9 @@ const FIRST_PAUSE_MS = 200;
 const FIRST_THROTTLE_PAUSE_MS = 1_000;
 const LONGEST_FLOOR_MS = 2_000;
 
+/** After these a request that may be done twice is sent again. */
+export const SAFE_TO_REPEAT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent', 'unanswered']);
+
 /**
  * Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds.
  *

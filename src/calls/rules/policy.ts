@@ -1,3 +1,5 @@
+import { type NotificationId, timeOf } from '../model/ids.ts';
+
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
   /** Calls to one person at most, those included of which nothing was heard. Waiting for a free line costs none. */
@@ -15,3 +17,10 @@ export interface PhoneRules {
   /** How long rows about calls are kept. */
   readonly retentionMs: number;
 }
+
+/**
+ * When nobody of a notification is dialled any more, in milliseconds since 1970: it follows from the id alone, so that who waits is known to be
+ * late without the row. Whoever finds somebody late and whoever gives them up must go by this one rule.
+ */
+export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
+  timeOf(id) + deadlineMs;

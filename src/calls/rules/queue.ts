@@ -74,7 +74,8 @@ const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: Li
   return { isHeld, othersAt };
 };
 
-const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
+/** Whether somebody could be dialled now, as far as it is up to them. */
+export const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
 
 /** Until when only urgent ones are tried, because our set-up or our speech does not work. */
 const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.until ?? 0, silence?.until ?? 0);

@@ -1,9 +1,9 @@
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import { timeOf } from '../model/ids.ts';
 import { endOfDay } from '../rules/day-limit.ts';
 import { type LineState, withClaim, withProven } from '../rules/lines.ts';
+import { deadlineOf } from '../rules/policy.ts';
 import { next, RELEASED_AFTER_MS } from '../rules/queue.ts';
 import { withoutOldFaults } from '../rules/whose-fault.ts';
 import { type Policy, withoutNumber } from '../state/step.ts';
@@ -208,12 +208,11 @@ export class DueWork {
   /** Dials who is next, one claim after the other; the requests go side by side. */
   async #dial(read: Snapshot, log: Log): Promise<void> {
     const { clock, cases, alarm, newId, policy } = this.#parts;
-    const { deadlineMs } = policy.rules;
     let at = read;
     // One decision a look at least, however much happens meanwhile: its commit is void if it was outdated.
     for (let isFirst = true; isFirst || !this.#again; isFirst = false) {
       const now = clock.now();
-      const late = at.queue.find(({ notificationId }) => now >= timeOf(notificationId) + deadlineMs);
+      const late = at.queue.find(({ notificationId }) => now >= deadlineOf(notificationId, policy.rules));
       const open = this.openIn(at, now);
       const line = withProven(withoutOldFaults(at.line, cases, now), open, now);
       const decided = late === undefined ? next(at.queue, open, line, now) : undefined;

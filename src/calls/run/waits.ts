@@ -1,5 +1,5 @@
 import { StorageTrouble } from '../../storage/errors.ts';
-import { whyWaiting } from '../rules/queue.ts';
+import { isWaiting, whyWaiting } from '../rules/queue.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
 import { queueOf } from '../store/snapshot.ts';
@@ -10,7 +10,7 @@ export const whyTheyWait = async (
   store: NotificationStore,
   now: number,
 ): Promise<ReadonlyMap<number, string>> => {
-  const own = queueOf(known).filter(({ dueAt, hadNoLine }) => dueAt <= now || hadNoLine === true);
+  const own = queueOf(known).filter((one) => isWaiting(one, now));
   if (own.length === 0) return new Map();
   try {
     const { queue, open, line } = await store.look(now);

@@ -23,7 +23,7 @@ import {
   neverOpened,
   opened,
   type Recipient,
-  refusal,
+  refused,
   stopped,
 } from './recipient.ts';
 
@@ -116,29 +116,28 @@ export const newNotification = (
   { id, keyHash, callsLeft, rules }: NewNotification,
   now: number,
 ): NotificationCase => {
-  const { alertType, waves, reference = '', details, confirm, waveMs, confirmationsNeeded, callbackBaseUrl } = request;
+  const { alertType, waves, reference, details, confirm, waveMs, confirmationsNeeded, callbackBaseUrl } = request;
   let left = callsLeft;
   const recipients = waves.flatMap((numbers, index) =>
     numbers.map((number): Recipient => {
       const wave = index + 1;
       const waiting: Recipient = { state: 'waiting', number, wave, attempts: [], queuedAt: now };
-      const refused = (reason: string): Recipient => final({ ...waiting, attempts: [refusal(reason, now)] }, 'failed');
-      if (!isPossible(number)) return refused(IMPOSSIBLE);
-      if (!isAllowed(number, rules.allowedPrefixes)) return refused(NOT_ALLOWED);
+      if (!isPossible(number)) return refused(waiting, IMPOSSIBLE, now);
+      if (!isAllowed(number, rules.allowedPrefixes)) return refused(waiting, NOT_ALLOWED, now);
       if (wave > 1) return { ...waiting, state: 'later' };
-      if (left === 0) return refused(CALLS_USED_UP);
+      if (left === 0) return refused(waiting, CALLS_USED_UP, now);
       left -= 1;
       return { ...waiting, dueAt: now, isGrouped: true, isCounted: true };
     }),
   );
-  const number = parsePhoneNumber(reference);
+  const number = parsePhoneNumber(reference ?? '');
   const isOneWave = waveMs === undefined || !recipients.some(({ state }) => state === 'later');
   return concluded(
     {
       notification: {
         id,
         alertType: alertType.name,
-        reference: number === undefined ? request.reference : maskPhoneNumber(number),
+        reference: number === undefined ? reference : maskPhoneNumber(number),
         details,
         createdAt: now,
         deadlineAt: now + rules.deadlineMs,

@@ -97,8 +97,7 @@ export interface Recipient extends Readonly<z.output<typeof recipientSchema>> {
 }
 
 /** What reaching a recipient goes by. */
-export interface ReachTerms
-  extends RedialTerms, Omit<CallTerms, 'isStopped'>, Partial<Pick<PhoneRules, 'allowedPrefixes'>> {}
+export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'>, Pick<PhoneRules, 'allowedPrefixes'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
 export interface RecipientChange {
@@ -197,7 +196,7 @@ export const claimed = (
   if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
   const { number } = recipient;
   if (number !== undefined && !isMaskedNumber(number) && !isAllowed(number, terms.allowedPrefixes)) {
-    return unchanged(final({ ...recipient, attempts: [...recipient.attempts, refusal(NOT_ALLOWED, now)] }, 'failed'));
+    return unchanged(refused(recipient, NOT_ALLOWED, now));
   }
   const attempt: Attempt = {
     id: attemptId,
@@ -215,8 +214,12 @@ export const claimed = (
   };
 };
 
+/** Our own rules say that somebody is not called: an attempt without a call tells why. */
+export const refused = (recipient: Recipient, reason: string, now: number): Recipient =>
+  final({ ...recipient, attempts: [...recipient.attempts, refusal(reason, now)] }, 'failed');
+
 /** An attempt that tells why somebody is not called at all. */
-export const refusal = (reason: string, now: number): Attempt => ({
+const refusal = (reason: string, now: number): Attempt => ({
   id: 'no call',
   state: 'over',
   claimedAt: now,

@@ -1,12 +1,11 @@
 import { alertTypeOf } from '../model/alert-types.ts';
 import type { ResultMeaning } from '../model/call-event.ts';
-import { timeOf } from '../model/ids.ts';
 import { hashOfNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { AFTER_DECLINE_MS, afterRefusal, isForWantOfLine, type LineState, type OpenCall } from '../rules/lines.ts';
 import { speakingTimes } from '../rules/message.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
-import type { PhoneRules } from '../rules/policy.ts';
+import { deadlineOf, type PhoneRules } from '../rules/policy.ts';
 import { onlyRings } from '../rules/queue.ts';
 import { afterSilence, judgeForbidden, ourFault } from '../rules/whose-fault.ts';
 import type { Command, Attempt, AttemptEvent, LineTerms, NotPlaced } from './attempt.ts';
@@ -94,11 +93,11 @@ const CLOCKS_DIFFER_MS = 2_000;
 
 /** What the recipients of a notification are called by. */
 export const termsOf = ({ notification }: NotificationCase, { rules, serviceName, line }: Policy): ReachTerms => {
-  const { attempts, retryMs, ringMs, deadlineMs, allowedPrefixes } = rules;
+  const { attempts, retryMs, ringMs, allowedPrefixes } = rules;
   const { id, alertType, confirm = false } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
-  // A shorter deadline holds for those too who wait when it is set: by their keys alone they are known to be late.
-  const deadlineAt = Math.min(notification.deadlineAt, timeOf(id) + deadlineMs);
+  // A shorter deadline holds for those too who wait when it is set.
+  const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
   const rest = { allowedPrefixes, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
   return { attempts, retryMs, ringMs, confirm, deadlineAt, ...rest };
 };

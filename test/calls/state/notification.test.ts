@@ -1,34 +1,23 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
-import {
-  lookedAt,
-  newNotification,
-  type NotificationCase,
-  withRecipient,
-} from '../../../src/calls/state/notification.ts';
+import { lookedAt, type NotificationCase, withRecipient } from '../../../src/calls/state/notification.ts';
 import { final } from '../../../src/calls/state/recipient.ts';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { newNotificationId } from '../../../src/calls/model/ids.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { newCase, numbers } from '../new-case.ts';
 
 // Waves, stops, limits and the end are played in the world of calls.
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
 
-const numbers = (count: number, from = 0) =>
-  Array.from({ length: count }, (_, index) => parsePhoneNumber(`+1206555${1_000 + from + index}`) ?? []).flat();
-
 const created = (
   waves: readonly ReturnType<typeof numbers>[],
   waveMs?: number,
   confirmationsNeeded?: number,
 ): NotificationCase => {
-  const request = { alertType: alertTypeOf('ConfirmedFire'), waves, confirm: waveMs !== undefined, waveMs };
-  const rules = { deadlineMs: 1_800_000, allowedPrefixes: undefined };
-  const id = newNotificationId(START, UUID);
-  return newNotification({ ...request, confirmationsNeeded }, { id, callsLeft: 1_000, rules }, START);
+  const alertType = alertTypeOf('ConfirmedFire');
+  return newCase(START, { alertType, waves, confirm: waveMs !== undefined, waveMs, confirmationsNeeded });
 };
 
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');

@@ -19,6 +19,7 @@ if (number === undefined || callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
 const TERMS: ReachTerms = {
+  allowedPrefixes: undefined,
   attempts: 3,
   retryMs: 60_000,
   line: { name: 'acs', isIdempotent: true },

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { newNotificationId, parseCallId } from '../../../src/calls/model/ids.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { PhoneRules } from '../../../src/calls/rules/policy.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import { type Attempt, type AttemptEvent, type CallTerms, lookAtOf } from '../../../src/calls/state/attempt.ts';
@@ -12,12 +11,12 @@ import { moveAttempt } from '../../../src/calls/state/move-attempt.ts';
 import {
   abandoned,
   lookedAt,
-  newNotification,
   type NotificationCase,
   stoppedNotification,
 } from '../../../src/calls/state/notification.ts';
 import { isFinal } from '../../../src/calls/state/recipient.ts';
 import { termsOf } from '../../../src/calls/state/step.ts';
+import { newCase, numbers } from '../new-case.ts';
 
 // How long is waited for what, and how many are done at a time: each number where it takes effect.
 
@@ -104,18 +103,12 @@ const RULES: PhoneRules = {
   retentionMs: 24 * HOUR,
 };
 
-const newCase = (people: number, alertType: 'ConfirmedFire' | 'Custom' = 'ConfirmedFire'): NotificationCase => {
-  const numbers = Array.from({ length: people }, (_, index) => parsePhoneNumber(`+1206555${1_000 + index}`) ?? []);
-  return newNotification(
-    { alertType: alertTypeOf(alertType), waves: [numbers.flat()] },
-    { id: newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1'), callsLeft: 1_000, rules: RULES },
-    START,
-  );
-};
+const fire = (people: number): NotificationCase =>
+  newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves: [numbers(people)] });
 
 /** Everybody's phone rings. */
 const ringing = (people: number): NotificationCase => {
-  const { notification, recipients } = newCase(people);
+  const { notification, recipients } = fire(people);
   const calling = { state: 'calling', isGrouped: undefined, dueAt: START + 60 * SECOND, attempts: [PLACED] } as const;
   return { notification, recipients: recipients.map((one) => Object.assign({}, one, calling)) };
 };
@@ -123,12 +116,12 @@ const ringing = (people: number): NotificationCase => {
 it('a unit was surely spoken two seconds after it should be: the clocks of two instances differ', () => {
   const policy = { rules: RULES, serviceName: 'Ridge Watch', line: LINE };
   const { unitMs } = speakingTimes('Ridge Watch', alertTypeOf('ConfirmedFire'));
-  expect(termsOf(newCase(1), policy).unitMs).toBe(unitMs + 2 * SECOND);
+  expect(termsOf(fire(1), policy).unitMs).toBe(unitMs + 2 * SECOND);
 });
 
 it('a phone must have rung for six seconds within two minutes, for a fire only', () => {
-  expect(newCase(1).notification.ringsBy).toBe(START + 120 * SECOND);
-  expect(newCase(1, 'Custom').notification.ringsBy).toBeUndefined();
+  expect(fire(1).notification.ringsBy).toBe(START + 120 * SECOND);
+  expect(newCase(START).notification.ringsBy).toBeUndefined();
   const now = START + 120 * SECOND;
   const since = (ms: number): NotificationCase => {
     const { notification, recipients } = ringing(1);
@@ -162,7 +155,7 @@ it('a phone that is switched off ends thirty calls at a time', () => {
 });
 
 it('a notification that reached too few needs attention until a day after its end', () => {
-  const { notification, recipients } = abandoned(newCase(1), START + HOUR);
+  const { notification, recipients } = abandoned(fire(1), START + HOUR);
   const known = { notification: { ...notification, stoppedAt: undefined }, recipients };
   expect(needsAttention(known, START + 25 * HOUR - 1)).toBe(true);
   expect(needsAttention(known, START + 25 * HOUR)).toBe(false);
@@ -174,6 +167,6 @@ it('a call of another system has rows under an id that follows from its own and 
   const { notificationId } = foreignRef(callId);
   expect(notificationId).toMatch(/^ffffffffffff-[0-9a-f]{20}$/);
   expect(isForeign(notificationId)).toBe(true);
-  expect(isForeign(newCase(1).notification.id)).toBe(false);
+  expect(isForeign(fire(1).notification.id)).toBe(false);
   expect(newForeignCall(callId, 'Custom', START).notification.id).toBe(notificationId);
 });

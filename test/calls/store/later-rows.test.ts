@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { dayOf } from '../../../src/calls/rules/day-limit.ts';
-import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { newNotificationId, type NotificationId } from '../../../src/calls/model/ids.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { newNotification, stoppedNotification } from '../../../src/calls/state/notification.ts';
+import { newNotificationId } from '../../../src/calls/model/ids.ts';
+import { stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { claimed } from '../../../src/calls/state/recipient.ts';
 import { CALLS, dayRowKey, idempotencyRowKey, notificationKey, recipientKey } from '../../../src/calls/store/keys.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
@@ -12,19 +10,13 @@ import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
+import { newCase, numbers } from '../new-case.ts';
 
 // Rows as a later version leaves them, read and written by this one.
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const ID = newNotificationId(NOW, 'aaaaaaaaaaaaaaaaaaaa');
 const LONG = { type: 'Int64', value: '9007199254740993' };
-
-const newCase = (id: NotificationId, ...numbers: readonly string[]) =>
-  newNotification(
-    { alertType: alertTypeOf('Custom'), waves: [numbers.flatMap((text) => parsePhoneNumber(text) ?? [])] },
-    { id, callsLeft: 100, rules: { deadlineMs: 3_600_000, allowedPrefixes: undefined } },
-    NOW,
-  );
 
 const stage = async () => {
   const memory = new MemoryTable(() => NOW);
@@ -39,7 +31,7 @@ const stage = async () => {
     tell: ({ rowKey }) => told.push(rowKey),
   });
   const key = { keyHash: 'k', fingerprint: 'f' };
-  await store.create(newCase(ID, '+12065550100', '+12065550101'), key, { snapshot: await store.look(NOW) }, NOW);
+  await store.create(newCase(NOW, { waves: [numbers(2)] }, ID), key, { snapshot: await store.look(NOW) }, NOW);
   const write = async (rowKey: string, properties: Extract<RowWrite, { properties: object }>['properties']) => {
     const isThere = memory.rows(CALLS).some((row) => row.rowKey === rowKey);
     await table.transact(CALLS, [
@@ -52,7 +44,8 @@ const stage = async () => {
 
 const claim = { attemptId: 'first', beside: 0, isProbe: false };
 const line = { name: 'acs', isIdempotent: true };
-const reach = { line, confirm: false, ringMs: 30_000, unitMs: 8_000, messageMs: 20_000, attempts: 3, retryMs: 30_000 };
+const times = { ringMs: 30_000, unitMs: 8_000, messageMs: 20_000, retryMs: 30_000 };
+const reach = { line, confirm: false, attempts: 3, allowedPrefixes: undefined, ...times };
 
 it('properties and members of JSON that this version does not know are written again as they were', async () => {
   const { store, write, row } = await stage();
@@ -97,7 +90,7 @@ it('what is known of the lines, and the count of a day, keep what a later versio
 });
 
 const newNotificationCase = () => {
-  const known = newCase(newNotificationId(NOW + 1, 'cccccccccccccccccccc'), '+12065550102');
+  const known = newCase(NOW, { waves: [numbers(1, 2)] }, newNotificationId(NOW + 1, 'cccccccccccccccccccc'));
   return {
     known: { ...known, recipients: known.recipients.map((one) => Object.assign({}, one, { isCounted: true })) },
   };

@@ -2,28 +2,19 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { newNotificationId } from '../../../src/calls/model/ids.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import { ATTENTION_AFTER_END_MS } from '../../../src/calls/state/attention.ts';
-import {
-  newNotification,
-  type NotificationCase,
-  stoppedNotification,
-  withRecipient,
-} from '../../../src/calls/state/notification.ts';
+import { type NotificationCase, stoppedNotification, withRecipient } from '../../../src/calls/state/notification.ts';
 import { final } from '../../../src/calls/state/recipient.ts';
 import type { StoredCase } from '../../../src/calls/store/case-rows.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
+import { newCase, numbers } from '../new-case.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 const HOUR_MS = 3_600_000;
-
-const numbersOf = (count: number) =>
-  Array.from({ length: count }, (_, index) => parsePhoneNumber(`+12065550${100 + index}`) ?? []).flat();
 
 let store: NotificationStore;
 beforeEach(() => {
@@ -32,19 +23,8 @@ beforeEach(() => {
   store = new NotificationStore({ table, ...parts });
 });
 
-const newCase = (at: number, people = 1, more: { confirm?: boolean; reference?: string } = {}) =>
-  newNotification(
-    { alertType: alertTypeOf('Custom'), waves: [numbersOf(people)], ...more },
-    {
-      id: newNotificationId(at, randomUUID()),
-      callsLeft: 50_000,
-      rules: { deadlineMs: HOUR_MS, allowedPrefixes: undefined },
-    },
-    at,
-  );
-
-const create = async (at: number, people?: number, more?: Parameters<typeof newCase>[2]) =>
-  store.create(newCase(at, people, more), undefined, { snapshot: await store.look(at) }, at);
+const create = async (at: number, people = 1, more: Partial<NotificationRequest> = {}) =>
+  store.create(newCase(at, { waves: [numbers(people)], ...more }), undefined, { snapshot: await store.look(at) }, at);
 
 const timesOf = (found: readonly NotificationCase[]) => found.map(({ notification }) => notification.createdAt - START);
 

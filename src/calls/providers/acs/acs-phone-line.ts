@@ -12,7 +12,7 @@ import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../../azure/connection.ts';
 import { callFailure, judgeAcsError } from './acs-failure.ts';
-import { type Bounds, sendRepeatedly } from '../repeat.ts';
+import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
 import {
@@ -188,7 +188,6 @@ const repeatable = (id: string, firstSentAt: number) => ({
 
 const HAD_NO_EFFECT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent']);
 const MAY_HAVE_FAILED: ReadonlySet<PhoneLineFailure> = new Set(['unanswered', 'not sent']);
-const SAFE_TO_REPEAT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent', 'unanswered']);
 
 const attempt = async <Answer>(
   repeated: ReadonlySet<PhoneLineFailure>,

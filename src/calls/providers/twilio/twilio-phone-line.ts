@@ -1,16 +1,10 @@
 import { ALERT_TYPES } from '../../model/alert-types.ts';
 import type { SpeechRef } from '../../model/call-context.ts';
 import type { CallId } from '../../model/ids.ts';
-import {
-  type CallRequest,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-  PhoneLineError,
-  type PhoneLineFailure,
-} from '../../model/phone-line.ts';
+import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';
-import { type Bounds, sendRepeatedly } from '../repeat.ts';
+import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { addressOf } from './addresses.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { TwilioApi } from './twilio-api.ts';
@@ -135,7 +129,7 @@ export class TwilioPhoneLine implements PhoneLine {
 
 /** Sends a request that may be sent again, until it is answered. */
 const repeated = async <Answer>(send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
-  sendRepeatedly(AGAIN, REPEATED, asFailure, send);
+  sendRepeatedly(SAFE_TO_REPEAT, REPEATED, asFailure, send);
 
 const asFailure = (error: unknown): PhoneLineError => {
   if (error instanceof PhoneLineError) return error;
@@ -143,4 +137,3 @@ const asFailure = (error: unknown): PhoneLineError => {
 };
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'busy', 'failed', 'no-answer', 'canceled']);
-const AGAIN: ReadonlySet<PhoneLineFailure> = new Set(['unanswered', 'not sent', 'throttled']);
