@@ -3,7 +3,12 @@ import { errorKind } from './call-log.ts';
 import type { Clock } from '../model/clock.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import {
+  type Destination,
+  LONGEST_PUBLISHING_MS,
+  type OutcomeEvent,
+  type OutcomeTopic,
+} from '../model/outcome-events.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { FINAL_STATES, finalWord, isFinal } from '../state/recipient.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
@@ -27,6 +32,8 @@ export interface PublisherParts {
 type PublishDue = Due & { readonly kind: 'publish' };
 
 const TRIED_FOR_MS = 24 * 3_600_000;
+// Longer than publishing takes: nobody else publishes it meanwhile, and if this process dies, another does after this time.
+const CLAIMED_FOR_MS = 3 * LONGEST_PUBLISHING_MS;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
 
@@ -75,25 +82,27 @@ export class Publisher {
   async #publish(due: PublishDue, log: Log): Promise<void> {
     const { to, topic, store, clock } = this.#parts;
     const fields = { to, notification_id: due.notificationId };
+    const triedMs = () => clock.now() - (due.firstAt ?? due.at);
     if (topic === undefined) {
-      if (clock.now() - (due.firstAt ?? due.at) >= TRIED_FOR_MS) await store.drop(due);
+      if (triedMs() >= TRIED_FOR_MS) await store.drop(due);
       return;
     }
+    const claimed = await store.postpone(due, clock.now() + CLAIMED_FOR_MS);
+    if (claimed === undefined) return;
     try {
-      const events = await this.#eventsOf(due);
+      const events = await this.#eventsOf(claimed);
       if (events.length > 0) await topic.publish(events);
       log.info('outcomes published', { ...fields, events: events.length });
     } catch (error) {
-      const now = clock.now();
-      const triedMs = now - (due.firstAt ?? due.at);
-      if (triedMs < TRIED_FOR_MS) {
+      if (triedMs() < TRIED_FOR_MS) {
         // Twice as long as before: the time since the first try tells how often.
-        await store.publishAgain(due, now + Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, triedMs)));
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, triedMs()));
+        await store.postpone(claimed, clock.now() + pauseMs);
         throw error;
       }
       log.error('outcomes never published', { ...fields, kind: errorKind(error) });
     }
-    await store.drop(due);
+    await store.drop(claimed);
   }
 
   async #eventsOf({

@@ -341,11 +341,18 @@ export class NotificationStore {
     else await this.dropLeftOver({ rowKey, index: attempt.index }, stored);
   }
 
-  /** Moves an entry about outcomes that could not be published. */
-  async publishAgain(due: Due & { readonly kind: 'publish' }, at: number): Promise<void> {
+  /** Moves an entry about outcomes to another time. @returns it as it is then; undefined if another one has moved or dropped it */
+  async postpone<Entry extends Due & { readonly kind: 'publish' }>(due: Entry, at: number): Promise<Entry | undefined> {
     const { at: dueAt, rowKey, kind, notificationId, batch, ...properties } = due;
-    const key = dueKey(at, { kind, notificationId, batch });
-    await this.#table.transact(CALLS, [deleting(rowKey), insertDue(key, { firstAt: dueAt, ...properties })]);
+    const moved = dueKey(at, { kind, notificationId, batch });
+    const firstAt = properties.firstAt ?? dueAt;
+    try {
+      await this.#table.transact(CALLS, [deleting(rowKey), insertDue(moved, { ...properties, firstAt })]);
+    } catch (error) {
+      if (error instanceof WriteConflict) return undefined;
+      throw error;
+    }
+    return { ...due, at, rowKey: moved, firstAt };
   }
 
   /** Deletes the rows of what has expired, also those that cannot be read. Safe to stop at any point: the entry goes last. */

@@ -23,6 +23,7 @@ export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
     }
     const { life, phone, log } = instance;
     call.isKnown = true;
+    if (event.kind === 'connected') call.answerKnownAt ??= ground.now;
     if (event.kind === 'play started') call.startKnownAt ??= ground.now;
     if (event.kind === 'create failed') call.reasonKnownAt ??= ground.now;
     story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);

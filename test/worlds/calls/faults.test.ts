@@ -316,7 +316,7 @@ describe('while the table is away', () => {
 });
 
 it('ten people over enough lines take at most nine requests to storage each', async () => {
-  await play('ten', { isPublishing: false }, listens, async (world) => {
+  await play('ten', { destinations: [] }, listens, async (world) => {
     world.senders.send(to([people(1, 1)]), 'first');
     await world.pass(60_007);
     const before = world.requests.length;

@@ -1,5 +1,5 @@
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
-import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
+import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { Chance } from '../chance.ts';
@@ -32,6 +32,11 @@ export interface DialRequest {
   readonly at: number;
 }
 
+/** An outcome that a destination has taken. */
+export interface Published extends OutcomeEvent {
+  readonly to: Destination;
+}
+
 /** The instance that makes this request of all dies of it. */
 export interface Death {
   readonly at: number;
@@ -48,8 +53,8 @@ export class Ground {
   readonly table: WatchedTable;
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
-  /** The events that the topic has taken, repeats included. */
-  readonly published: OutcomeEvent[] = [];
+  /** The events that the destinations have taken, repeats included. */
+  readonly published: Published[] = [];
   readonly #time: VirtualTime;
   readonly #death: Death | undefined;
 

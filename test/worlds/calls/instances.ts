@@ -81,7 +81,7 @@ export class Instances {
     const parts = {
       line: new UnreliableLine(this.#ground, this.#network, life),
       table: this.#tableOf(life, mode.hasLaterVersion === true && this.#all.length % 2 === 1),
-      topic: mode.isPublishing ? unreliableTopic(this.#ground, life) : undefined,
+      ...Object.fromEntries(mode.destinations.map((to) => [to, unreliableTopic(to, this.#ground, life)])),
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
     this.#all.push({ life, phone, log });

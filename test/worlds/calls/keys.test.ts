@@ -42,7 +42,7 @@ const play = async <Result>(
   look: (played: Played) => Result | Promise<Result>,
 ): Promise<Result> => {
   const fateOf = typeof fate === 'string' ? () => fate : fate;
-  const quiet: Mode = { ...QUIET, attempts: 1, isPublishing: false, instances: 2, lines: 6, ...mode };
+  const quiet: Mode = { ...QUIET, attempts: 1, destinations: [], instances: 2, lines: 6, ...mode };
   return inWorld(seed, quiet, { fateOf, ...(death && { death }) }, async (world) => {
     const sent = world.senders.send(request, 'key');
     before?.(world);

@@ -1,3 +1,4 @@
+import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 
 /** What a callee does. */
@@ -56,7 +57,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly outages: number;
   /** How many times our credential is wrong, for up to four minutes. */
   readonly setUpFaults: number;
-  readonly isPublishing: boolean;
+  /** Where outcomes are published. */
+  readonly destinations: readonly Destination[];
   /** Every second instance is of a later version, which writes more than this one knows. */
   readonly hasLaterVersion?: boolean;
   /** That the topic does not take a batch, or its answer is lost. */
@@ -124,7 +126,7 @@ const USUAL: Mode = {
   deathsAtRequests: 0.01,
   outages: 0,
   setUpFaults: 0,
-  isPublishing: true,
+  destinations: DESTINATIONS,
   topicFaults: 0.2,
   forgeries: 0,
   foreignCalls: 0,

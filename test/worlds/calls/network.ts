@@ -101,6 +101,8 @@ export interface NetworkCall {
   /** How many requests to speak were sent, and whether the answer to one was lost. */
   speakRequests: number;
   isSpeechAnswerLost?: boolean;
+  /** When the service was told that somebody had answered. */
+  answerKnownAt?: number;
   /** When the service was told that the message had started. */
   startKnownAt?: number;
   /** When the service was told why nobody was reached. */

@@ -5,9 +5,9 @@ import { spokenMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { LINE_KEY } from '../../../src/calls/store/keys.ts';
 import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
+import { brokenAcknowledgements, brokenAttention, brokenEvents, WHOLE_NUMBER } from './promises-to-operators.ts';
 import { idOf, type SentRequest } from './senders.ts';
 import type { World } from './world.ts';
 
@@ -22,7 +22,6 @@ const CLOCKS_MS = 2_000;
 // Beyond that, something is asked for again and again without a pause.
 const MOST_TABLE_REQUESTS = 15_000;
 const MOST_LINE_REQUESTS = 3_000;
-const WHOLE_NUMBER = /\+\d{7}/;
 const DAY_MS = 86_400_000;
 
 /** What was promised and did not hold, a line each. */
@@ -37,6 +36,7 @@ export const brokenPromises = async (world: World): Promise<readonly string[]> =
     ...brokenRows(world),
     ...brokenLogs(world),
     ...brokenEvents(world),
+    ...(await brokenAttention(world)),
     ...brokenEffort(world),
   ];
 };
@@ -77,7 +77,7 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   const numbers = request.waves.flat();
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
-  broken.push(...brokenCount(sent, view, world));
+  broken.push(...brokenCount(sent, view, world), ...brokenAcknowledgements(sent, view, world));
   for (const [index, recipient] of view.recipients.entries()) {
     const number = numbers[index];
     const calls = world.network.calls.filter((call) => call.request?.number === number);
@@ -170,9 +170,19 @@ const brokenToRecipient = (
   ];
 };
 
-/** It only rang, and was hung up for an urgent call. */
-const madeWay = ({ answeredAt, endedBy, placedAt, endedAt = Infinity }: NetworkCall, { mode }: World): boolean =>
-  answeredAt === undefined && endedBy === 'service' && endedAt - placedAt < mode.ringMs - CLOCKS_MS;
+/** It only rang, or as much as anybody knew then, and was hung up for an urgent call. */
+const madeWay = (call: NetworkCall, { mode, instances }: World): boolean => {
+  const { request, answeredAt, answerKnownAt = Infinity, endedBy, placedAt, endedAt = Infinity } = call;
+  if (answeredAt === undefined) return endedBy === 'service' && endedAt - placedAt < mode.ringMs - CLOCKS_MS;
+  return instances.logs.some(
+    ({ event, fields, at }) =>
+      event === 'call makes way' &&
+      fields['notification_id'] === request?.attempt.notificationId &&
+      fields['recipient_index'] === request?.attempt.index &&
+      at > placedAt &&
+      at < Math.min(endedAt, answerKnownAt + 500),
+  );
+};
 
 /** A number that does not exist, a policy, or the day's limit. */
 const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
@@ -293,7 +303,7 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   if (state !== 'ended') broken.push(`${id} was never ended`);
   const expected = request && spokenMessage(SERVICE_NAME, request.alertType, requestOf(call, world));
   // Without the table nobody knows more than the callback path says.
-  for (const { number, text } of mode.outages > 0 ? [] : speeches) {
+  for (const { number, text } of wasWithoutTable(call, world) ? [] : speeches) {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   }
   // If the goodbye cannot be said, the line is hung up at once.
@@ -317,7 +327,14 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
     if (lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0)
       broken.push(`${id} took ${lastsMs} ms`);
     if (silentMs > LONGEST_SILENCE_MS) broken.push(`${id} was silent for ${silentMs} ms`);
-    if (isAllKnown(world) && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
+    if (
+      isAllKnown(world) &&
+      fate === 'listens' &&
+      !isHeard &&
+      !isForged &&
+      !wasStopped(call, world) &&
+      !madeWay(call, world)
+    ) {
       broken.push(`${id} was answered and not spoken to`);
     }
   } else if (request !== undefined && endedAt !== undefined && isAllKnown(world)) {
@@ -335,9 +352,14 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
  * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
  * and one of them could not.
  */
-const isSpeechUnclear = (call: NetworkCall, { mode }: World): boolean =>
+const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
   (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.endedAt ?? 0)) ||
-  (mode.outages > 0 && call.speakRequests > 1);
+  (world.mode.outages > 0 && call.speakRequests > 1) ||
+  (wasWithoutTable(call, world) && wasStopped(call, world));
+
+/** Whether an instance heard of a call and could not use the table. */
+const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
+  instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
 
 const requestOf = ({ request }: NetworkCall, { senders }: World): SentRequest['request'] | undefined =>
   senders.sent.find((sent) => idOf(sent) === request?.attempt.notificationId)?.request;
@@ -452,36 +474,6 @@ const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly
       ? [`nobody was told that the set-up is wrong at ${first}`]
       : [];
   });
-
-const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
-
-/** What is final is published, at least once, and a repeat has the same id and time. */
-const brokenEvents = ({ published, senders, mode }: World): readonly string[] => {
-  const ids = new Map<string, string>();
-  const broken: string[] = [];
-  for (const { id, type, subject, time, data } of published) {
-    if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
-    if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
-    const what = JSON.stringify({ type, subject, time });
-    if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
-    ids.set(id, what);
-  }
-  for (const sent of senders.sent) {
-    const id = idOf(sent);
-    if (id === undefined) continue;
-    const idsOf = (type: (typeof published)[number]['type']) =>
-      new Set(published.filter((event) => event.subject === id && event.type === type).map((event) => event.id));
-    const [finals, completed] = [idsOf('Notification.RecipientFinal'), idsOf('Notification.Completed')];
-    const people = sent.request.waves.flat().length;
-    if (finals.size < people) broken.push(`${finals.size} of ${people} recipients of ${sent.key} were published`);
-    // Who turns out to have heard after all is published again.
-    const isImproved = mode.eventDelay > 0;
-    if (completed.size !== 1 && !(isImproved && completed.size === 2)) {
-      broken.push(`${completed.size} ends of ${sent.key} were published`);
-    }
-  }
-  return broken;
-};
 
 const brokenEffort = ({ requests }: World): readonly string[] => {
   const table = requests.filter(({ to }) => to === 'table').length;

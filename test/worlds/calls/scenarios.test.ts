@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import type { PhoneRules, NotificationRequest } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -193,7 +194,7 @@ describe('settings that are changed while people wait', () => {
     ['a shorter deadline ends who waits for longer already', { deadlineMs: 180_000 }, 'not_reached'],
     ['who may not be called any more is not called', { allowedPrefixes: ['+44'] }, 'failed'],
   ])('%s: nobody is dialled then', async (_, changed, status) => {
-    const mode: Mode = { ...QUIET, instances: 2, lines: 2, deadlineMs: 1_800_000, isPublishing: false };
+    const mode: Mode = { ...QUIET, instances: 2, lines: 2, deadlineMs: 1_800_000, destinations: [] };
     await inWorld('changed settings', mode, { fateOf: () => 'listens' }, async (world) => {
       const sent = world.senders.send(to([people(20)], 'Anomaly'), 'key');
       await world.pass(200_000);
@@ -364,7 +365,7 @@ describe('while fifty are being dialled by three instances', () => {
 
 describe('answers that get lost', () => {
   it('of all writes to storage: what was written is known again, and what it asks for is done at once', async () => {
-    await inWorld('no answers', { ...QUIET, isPublishing: false }, {}, async (world) => {
+    await inWorld('no answers', { ...QUIET, destinations: [] }, {}, async (world) => {
       const carryOut = world.table.transact.bind(world.table);
       vi.spyOn(world.table, 'transact').mockImplementation(async (...asked) => {
         await carryOut(...asked);
@@ -482,8 +483,8 @@ describe('an instance dies', () => {
 });
 
 /** How many requests to storage a good call takes, and how many of them from the end of its message on. */
-const requestsOfGoodCall = async (isPublishing: boolean, seed: number) =>
-  play(`good ${seed}`, { mode: { isPublishing }, passMs: 120_000 }, async (world) => {
+const requestsOfGoodCall = async (destinations: readonly Destination[], seed: number) =>
+  play(`good ${seed}`, { mode: { destinations }, passMs: 120_000 }, async (world) => {
     // The first call creates the table, which happens once. This one is not asked for at a whole time.
     await world.pass(7);
     const before = world.requests.length;
@@ -498,18 +499,18 @@ const requestsOfGoodCall = async (isPublishing: boolean, seed: number) =>
     return { all: asked.length, afterTheMessage: asked.filter(({ at }) => at >= endedAt).length };
   });
 
-it('a good call takes at most eight requests to storage, one more where it is told, and four from the end of its message on', async () => {
+it('a good call takes at most eight requests to storage, two more for each destination of outcomes, and four from the end of its message on', async () => {
   for (let seed = 1; seed <= 8; seed += 1) {
-    for (const isPublishing of [false, true]) {
-      const { all, afterTheMessage } = await requestsOfGoodCall(isPublishing, seed);
-      expect(all).toBeLessThanOrEqual(isPublishing ? 9 : 8);
-      expect(afterTheMessage).toBeLessThanOrEqual(isPublishing ? 5 : 4);
+    for (const count of [0, 1, 2]) {
+      const { all, afterTheMessage } = await requestsOfGoodCall(DESTINATIONS.slice(0, count), seed);
+      expect(all).toBeLessThanOrEqual(8 + 2 * count);
+      expect(afterTheMessage).toBeLessThanOrEqual(4 + 2 * count);
     }
   }
 });
 
 it('a stop that could not be told before the end is told with its own time, and the end with its own', async () => {
-  const mode = { isPublishing: true, topicFaults: 1, lines: 1 };
+  const mode = { topicFaults: 1, lines: 1 };
   await play('told late', { mode, request: to([people(2)]) }, async (world, sent) => {
     const isSpokenTo = () => world.network.calls.some(({ speeches }) => speeches.length > 0);
     for (let turn = 0; turn < 600 && !isSpokenTo(); turn += 1) await world.pass(100);

@@ -11,6 +11,10 @@ const SENT_WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 1_500;
 const MOST_TRIES = 200;
 const STOPPED_WITHIN_MS = 180_000;
+const ACKNOWLEDGED_WITHIN_MS = 600_000;
+const OPERATORS = ['Ana', 'Ben'];
+// Of a request, by each of them.
+const ACKNOWLEDGED = 0.3;
 const REPEATED_WITHIN_MS = 240_000;
 // Outside the allowed prefixes: it is never called.
 const FORBIDDEN_NUMBER = '+442071838750';
@@ -25,6 +29,8 @@ export interface SentRequest {
   readonly answersToAnother: Sent[];
   /** That it is to be stopped, and the last commit when that was answered. */
   stop?: { answered?: Commit };
+  /** Who says to have it in hand, and who has it, as each was answered. */
+  readonly acknowledgements: { readonly by: string; readonly answers: (string | undefined)[] }[];
 }
 
 /** The id under which a request is known. */
@@ -46,7 +52,7 @@ export class Senders {
 
   /** Sends a request until it is answered. */
   send(request: NotificationRequest, key: string): SentRequest {
-    const sent: SentRequest = { request, key, answers: [], answersToAnother: [] };
+    const sent: SentRequest = { request, key, answers: [], answersToAnother: [], acknowledgements: [] };
     this.sent.push(sent);
     this.#ask(sent, request, sent.answers);
     return sent;
@@ -62,6 +68,25 @@ export class Senders {
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
       stop.answered ??= this.#ground.table.last;
+    });
+  }
+
+  /** Has a notification in hand, and says so until that is answered. */
+  acknowledge(sent: SentRequest, by: string): void {
+    const id = idOf(sent);
+    if (id === undefined) return;
+    const acknowledgement: SentRequest['acknowledgements'][number] = { by, answers: [] };
+    sent.acknowledgements.push(acknowledgement);
+    this.#withAny(`acknowledge ${sent.key} by ${by}`, async ({ phone, log }) => {
+      acknowledgement.answers.push((await phone.acknowledge(id, by, log))?.acknowledgedBy);
+    });
+  }
+
+  /** Looks at what there is: an answer, or none while storage is away, changes nothing. */
+  watch(): void {
+    this.#withAny('the list', async ({ phone }) => {
+      await phone.needingAttention();
+      await phone.list({ most: 10, isMeant: () => true });
     });
   }
 
@@ -85,6 +110,10 @@ export class Senders {
           }
           if (chance.happens(mode.stops)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
           if (chance.happens(mode.stops / 2)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
+          for (const by of OPERATORS) {
+            if (chance.happens(ACKNOWLEDGED)) this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.acknowledge(sent, by));
+          }
+          this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.watch());
         },
         chance.between(0, SENT_WITHIN_MS),
       );

@@ -1,9 +1,13 @@
-import type { OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
+import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 
-/** The topic as one instance reaches it: a batch, or the answer to it, gets lost. */
-export const unreliableTopic = ({ published, chance, conditions }: Ground, life: Life): OutcomeTopic => ({
+/** A destination of outcomes as one instance reaches it: a batch, or the answer to it, gets lost. */
+export const unreliableTopic = (
+  to: Destination,
+  { published, chance, conditions }: Ground,
+  life: Life,
+): OutcomeTopic => ({
   publish: (events) => {
     const { topicFaults } = conditions.faults;
     const lost = chance.byProbability([
@@ -17,7 +21,7 @@ export const unreliableTopic = ({ published, chance, conditions }: Ground, life:
       told: { afterMs: chance.between(5, 9_000), error: new Error('no answer') },
     };
     return life.request(travel, async () => {
-      published.push(...events);
+      published.push(...events.map((event) => ({ to, ...event })));
     });
   },
 });

@@ -150,7 +150,7 @@ it.each([
 });
 
 it('a good call takes at most nine requests to storage, and one to Twilio', async () => {
-  await play('good', { instances: 1, isPublishing: false }, {}, async (world) => {
+  await play('good', { instances: 1, destinations: [] }, {}, async (world) => {
     // The first one creates the table, which happens once.
     void world.send('ConfirmedFire', listeners(1), false, 'first');
     await world.pass(120_000);

@@ -71,6 +71,11 @@ export class World extends Ground {
     return known && viewOf(known, this.now);
   }
 
+  /** What has reached too few, as the table has it. */
+  async needingAttention(): Promise<readonly NotificationView[]> {
+    return (await this.#store.needingAttention(this.now)).map((known) => viewOf(known, this.now));
+  }
+
   /** What became of a request, as the table has it. */
   async viewOf(sent: SentRequest): Promise<NotificationView | undefined> {
     const id = idOf(sent);
