@@ -149,10 +149,13 @@ const stepOf = (
   const terms = termsOf(known, policy);
   if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
   if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
-  // Somebody may have answered while the table was away, and be listening.
-  const isAfterTrouble = now < (troubleAt ?? -Infinity) + terms.messageMs;
+  // Somebody may have answered while the table was away, and be listening until then.
+  const heardBy = (troubleAt ?? -Infinity) + terms.messageMs;
+  const isAfterTrouble = now < heardBy;
   if (event.kind === 'look') {
-    return isAfterTrouble && recipient.attempts.some(isUnsure) ? unchanged(recipient) : looked(recipient, terms, now);
+    if (!isAfterTrouble || !recipient.attempts.some(isUnsure)) return looked(recipient, terms, now);
+    const isDue = recipient.dueAt !== undefined && recipient.dueAt <= now;
+    return unchanged(isDue ? { ...recipient, dueAt: heardBy } : recipient);
   }
   const attempt = attemptOf(recipient, attemptId);
   if (event.kind === 'make way' && isAfterTrouble && attempt !== undefined && isUnsure(attempt)) {

@@ -17,11 +17,14 @@ const LONGEST_SILENCE_MS = 240_000;
 const LONGEST_FOR_REASON_MS = 4_000;
 // No call lasts longer.
 const LONGEST_CALL_MS = 300_000;
+// Until all instances know of what was reported to one, if storage has no faults.
+const KNOWN_WITHIN_MS = 500;
 // Clocks differ by that.
 const CLOCKS_MS = 2_000;
 // Beyond that, something is asked for again and again without a pause.
-const MOST_TABLE_REQUESTS = 15_000;
-const MOST_LINE_REQUESTS = 3_000;
+const EFFORT_WITHIN_MS = 10_000;
+const MOST_TABLE_REQUESTS = 400;
+const MOST_LINE_REQUESTS = 100;
 const DAY_MS = 86_400_000;
 
 /** What was promised and did not hold, a line each. */
@@ -170,18 +173,22 @@ const brokenToRecipient = (
   ];
 };
 
-/** It only rang, or as much as anybody knew then, and was hung up for an urgent call. */
-const madeWay = (call: NetworkCall, { mode, instances }: World): boolean => {
-  const { request, answeredAt, answerKnownAt = Infinity, endedBy, placedAt, endedAt = Infinity } = call;
-  if (answeredAt === undefined) return endedBy === 'service' && endedAt - placedAt < mode.ringMs - CLOCKS_MS;
-  return instances.logs.some(
+/** It was hung up for an urgent call: it only rang, as far as was known. */
+const madeWay = ({ request }: NetworkCall, { table }: World): boolean =>
+  request !== undefined && table.madeWay.has(request.attempt.attemptId);
+
+/** When the service decided to hang it up for an urgent call; it may have been over by then, and that not written down. */
+const madeWayAt = ({ request, placedAt }: NetworkCall, { instances, network }: World): number | undefined => {
+  const later = network.calls.filter((one) => one.request?.number === request?.number && one.placedAt > placedAt);
+  const until = Math.min(...later.map((one) => one.placedAt));
+  return instances.logs.find(
     ({ event, fields, at }) =>
       event === 'call makes way' &&
       fields['notification_id'] === request?.attempt.notificationId &&
       fields['recipient_index'] === request?.attempt.index &&
       at > placedAt &&
-      at < Math.min(endedAt, answerKnownAt + 500),
-  );
+      at < until,
+  )?.at;
 };
 
 /** A number that does not exist, a policy, or the day's limit. */
@@ -333,7 +340,7 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
       !isHeard &&
       !isForged &&
       !wasStopped(call, world) &&
-      !madeWay(call, world)
+      (madeWayAt(call, world) ?? Infinity) >= (call.answerKnownAt ?? Infinity) + KNOWN_WITHIN_MS
     ) {
       broken.push(`${id} was answered and not spoken to`);
     }
@@ -476,9 +483,11 @@ const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly
   });
 
 const brokenEffort = ({ requests }: World): readonly string[] => {
-  const table = requests.filter(({ to }) => to === 'table').length;
-  const line = requests.length - table;
-  return table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS
-    ? [`${table} requests to storage and ${line} to the line`]
-    : [];
+  const atOnce = [...Map.groupBy(requests, ({ at }) => Math.floor(at / EFFORT_WITHIN_MS)).values()];
+  return atOnce.flatMap((some) => {
+    const table = some.filter(({ to }) => to === 'table').length;
+    const line = some.length - table;
+    const isTooMuch = table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS;
+    return isTooMuch ? [`${table} requests to storage and ${line} to the line within ten seconds`] : [];
+  });
 };
