@@ -24,7 +24,10 @@ export const isKept = ({ kind, key }: AttemptReport): boolean => {
   return answer === 'confirms' || answer === 'cannot go';
 };
 
-/** What was reported while the table was away. Until it is written down, other instances may call somebody who has heard. */
+/**
+ * What was reported while the table was away. Until it is written down, other instances may call somebody who has heard; and of a call of another
+ * system nobody knows that it is over, if it could not be hung up.
+ */
 export class KeptReports {
   readonly #take: Take;
   readonly #clock: Clock;
@@ -40,8 +43,7 @@ export class KeptReports {
   }
 
   keep(event: AttemptReport, alertType: AlertTypeName): void {
-    // Of a call of another system nobody is called again.
-    if (event.attempt === undefined || this.#kept.length >= MOST_KEPT) return;
+    if (this.#kept.length >= MOST_KEPT) return;
     // Nobody waits any more when it is written down.
     this.#kept.push({ event: { ...event, isAwaiting: undefined }, alertType });
     if (this.#kept.length === 1) this.#writeSoon();
