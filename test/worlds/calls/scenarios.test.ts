@@ -410,6 +410,21 @@ describe('without the table', () => {
     });
   });
 
+  it('a call of another system that could not be hung up either is hung up when it is back', async () => {
+    await inWorld('of another system', QUIET, {}, async (world) => {
+      world.conditions.stopTable(120_000);
+      const hangUp = vi.spyOn(UnreliableLine.prototype, 'hangUp');
+      hangUp.mockRejectedValueOnce(new PhoneLineError('unanswered', 'no answer'));
+      const call = world.network.callOfAnotherSystem();
+      await world.pass(119_000);
+      expect(call.speeches.map(({ isWhole }) => isWhole)).toEqual([true]);
+      expect(hangUp).toHaveBeenCalledTimes(1);
+      expect(call.state).toBe('up');
+      await world.pass(60_000);
+      expect(call.endedBy).toBe('service');
+    });
+  });
+
   it('who is spoken to is not cut off when it is back, also by another instance that has noticed it', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       const scene = { mode: { instances: 2, ringMs: 25_000 }, passMs: 500 };
