@@ -13,14 +13,14 @@ import type { World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
-// The service waits for the reason of an end; after that it says that it does not know.
-const LONGEST_FOR_REASON_MS = 4_000;
 // No call lasts longer.
 const LONGEST_CALL_MS = 300_000;
 // Until all instances know of what was reported to one, if storage has no faults.
 const KNOWN_WITHIN_MS = 500;
 // Clocks differ by that.
 const CLOCKS_MS = 2_000;
+// The service waits five seconds for the reason of an end, by the clocks of two instances; after that it says that it does not know.
+const LONGEST_FOR_REASON_MS = 5_000 - CLOCKS_MS;
 // Beyond that, something is asked for again and again without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
@@ -274,7 +274,9 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' || isTakenForDeclined(call, world) ? [] : wrong(outcome);
+      return fate === 'declines' || fate === 'declines by 603' || isReasonLate || isTakenForDeclined(call, world)
+        ? []
+        : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
