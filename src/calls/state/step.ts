@@ -149,13 +149,10 @@ const stepOf = (
   const terms = termsOf(known, policy);
   if (event.kind === 'claim') return claimed(recipient, { ...event, attemptId }, terms, now);
   if (event.kind === 'postpone') return unchanged(postponed(recipient, event.until, CALLS_USED_UP, terms));
-  // Somebody may have answered while the table was away, and be listening until then.
-  const heardBy = (troubleAt ?? -Infinity) + terms.messageMs;
-  const isAfterTrouble = now < heardBy;
+  // Somebody may have answered while the table was away, and be listening.
+  const isAfterTrouble = now < (troubleAt ?? -Infinity) + terms.messageMs;
   if (event.kind === 'look') {
-    if (!isAfterTrouble || !recipient.attempts.some(isUnsure)) return looked(recipient, terms, now);
-    const isDue = recipient.dueAt !== undefined && recipient.dueAt <= now;
-    return unchanged(isDue ? { ...recipient, dueAt: heardBy } : recipient);
+    return isAfterTrouble && recipient.attempts.some(isUnsure) ? unchanged(recipient) : looked(recipient, terms, now);
   }
   const attempt = attemptOf(recipient, attemptId);
   if (event.kind === 'make way' && isAfterTrouble && attempt !== undefined && isUnsure(attempt)) {

@@ -82,7 +82,7 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
         tags: ['calls'],
         summary: 'What became of a notification',
         description:
-          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. What is not answered with 2xx within 10 seconds is sent again for 24 hours.',
+          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. Up to 16 are posted at a time; what is not answered with 2xx, or not within 10 seconds together with all that was decided at once, is sent again for 24 hours.',
         security: [],
         requestParams: {
           header: z.object({

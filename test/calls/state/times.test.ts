@@ -15,7 +15,7 @@ import {
   stoppedNotification,
 } from '../../../src/calls/state/notification.ts';
 import { isFinal } from '../../../src/calls/state/recipient.ts';
-import { step, termsOf } from '../../../src/calls/state/step.ts';
+import { termsOf } from '../../../src/calls/state/step.ts';
 import { newCase, numbers } from '../new-case.ts';
 
 // How long is waited for what, and how many are done at a time: each number where it takes effect.
@@ -117,20 +117,6 @@ it('a unit was surely spoken two seconds after it should be: the clocks of two i
   const policy = { rules: RULES, serviceName: 'Ridge Watch', line: LINE };
   const { unitMs } = speakingTimes('Ridge Watch', alertTypeOf('ConfirmedFire'));
   expect(termsOf(fire(1), policy).unitMs).toBe(unitMs + 2 * SECOND);
-});
-
-it('who may have answered while the table was away is left to hear the message, and looked at again when it is over', () => {
-  const policy = { rules: RULES, serviceName: 'Ridge Watch', line: LINE };
-  const { messageMs } = termsOf(fire(1), policy);
-  const [late, troubleAt] = [START + 60 * SECOND, START + 50 * SECOND];
-  const known = ringing(1);
-  const look = (from: NotificationCase, now: number) =>
-    step(from, { index: 0 }, { kind: 'look' }, { policy, troubleAt }, now);
-  const heldBack = look(known, late);
-  expect(heldBack.commands).toEqual([]);
-  expect(heldBack.case.recipients[0]).toEqual({ ...known.recipients[0], dueAt: troubleAt + messageMs });
-  expect(look(heldBack.case, troubleAt + messageMs - 1).case).toBe(heldBack.case);
-  expect(look(heldBack.case, troubleAt + messageMs).commands).toMatchObject([{ command: 'hang up' }]);
 });
 
 it('a phone must have rung for six seconds within two minutes, for a fire only', () => {

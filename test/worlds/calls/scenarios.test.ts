@@ -443,6 +443,22 @@ describe('without the table', () => {
       });
     }
   });
+
+  it('who has rung for too long may be listening afterwards: nothing follows from a look then, and it is not repeated without a pause', async () => {
+    const scene = { mode: { instances: 2, ringMs: 25_000 }, fates: { 0: 'rings out' }, passMs: 24_000 } as const;
+    await play('held back', { ...scene, request: to([people(1)]) }, async (world) => {
+      const [call] = world.network.calls;
+      world.conditions.stopTable(3_000);
+      world.instances.sweep(world.instances.living);
+      await world.pass(6_000);
+      const before = world.requests.length;
+      await world.pass(10_000);
+      expect(call?.state).toBe('ringing');
+      expect(world.requests.length - before).toBeLessThan(60);
+      await world.pass(30_000);
+      expect(call?.endedBy).toBe('service');
+    });
+  });
 });
 
 it('the phone is switched off: what was under way ends as stopped, its numbers are masked, nobody is called, and all is deleted when it expires', async () => {
