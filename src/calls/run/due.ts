@@ -45,8 +45,6 @@ const LONGEST_CALL_MS = 300_000;
 const CONFLICT_PAUSE_MS = 50;
 // What cannot be read takes no line and no lane from others meanwhile.
 const UNREADABLE_FOR_MS = 600_000;
-// What is due and nothing follows from is not asked for without a pause.
-const UNMOVED_FOR_MS = 2_000;
 
 /**
  * Finds what is due and does it: dials who is next, looks after calls of which nothing was heard, opens waves, deletes what has expired. Three call
@@ -59,8 +57,8 @@ export class DueWork {
   readonly #inLane: Record<Lane, number> = { 'urgent dialling': 0, dialling: 0, looks: 0, expiry: 0 };
   /** When this instance saw claims first: the clocks of two instances differ. */
   #seenAt = new Map<string, number>();
-  /** What is due of rows that cannot be read, or was done and is due all the same, and when it is tried again. */
-  readonly #putOffUntil = new Map<string, number>();
+  /** What is due of rows that cannot be read, and when it is tried again. */
+  readonly #unreadable = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #again = false;
   /** Something was left because its lane was full. */
@@ -118,7 +116,7 @@ export class DueWork {
     await driver.kept.write(log);
     const snapshot = await store.look(clock.now());
     const now = clock.now();
-    for (const [key, until] of this.#putOffUntil) if (until <= now) this.#putOffUntil.delete(key);
+    for (const [key, until] of this.#unreadable) if (until <= now) this.#unreadable.delete(key);
     for (const publisher of publishers) publisher.run(snapshot.due, log);
     const urgent = new Set(
       snapshot.open.flatMap(({ isUrgent, attempt }) =>
@@ -141,7 +139,7 @@ export class DueWork {
 
   /** Starts something in its lane, unless it is under way or the lane is full: then it is found by the look after the next end. */
   #start(lane: Lane, key: string, doing: () => Promise<void>, log: Log): void {
-    if (this.#underWay.has(key) || this.#putOffUntil.has(key)) return;
+    if (this.#underWay.has(key) || this.#unreadable.has(key)) return;
     if (this.#inLane[lane] >= LANES[lane]) {
       this.#isCrowded = true;
       return;
@@ -164,10 +162,8 @@ export class DueWork {
     this.#underWay.set(key, run());
   }
 
-  #putOff(key: string, forMs = UNREADABLE_FOR_MS): void {
-    const until = this.#parts.clock.now() + forMs;
-    this.#putOffUntil.set(key, until);
-    this.#parts.alarm.set(key, until);
+  #putOff(key: string): void {
+    this.#unreadable.set(key, this.#parts.clock.now() + UNREADABLE_FOR_MS);
   }
 
   async #attend(due: Due, snapshot: Snapshot, log: Log): Promise<void> {
@@ -187,7 +183,6 @@ export class DueWork {
     if (attended === 'unknown') await store.drop(due);
     else if (!isCurrentEntry(due, attended)) await store.dropLeftOver(due, attended);
     else if (attended.recipients.some(({ isUnreadable: isLost }) => isLost === true)) this.#putOff(due.rowKey);
-    else this.#putOff(due.rowKey, UNMOVED_FOR_MS);
   }
 
   /** Those whose entries do not name their numbers: a version before wrote them, or they cannot be read. */
@@ -196,7 +191,7 @@ export class DueWork {
     for (const due of snapshot.due) {
       if ((due.kind !== 'dial' && due.kind !== 'dial_urgent') || due.people !== undefined || due.number !== undefined)
         continue;
-      if (this.#putOffUntil.has(due.rowKey)) continue;
+      if (this.#unreadable.has(due.rowKey)) continue;
       try {
         const stored = await this.#parts.store.load(due.notificationId);
         const members = waitingIn({ ...due, ...(stored && entriesOf(stored).get(due.rowKey)) });
@@ -207,7 +202,7 @@ export class DueWork {
         this.#putOff(due.rowKey);
       }
     }
-    return { ...snapshot, queue: queue.filter((one) => !this.#putOffUntil.has(personOf(one))) };
+    return { ...snapshot, queue: queue.filter((one) => !this.#unreadable.has(personOf(one))) };
   }
 
   /** Dials who is next, one claim after the other; the requests go side by side. */

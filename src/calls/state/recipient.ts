@@ -185,6 +185,27 @@ export interface Claim extends Pick<Attempt, 'beside' | 'isProbe'> {
   readonly attemptId: string;
 }
 
+/**
+ * Late news of the call that made way. It was an attempt after all if somebody heard the message there, or answered: they were spoken to without
+ * the table before it was hung up.
+ */
+export const afterMadeWay = (
+  recipient: Recipient,
+  event: AttemptEvent,
+  terms: ReachTerms,
+  now: number,
+): RecipientChange => {
+  const { madeWay: id = '', attempts } = recipient;
+  const isHeard = event.kind === 'tone received' || event.kind === 'play completed';
+  if (!isHeard) return { ...unchanged(recipient), isPast: true };
+  const { callId } = event;
+  const hungUp = { state: 'over', speakingAt: now, hangingUpSince: now, hangingUpAt: now, endedAt: now } as const;
+  const attempt: Attempt = { id, callId, claimedAt: now, ...hungUp, outcome: 'unknown' };
+  const known = { ...recipient, attempts: [attempt, ...attempts], madeWay: undefined };
+  const change = afterEvent(known, id, event, terms, now);
+  return change.next === known ? { ...unchanged(recipient), isPast: true } : change;
+};
+
 /** Claims to dial a recipient who waits. Nobody is dialled after the deadline, nor who may not be called any more. */
 export const claimed = (
   recipient: Recipient,

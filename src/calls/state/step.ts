@@ -19,6 +19,7 @@ import {
 } from './notification.ts';
 import {
   afterEvent,
+  afterMadeWay,
   attemptOf,
   type Claim,
   claimed,
@@ -158,7 +159,7 @@ const stepOf = (
   if (event.kind === 'make way' && isAfterTrouble && attempt !== undefined && isUnsure(attempt)) {
     return unchanged(recipient);
   }
-  if (attempt === undefined && attemptId === recipient.madeWay) return { ...unchanged(recipient), isPast: true };
+  if (attempt === undefined && attemptId === recipient.madeWay) return afterMadeWay(recipient, event, terms, now);
   if (attempt === undefined || !isOfItsCall(attempt, event)) return { ...unchanged(recipient), isUnknown: true };
   const { event: told, redialAt, ...rest } = judged(event, attempt, recipient, known, policy, lines, now);
   return { ...afterEvent(recipient, attemptId, told, terms, now, redialAt), ...rest };

@@ -5,6 +5,7 @@ import { parseCallId, newNotificationId } from '../../../src/calls/model/ids.ts'
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import {
   afterEvent,
+  afterMadeWay,
   claimed,
   looked,
   type ReachTerms,
@@ -125,6 +126,27 @@ describe('what follows attempts', () => {
       madeWay: 'attempt 0',
     });
     expect(again.isCounted).toBeUndefined();
+  });
+
+  it.each<[what: string, AttemptEvent, confirm: boolean, state: string]>([
+    ['heard the message', completed, false, 'heard'],
+    ['heard it and was to press a key', completed, true, 'waiting'],
+    ['pressed 1', key('1'), true, 'confirmed'],
+    ['pressed 3', key('3'), true, 'cannot_go'],
+  ])('who made way, and was spoken to without the table, %s', (_, event, confirm, state) => {
+    const again = called([[placed, { kind: 'make way' }, hungUp]]);
+    const { next, isPast } = afterMadeWay(again, event, { ...TERMS, confirm }, at(60));
+    expect(next).toMatchObject({ state, attempts: [{ id: 'attempt 0', state: 'over' }] });
+    expect(next.madeWay).toBeUndefined();
+    expect(isPast).not.toBe(true);
+  });
+
+  it.each<[what: string, AttemptEvent]>([
+    ['its end', { kind: 'disconnected', callId, result: {} }],
+    ['a key that nobody asked for', key('1')],
+  ])('of a call that made way, %s changes nothing', (_, event) => {
+    const again = called([[placed, { kind: 'make way' }, hungUp]]);
+    expect(afterMadeWay(again, event, TERMS, at(60))).toEqual({ next: again, commands: [], isPast: true });
   });
 
   it('who is spoken to makes no way', () => {

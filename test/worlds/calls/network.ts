@@ -103,6 +103,8 @@ export interface NetworkCall {
   isSpeechAnswerLost?: boolean;
   /** When the service was told that somebody had answered. */
   answerKnownAt?: number;
+  /** When the service asked first to hang it up. */
+  hangUpAskedAt?: number;
   /** When the service was told that the message had started. */
   startKnownAt?: number;
   /** When the service was told why nobody was reached. */

@@ -362,7 +362,7 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
  * and one of them could not.
  */
 const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
-  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.endedAt ?? 0)) ||
+  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0)) ||
   (world.mode.outages > 0 && call.speakRequests > 1) ||
   (wasWithoutTable(call, world) && wasStopped(call, world));
 

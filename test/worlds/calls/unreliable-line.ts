@@ -66,6 +66,7 @@ export class UnreliableLine implements PhoneLine {
       call.speakRequests += 1;
       call.isSpeechAnswerLost ||= fault === 'answer' || fault === 'request' || death !== undefined;
     }
+    if (kind === 'hang up' && typeof about === 'string') this.#network.find(about).hangUpAskedAt ??= now;
     const travel: Travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),
