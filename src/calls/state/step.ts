@@ -165,8 +165,11 @@ const stepOf = (
   return { ...afterEvent(recipient, attemptId, told, terms, now, redialAt), ...rest };
 };
 
-const isUnsure = ({ state, unclearAt }: Attempt): boolean =>
-  state === 'placed' || (state === 'speaking' && unclearAt !== undefined);
+const isUnsure = ({ state, unclearAt, speakingAt }: Attempt): boolean =>
+  state === 'placed' ||
+  (state === 'speaking' && unclearAt !== undefined) ||
+  // Its hang-up was perhaps not done, and somebody has answered since.
+  (state === 'hanging_up' && speakingAt === undefined);
 
 const isOfItsCall = ({ callId }: Attempt, event: AttemptEvent): boolean =>
   callId === undefined || !('callId' in event) || event.callId === callId;

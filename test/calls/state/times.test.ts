@@ -15,7 +15,7 @@ import {
   stoppedNotification,
 } from '../../../src/calls/state/notification.ts';
 import { isFinal } from '../../../src/calls/state/recipient.ts';
-import { termsOf } from '../../../src/calls/state/step.ts';
+import { step, termsOf } from '../../../src/calls/state/step.ts';
 import { newCase, numbers } from '../new-case.ts';
 
 // How long is waited for what, and how many are done at a time: each number where it takes effect.
@@ -117,6 +117,21 @@ it('a unit was surely spoken two seconds after it should be: the clocks of two i
   const policy = { rules: RULES, serviceName: 'Ridge Watch', line: LINE };
   const { unitMs } = speakingTimes('Ridge Watch', alertTypeOf('ConfirmedFire'));
   expect(termsOf(fire(1), policy).unitMs).toBe(unitMs + 2 * SECOND);
+});
+
+it.each<[what: string, Attempt]>([
+  ['rings', PLACED],
+  ['was perhaps not hung up', { ...PLACED, state: 'hanging_up', hangingUpAt: START, hangingUpSince: START }],
+  ['was perhaps not spoken to', { ...SPEAKING, unclearAt: START }],
+])('who %s when the table is back may be listening: as long as a message takes nobody hangs up', (_, attempt) => {
+  const policy = { rules: RULES, serviceName: 'Ridge Watch', line: LINE };
+  const { messageMs } = termsOf(fire(1), policy);
+  const troubleAt = START + 50 * SECOND;
+  const { notification, recipients } = ringing(1);
+  const known = { notification, recipients: recipients.map((one) => Object.assign({}, one, { attempts: [attempt] })) };
+  const look = (now: number) => step(known, { index: 0 }, { kind: 'look' }, { policy, troubleAt }, now);
+  expect(look(troubleAt + messageMs - 1)).toEqual({ case: known, commands: [] });
+  expect(look(troubleAt + messageMs).commands).toMatchObject([{ command: 'hang up' }]);
 });
 
 it('a phone must have rung for six seconds within two minutes, for a fire only', () => {

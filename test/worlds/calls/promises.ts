@@ -106,12 +106,14 @@ const brokenCount = (
   return those([
     confirm && view.reached !== confirmed && `${view.reached} confirmations of ${confirmed}`,
     told && (!confirm || stop !== undefined) && view.status === 'stopped' && 'an error about what was stopped',
-    // Whoever dies in the moment says nothing.
+    // Whoever dies in the moment says nothing, nor does whoever does not learn that it was written.
     !told &&
       confirm &&
       !isConfirmed &&
       view.status === 'completed' &&
       mode.deathsAtRequests === 0 &&
+      mode.tableFaults === 0 &&
+      mode.outages === 0 &&
       'nobody was told that too few have confirmed',
   ]);
 };
@@ -364,7 +366,7 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
 const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
   (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0)) ||
   (world.mode.outages > 0 && call.speakRequests > 1) ||
-  (wasWithoutTable(call, world) && wasStopped(call, world));
+  (wasWithoutTable(call, world) && (wasStopped(call, world) || madeWayAt(call, world) !== undefined));
 
 /** Whether an instance heard of a call and could not use the table. */
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
@@ -399,7 +401,8 @@ const brokenInDialling = (world: World): readonly string[] => {
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
     const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
     const waited = wave - wavesOver(sent, wave, claim.at, world);
-    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS) {
+    // By the clock of the instance that took the request, and by those of two that open waves.
+    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS - CLOCKS_MS / 2) {
       broken.push(`${number} of wave ${wave + 1} was dialled too early`);
     }
   }
