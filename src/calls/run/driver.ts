@@ -90,7 +90,9 @@ export class Driver {
         this.kept.keep(event, alertType.name);
       }
       const isSpokenTo = await this.#parts.line.withoutTable(event, known, alertType, log);
-      if (isSpokenTo) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
+      // Of a call of another system nothing is written down yet that has it looked after.
+      const isUnwritten = event.attempt === undefined && event.kind === 'connected';
+      if (isSpokenTo || isUnwritten) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
     }
   }
 
@@ -183,10 +185,10 @@ export class Driver {
     const take = async () => cases.take(ref.notificationId, ref, event, log);
     const found = await take();
     if (found !== undefined) return found;
-    // Of a call that nobody knows, only what asks for something is written down.
+    // Of a call that nobody knows, only what asks for something is written down, or what was done while it could not be.
     const now = clock.now();
     const { case: next, commands } = step(newForeignCall(event.callId, alertType, now), ref, event, { policy }, now);
-    if (commands.length === 0) return undefined;
+    if (commands.length === 0 && event.kind !== 'spoken to') return undefined;
     try {
       const stored = await store.insertForeignCall(next, now);
       cases.remember(stored);

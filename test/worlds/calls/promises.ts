@@ -308,8 +308,9 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   // If events get lost, nobody can end a call of which no true event came, and whose id, in the answer, was lost before it was written down.
   const isLost = (isForged === true || isKnown !== true) && !isWrittenDown(id, world);
   if (mode.eventLoss > 0 && (isLost || request === undefined)) return [];
-  // Without the table nobody remembers a call of another system: if the request to speak is lost too, nothing ever follows.
-  if (mode.outages > 0 && request === undefined && call.isSpeechAnswerLost) return [];
+  // Without the table one process remembers a call of another system. If the request to speak is lost, and that process dies, nothing ever follows.
+  const isForgotten = mode.outages > 0 && mode.deathsAtRequests > 0 && call.isSpeechAnswerLost;
+  if (request === undefined && isForgotten) return [];
   const broken: string[] = [];
   if (state !== 'ended') broken.push(`${id} was never ended`);
   const expected = request && spokenMessage(SERVICE_NAME, request.alertType, requestOf(call, world));

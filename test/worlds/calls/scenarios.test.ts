@@ -425,6 +425,20 @@ describe('without the table', () => {
     });
   });
 
+  it('a call of another system of which nothing is heard after the request to speak is hung up when it is back', async () => {
+    await inWorld('of another system, silent', QUIET, {}, async (world) => {
+      world.conditions.stopTable(30_000);
+      const speak = vi.spyOn(UnreliableLine.prototype, 'speak');
+      speak.mockRejectedValueOnce(new PhoneLineError('unanswered', 'no answer'));
+      const call = world.network.callOfAnotherSystem();
+      await world.pass(29_000);
+      expect(speak).toHaveBeenCalledTimes(1);
+      expect(call.state).toBe('up');
+      await world.pass(120_000);
+      expect(call.endedBy).toBe('service');
+    });
+  });
+
   it('who is spoken to is not cut off when it is back, also by another instance that has noticed it', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       const scene = { mode: { instances: 2, ringMs: 25_000 }, passMs: 500 };
