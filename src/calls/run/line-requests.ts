@@ -188,7 +188,8 @@ export class LineRequests {
         logNotPlayed(resultOf(error), fields, log);
         await this.hangUp(callId, fields, log);
       }
-    } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
+    } else if (kind === 'play completed' || kind === 'play failed') {
+      // One that was cancelled says nothing of the line: another instance may speak by now, or the callee has left.
       // The end of an earlier speech was brought about by the next one.
       if (spoken !== undefined && speech < spoken.speech) return false;
       if (kind !== 'play completed' || !isMessage(speech) || spoken?.confirm !== true) {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
@@ -436,6 +437,21 @@ describe('without the table', () => {
       expect(call.state).toBe('up');
       await world.pass(120_000);
       expect(call.endedBy).toBe('service');
+    });
+  });
+
+  it('who is spoken to is not cut off by late news of a speech that another one has ended', async () => {
+    await play('cancelled late', { request: to([people(1)]), passMs: 500 }, async (world) => {
+      const [call] = world.network.calls;
+      const [instance] = world.instances.living;
+      if (call === undefined || instance === undefined) throw new Error('nobody is called');
+      for (let turn = 0; turn < 600 && call.speeches[0]?.startedAt === undefined; turn += 1) await world.pass(100);
+      world.conditions.stopTable(5_000);
+      const event = { kind: 'play canceled', callId: call.id, attempt: call.request?.attempt, result: {} } as const;
+      const { life, phone, log } = instance;
+      void life.do(() => phone.handle([event], alertTypeOf('Custom'), log));
+      await world.pass(60_000);
+      expect(call.speeches.map(({ isWhole }) => isWhole)).toEqual([true]);
     });
   });
 
