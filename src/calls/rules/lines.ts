@@ -135,7 +135,8 @@ export const afterRefusal = (line: LineState, open: readonly OpenCall[], refusal
   const { isSure, isUnreachable, waitMs = 0, number } = refusal;
   // What the same person's second decline in a row tells is about the person.
   if (!isSure && line.refused === number) return line;
-  const stay = open.filter(({ acceptedAt }) => acceptedAt !== undefined).length;
+  // Somebody may have answered a call whose request nobody knows to be accepted.
+  const stay = open.filter((call) => call.acceptedAt !== undefined || isProven(call, now)).length;
   const known = isSure ? stay : Math.max(1, stay);
   const { refusedAt = -Infinity, probeMs = FIRST_PROBE_MS / 2 } = line;
   // Without any call of ours nobody's end frees a line: asking starts anew.

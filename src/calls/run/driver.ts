@@ -90,9 +90,7 @@ export class Driver {
         this.kept.keep(event, alertType.name);
       }
       const isSpokenTo = await this.#parts.line.withoutTable(event, known, alertType, log);
-      // Of a call of another system nothing is written down yet that has it looked after.
-      const isUnwritten = event.attempt === undefined && event.kind === 'connected';
-      if (isSpokenTo || isUnwritten) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
+      if (isSpokenTo) this.kept.keep({ ...event, kind: 'spoken to' }, alertType.name);
     }
   }
 

@@ -152,7 +152,7 @@ export class LineRequests {
    * Without the table: speaks when somebody answers, once a call in this process, and hangs up when the message is over.
    *
    * @param known what this process remembers of the notification
-   * @returns whether somebody is spoken to now
+   * @returns whether somebody is spoken to now, or may be on the line: it has to be looked after
    */
   async withoutTable(
     {
@@ -183,10 +183,10 @@ export class LineRequests {
         log.info('message playing', fields);
         return true;
       } catch (error) {
-        // It may be speaking all the same: then its end hangs up.
-        if (failureOf(error, 'rejected') === 'unanswered') return false;
+        // It may be speaking all the same.
+        if (failureOf(error, 'rejected') === 'unanswered') return true;
         logNotPlayed(resultOf(error), fields, log);
-        await this.hangUp(callId, fields, log);
+        return !(await this.hangUp(callId, fields, log));
       }
     } else if (kind === 'play completed' || kind === 'play failed') {
       // One that was cancelled says nothing of the line: another instance may speak by now, or the callee has left.

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -47,6 +48,19 @@ describe('lines', () => {
       known: 2,
       probeAt: NOW,
     });
+  });
+
+  it('are not asked for before the pause after a refusal, whichever calls are open', () => {
+    const sometime = (from: number) => fc.option(fc.integer({ min: from, max: NOW }), { nil: undefined });
+    const anyCall = fc
+      .record({ number: fc.uuid(), acceptedAt: sometime(NOW - 20_000), connectedAt: sometime(NOW - 20_000) })
+      .map(({ number, ...more }) => call(number, more));
+    fc.assert(
+      fc.property(fc.array(anyCall, { maxLength: 5 }), fc.boolean(), (open, isSure) => {
+        const line = afterRefusal({}, open, { isSure, number: 'x' }, NOW);
+        expect(withProven(line, open, NOW)).toBe(line);
+      }),
+    );
   });
 
   it('are at least one if a callee may have declined, and none if the line says so beside nobody', () => {
