@@ -174,11 +174,14 @@ const accepted = (
   return isNews ? { ...attempt, later: { ...later, acceptedAt: now } } : attempt;
 };
 
-/** What follows needs no command: it is done already. */
+const NO_HANG_UP = { hangingUpAt: undefined, hangingUpSince: undefined, isUnanswered: undefined, makesWay: undefined };
+
+/** What follows needs no command: it is done already. Whose call was to be hung up because it only rang hears the message to the end. */
 const spokenTo = (attempt: Attempt, now: number): Attempt => {
   if (attempt.speakingAt !== undefined) return attempt;
   const spoken = { ...attempt, answeredAt: attempt.answeredAt ?? now, speakingAt: now, acceptedAt: now };
-  return attempt.hangingUpAt === undefined ? { ...spoken, ...NO_END, state: 'speaking' } : spoken;
+  const isHungUp = attempt.state === 'over' && attempt.hangingUpAt !== undefined;
+  return isHungUp ? spoken : { ...spoken, ...NO_END, ...NO_HANG_UP, state: 'speaking' };
 };
 
 const notSpoken = (

@@ -461,3 +461,21 @@ it('an attempt of another line than the present one ends as unknown when it is l
   expect(attempt).toMatchObject({ state: 'over', outcome: 'unknown', holdsNumber: undefined });
   expect(playOther(history).attempt.state).toBe('placed');
 });
+
+describe('who is spoken to without the table, by a call that was to be hung up because it only rang,', () => {
+  const makesWay = [1, placed, 8, { kind: 'make way' }] as const;
+  const spokenTo: AttemptEvent = { kind: 'spoken to', callId };
+
+  it('hears the message to the end', () => {
+    const { attempt } = play([...makesWay, 9, spokenTo]);
+    expect(attempt).toMatchObject({ state: 'speaking', hangingUpAt: undefined });
+    const whole = play([...makesWay, 9, spokenTo, 30, completed, { kind: 'hung up' }]);
+    expect(whole.attempt.outcome).toBe('heard');
+    expect(whole.commands).toBe('hang up, hang up');
+  });
+
+  it('is called again if it was hung up before that was written down', () => {
+    const { attempt } = play([...makesWay, { kind: 'hung up' }, 9, spokenTo]);
+    expect(attempt.state).toBe('over');
+  });
+});
