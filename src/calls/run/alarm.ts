@@ -27,8 +27,7 @@ export class Alarm {
 
   /** Whether it is about to ring. */
   get isDue(): boolean {
-    const now = this.#clock.now();
-    return [...this.#set.values()].some(({ ringsAt }) => ringsAt <= now);
+    return this.#armedAt <= this.#clock.now();
   }
 
   /** What happens when it rings. */
@@ -52,7 +51,8 @@ export class Alarm {
   }
 
   #arm(): void {
-    const next = Math.min(...[...this.#set.values()].map(({ ringsAt }) => ringsAt));
+    let next = Infinity;
+    for (const { ringsAt } of this.#set.values()) next = Math.min(next, ringsAt);
     if (next === this.#armedAt) return;
     this.#cancel();
     this.#armedAt = next;

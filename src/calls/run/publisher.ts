@@ -87,7 +87,7 @@ export class Publisher {
       if (triedMs() >= TRIED_FOR_MS) await store.drop(due);
       return;
     }
-    const claimed = await store.postpone(due, clock.now() + CLAIMED_FOR_MS);
+    const claimed = await store.moveEntry(due, clock.now() + CLAIMED_FOR_MS);
     if (claimed === undefined) return;
     try {
       const events = await this.#eventsOf(claimed);
@@ -97,7 +97,7 @@ export class Publisher {
       if (triedMs() < TRIED_FOR_MS) {
         // Twice as long as before: the time since the first try tells how often.
         const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, triedMs()));
-        await store.postpone(claimed, clock.now() + pauseMs);
+        await store.moveEntry(claimed, clock.now() + pauseMs);
         throw error;
       }
       log.error('outcomes never published', { ...fields, kind: errorKind(error) });

@@ -342,7 +342,10 @@ export class NotificationStore {
   }
 
   /** Moves an entry about outcomes to another time. @returns it as it is then; undefined if another one has moved or dropped it */
-  async postpone<Entry extends Due & { readonly kind: 'publish' }>(due: Entry, at: number): Promise<Entry | undefined> {
+  async moveEntry<Entry extends Due & { readonly kind: 'publish' }>(
+    due: Entry,
+    at: number,
+  ): Promise<Entry | undefined> {
     const { at: dueAt, rowKey, kind, notificationId, batch, ...properties } = due;
     const moved = dueKey(at, { kind, notificationId, batch });
     const firstAt = properties.firstAt ?? dueAt;

@@ -2,12 +2,10 @@ import type { Destination } from '../../../src/calls/model/outcome-events.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import type { NotificationView } from '../../../src/calls/state/view.ts';
 import { idOf, type SentRequest } from './senders.ts';
+import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
 // What is promised to those who watch: what they are told of outcomes, of who has something in hand, and of what needs their attention.
-
-/** Nobody outside is told this much of a phone number. */
-export const WHOLE_NUMBER = /\+\d{7}/;
 
 const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
 
@@ -69,9 +67,11 @@ export const brokenAcknowledgements = (
   const others = answers.filter((by) => by !== acknowledgedBy);
   return [
     ...told,
-    ...(others.length > 0 ? [`${others.join()} has ${key} in hand, and then ${acknowledgedBy}`] : []),
-    ...(isInHand && !asked.includes(acknowledgedBy) ? [`${acknowledgedBy} never had ${key} in hand`] : []),
-    ...(acknowledgements.some(({ answers: own }) => own.length === 0) ? [`${key} could not be acknowledged`] : []),
+    ...those([
+      others.length > 0 && `${others.join()} has ${key} in hand, and then ${acknowledgedBy}`,
+      isInHand && !asked.includes(acknowledgedBy) && `${acknowledgedBy} never had ${key} in hand`,
+      acknowledgements.some(({ answers: own }) => own.length === 0) && `${key} could not be acknowledged`,
+    ]),
   ];
 };
 

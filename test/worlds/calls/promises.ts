@@ -7,8 +7,9 @@ import type { AttemptView, NotificationView, RecipientView } from '../../../src/
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
-import { brokenAcknowledgements, brokenAttention, brokenEvents, WHOLE_NUMBER } from './promises-to-operators.ts';
+import { brokenAcknowledgements, brokenAttention, brokenEvents } from './promises-to-operators.ts';
 import { idOf, type SentRequest } from './senders.ts';
+import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
@@ -56,9 +57,6 @@ const mostHeard = (world: World): number => (isMuchUnknown(world) ? world.mode.a
 
 /** In such a world a key that waits for storage may be lost with its process. */
 const isKeyLost = ({ mode }: World): boolean => (mode.outages > 0 || mode.tableFaults > 0) && mode.deathsAtRequests > 0;
-
-/** Those of the things said that are so. */
-const those = (said: readonly (string | false)[]): readonly string[] => said.filter((what) => what !== false);
 
 const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, world: World): readonly string[] => {
   const { request, key, answers, answersToAnother } = sent;
@@ -403,7 +401,7 @@ const brokenInDialling = (world: World): readonly string[] => {
     const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
     const waited = wave - wavesOver(sent, wave, claim.at, world);
     // By the clock of the instance that took the request, and by those of two that open waves.
-    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - CLOCKS_MS - CLOCKS_MS / 2) {
+    if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - 1.5 * CLOCKS_MS) {
       broken.push(`${number} of wave ${wave + 1} was dialled too early`);
     }
   }

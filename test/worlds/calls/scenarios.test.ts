@@ -411,31 +411,20 @@ describe('without the table', () => {
     });
   });
 
-  it('a call of another system that could not be hung up either is hung up when it is back', async () => {
-    await inWorld('of another system', QUIET, {}, async (world) => {
-      world.conditions.stopTable(120_000);
-      const hangUp = vi.spyOn(UnreliableLine.prototype, 'hangUp');
-      hangUp.mockRejectedValueOnce(new PhoneLineError('unanswered', 'no answer'));
+  it.each([
+    ['that could not be hung up either', 'hangUp', 120_000, [true]],
+    ['of which nothing is heard after the request to speak', 'speak', 30_000, []],
+  ] as const)('a call of another system %s is hung up when it is back', async (_, request, awayMs, heard) => {
+    await inWorld(`of another system, ${request}`, QUIET, {}, async (world) => {
+      world.conditions.stopTable(awayMs);
+      const asked = vi.spyOn(UnreliableLine.prototype, request);
+      asked.mockRejectedValueOnce(new PhoneLineError('unanswered', 'no answer'));
       const call = world.network.callOfAnotherSystem();
-      await world.pass(119_000);
-      expect(call.speeches.map(({ isWhole }) => isWhole)).toEqual([true]);
-      expect(hangUp).toHaveBeenCalledTimes(1);
+      await world.pass(awayMs - 1_000);
+      expect(call.speeches.map(({ isWhole }) => isWhole)).toEqual(heard);
+      expect(asked).toHaveBeenCalledTimes(1);
       expect(call.state).toBe('up');
       await world.pass(60_000);
-      expect(call.endedBy).toBe('service');
-    });
-  });
-
-  it('a call of another system of which nothing is heard after the request to speak is hung up when it is back', async () => {
-    await inWorld('of another system, silent', QUIET, {}, async (world) => {
-      world.conditions.stopTable(30_000);
-      const speak = vi.spyOn(UnreliableLine.prototype, 'speak');
-      speak.mockRejectedValueOnce(new PhoneLineError('unanswered', 'no answer'));
-      const call = world.network.callOfAnotherSystem();
-      await world.pass(29_000);
-      expect(speak).toHaveBeenCalledTimes(1);
-      expect(call.state).toBe('up');
-      await world.pass(120_000);
       expect(call.endedBy).toBe('service');
     });
   });

@@ -7,7 +7,7 @@ import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
 // Time is virtual: how long it takes tells of the machine alone.
 vi.setConfig({ testTimeout: 3_600_000 });
 
-/** `npm run soak` plays a thousand times as many. */
+/** `npm run soak` plays a hundred times as many. */
 const FIRST_SEED = Number(process.env['WORLD_SEED'] ?? 1);
 const SEEDS = Math.ceil(Number(process.env['WORLD_SEEDS'] ?? 1) / 10);
 
