@@ -32,7 +32,7 @@ const cloudEventSchema = z.object({
   subject: optional,
   dataschema: optional,
   datacontenttype: optional,
-  data: z.unknown(),
+  data: z.unknown().optional(),
 });
 
 // A row stores integers of 32 bits: a larger one would make the row unwritable. Real codes are far smaller.
@@ -40,9 +40,9 @@ const resultCode = z.int32().optional().catch(undefined);
 
 // A wrong type in an optional part counts as missing.
 const dataSchema = z.object({
-  callConnectionId: z.unknown(),
-  operationContext: z.unknown(),
-  tone: z.unknown(),
+  callConnectionId: z.unknown().optional(),
+  operationContext: z.unknown().optional(),
+  tone: z.unknown().optional(),
   // Keys without a number cannot be told apart: they count as one.
   sequenceId: z.int32().catch(0),
   resultInformation: z.object({ code: resultCode, subCode: resultCode }).catch({}),

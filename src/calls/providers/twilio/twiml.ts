@@ -34,14 +34,15 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
   ['>', '&gt;'],
-  ['"', '&quot;'],
 ]);
 
 const escaped = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(NOT_XML, ' ')
-    .replaceAll(/[&<>"]/g, (character) => ENTITIES.get(character) ?? '');
+    .replaceAll(/[&<>]/g, (character) => ENTITIES.get(character) ?? '');
+
+const attribute = (text: string): string => escaped(text).replaceAll('"', '&quot;');
 
 /**
  * An instruction as TwiML. Twilio's package could write it too, but only once it is loaded, which takes a fifth of the app's start.
@@ -50,12 +51,13 @@ const escaped = (text: string): string =>
  */
 export const twimlOf = ({ say, times = 1, keys, listenSeconds, end }: Instruction, voice: string): string => {
   const loop = times === 1 ? '' : ` loop="${times}"`;
-  const said = say === undefined ? '' : `<Say voice="${escaped(voice)}" language="en-US"${loop}>${escaped(say)}</Say>`;
+  const said =
+    say === undefined ? '' : `<Say voice="${attribute(voice)}" language="en-US"${loop}>${escaped(say)}</Say>`;
   // Without `finishOnKey` the key # would post nothing.
   const heard =
     keys === undefined
       ? said
-      : `<Gather input="dtmf" numDigits="1" finishOnKey="" timeout="${listenSeconds ?? KEYS_AFTER_SECONDS}" method="POST" action="${escaped(keys)}">${said}</Gather>`;
+      : `<Gather input="dtmf" numDigits="1" finishOnKey="" timeout="${listenSeconds ?? KEYS_AFTER_SECONDS}" method="POST" action="${attribute(keys)}">${said}</Gather>`;
   const last = end === undefined ? '<Hangup/>' : `<Redirect method="POST">${escaped(end)}</Redirect>`;
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${heard}${last}</Response>`;
 };
