@@ -9,10 +9,6 @@ export const MAX_EVENTS_BYTES = 4 * 1_048_576;
 /** The most events a request may have. */
 export const MAX_EVENTS = 5_000;
 
-/** The sentence about a batch with too many events. */
-export const tooManyDetail = (events: number): string =>
-  `There are ${events} events; a request takes ${MAX_EVENTS} at most.`;
-
 /** What a request holds: the elements of a batch, a CloudEvent of its own, or one whose attributes are headers. */
 export interface SentEvents {
   readonly form: 'batch' | 'single' | 'binary';
@@ -51,7 +47,11 @@ export const eventsIn = (body: unknown, headers: RequestHeaders): SentEvents => 
   }
   if (typeof body !== 'object' || body === null) throw new Problem('not_cloudevents');
   if (!Array.isArray(body)) return { form: 'single', elements: [body] };
-  if (body.length > MAX_EVENTS) throw new Problem('too_many_events', { detail: tooManyDetail(body.length) });
+  if (body.length > MAX_EVENTS) {
+    throw new Problem('too_many_events', {
+      detail: `There are ${body.length} events; a request takes ${MAX_EVENTS} at most.`,
+    });
+  }
   return { form: 'batch', elements: body };
 };
 
@@ -113,12 +113,15 @@ const REVIEWED = {
 
 const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' });
 
-/** What may be sent, by media type, for the description; the binary mode stands there in words. */
+/**
+ * What may be sent, by media type, for the description; the binary mode stands there in words. `application/json` comes first, because it has
+ * both forms and some client generators look at the first media type alone.
+ */
 export const EVENTS_CONTENT = {
-  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
-  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
   'application/json': {
     schema: z.xor([batchSchema, cameraEventSchema]),
     examples: { batch: [DETECTED, REVIEWED], single: DETECTED },
   },
+  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
+  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
 };
