@@ -26,7 +26,8 @@ const orderOf = (text: string): CameraOrder =>
     : { category: text };
 
 const query = z.object({
-  ...camerasQuery,
+  date: camerasQuery.date,
+  days: camerasQuery.days,
   order_by: parameter(
     z
       .string()
@@ -35,7 +36,9 @@ const query = z.object({
     '`total_events` (the default), `reviewed_total_events`, `annotated_total_events`, or a category: then by the times the AI flagged it.',
     'smoke',
   ),
+  q: camerasQuery.q,
   counts: hidden(z.enum(['true', 'false'], { error: 'must be true or false' }).default('true')),
+  limit: camerasQuery.limit,
 });
 
 const camera = z
@@ -77,8 +80,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         },
       },
       problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date, days, order_by, q, counts, limit } }) => {
-        const day = date ?? dayOf(now());
+      handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, limit } }) => {
         const isAsked = nameFilter(q);
         if (counts === 'false') {
           if (order_by !== undefined)

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import { cameraEventSchema } from './event-message.ts';
 import { Problem } from './problem.ts';
+import type { BodyHeaders } from './route/body.ts';
 
 /** The most bytes a request may have. */
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
@@ -16,11 +17,6 @@ export interface SentEvents {
   readonly elements: readonly unknown[];
 }
 
-/** The headers of a request. */
-interface RequestHeaders {
-  get(name: string): string | null;
-}
-
 /**
  * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or one in binary mode, whose
  * attributes are the headers `ce-…` and whose data is the body. A body of another media type than those of CloudEvents may be either of
@@ -28,7 +24,7 @@ interface RequestHeaders {
  *
  * @throws {Problem} 400 if the body is none of them; 413 if there are too many
  */
-export const eventsIn = (body: unknown, headers: RequestHeaders): SentEvents => {
+export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (headers.get('aeg-event-type') !== null && isInGridSchema(body)) throw new Problem('event_grid_schema');
   if (!mediaType.startsWith('application/cloudevents') && isBinary(headers)) {
@@ -61,10 +57,10 @@ const BATCH_TYPE = 'application/cloudevents-batch+json';
 /** The attributes that are looked at; their headers have the prefix `ce-`. */
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
 
-const isBinary = (headers: RequestHeaders): boolean =>
+const isBinary = (headers: BodyHeaders): boolean =>
   ATTRIBUTES.some((attribute) => headers.get(`ce-${attribute}`) !== null);
 
-const attributesIn = (headers: RequestHeaders): Readonly<Record<string, string>> =>
+const attributesIn = (headers: BodyHeaders): Readonly<Record<string, string>> =>
   Object.fromEntries(
     ATTRIBUTES.flatMap((attribute) => {
       const value = headers.get(`ce-${attribute}`);

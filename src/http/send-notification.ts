@@ -14,7 +14,7 @@ import {
   recipientWaves,
 } from './recipients.ts';
 import { spokenText, visibleText } from './request-values.ts';
-import { jsonBody, type RequestBody } from './route/body.ts';
+import { type BodyHeaders, jsonBody, type RequestBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
 import { NO_QUERY, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -36,6 +36,7 @@ const WAVES = {
   confirmations_needed: 2,
 };
 
+const DEFAULT_WAVE_SECONDS = 120;
 const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
 const NEEDED = 'must be a whole number from 1 to the number of recipients';
 const OBJECT = { error: 'must be an object with channel, alert_type and recipients' };
@@ -92,8 +93,9 @@ const inWaves = z
         .int({ error: WAVE_SECONDS })
         .min(30, WAVE_SECONDS)
         .max(3_600, WAVE_SECONDS)
-        .default(120)
-        .meta({ description: 'The time from one wave to the next, in seconds.', examples: [120] }),
+        // No `default`: generated types would demand the member.
+        .optional()
+        .meta({ description: 'The time from one wave to the next, in seconds. By default 120.', examples: [120] }),
       confirmations_needed: z
         .int({ error: NEEDED })
         .min(1, NEEDED)
@@ -121,7 +123,10 @@ const inWaves = z
   });
 
 const options = { maxBytes: MAX_RECIPIENTS_BYTES, examples: {}, element: 'recipient' };
-const toAllBody = jsonBody(toAll, { ...options, unknownDetail: 'is unknown, or only for recipients in waves' });
+const toAllBody = jsonBody(toAll, {
+  ...options,
+  unknownDetail: (name) => (name in inWaves.shape ? 'is only for recipients in waves' : 'is unknown'),
+});
 const inWavesBody = jsonBody(inWaves, options);
 
 const areWaves = (json: unknown): boolean =>
@@ -131,8 +136,16 @@ const areWaves = (json: unknown): boolean =>
   Array.isArray(json.recipients) &&
   json.recipients.some(Array.isArray);
 
+const NO_WAVES = { waveMs: undefined, confirmations_needed: undefined };
+
 /** Either of two forms. The recipients tell which one is meant, so that a 400 names what is wrong with that one. */
-const notificationBody: RequestBody<z.output<typeof toAll> | z.output<typeof inWaves>> = {
+const parseNotification = (json: unknown, headers: BodyHeaders) => {
+  if (!areWaves(json)) return { ...toAllBody.parse(json, headers), ...NO_WAVES };
+  const { wave_seconds: seconds = DEFAULT_WAVE_SECONDS, ...asked } = inWavesBody.parse(json, headers);
+  return { ...asked, waveMs: seconds * 1_000 };
+};
+
+const notificationBody: RequestBody<ReturnType<typeof parseNotification>> = {
   maxBytes: MAX_RECIPIENTS_BYTES,
   content: {
     'application/json': {
@@ -144,7 +157,7 @@ const notificationBody: RequestBody<z.output<typeof toAll> | z.output<typeof inW
       examples: { one: ONE, several: SEVERAL, waves: WAVES },
     },
   },
-  parse: (json, headers) => (areWaves(json) ? inWavesBody : toAllBody).parse(json, headers),
+  parse: parseNotification,
 };
 
 const idempotencyKey = z
@@ -182,17 +195,14 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
       handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) => {
-        const ofWaves =
-          'wave_seconds' in body
-            ? { waveMs: body.wave_seconds * 1_000, confirmationsNeeded: body.confirmations_needed }
-            : {};
         const request = {
           alertType: alertTypeOf(body.alert_type),
           waves: body.recipients.map((wave) => wave.map(({ number }) => number)),
           reference: body.reference,
           details: body.details?.trim(),
           confirm: body.confirm,
-          ...ofWaves,
+          waveMs: body.waveMs,
+          confirmationsNeeded: body.confirmations_needed,
         };
         return callsAnswer(await phoneOr503(phone).send(request, key, log));
       },

@@ -21,8 +21,11 @@ export interface RequestBody<Value> {
    * @param headers those of the request
    * @throws {Problem} where it is not what it should be
    */
-  readonly parse: (json: unknown, headers: Pick<HttpRequest['headers'], 'get'>) => Value;
+  readonly parse: (json: unknown, headers: BodyHeaders) => Value;
 }
+
+/** The headers of a request with a body. */
+export type BodyHeaders = Pick<HttpRequest['headers'], 'get'>;
 
 /** The schema of a body, and examples by name. */
 export interface DescribedContent {
@@ -38,7 +41,7 @@ export interface JsonBodyOptions {
   /** What an array in the body holds, for sentences about one of its elements. */
   readonly element?: string;
   /** The sentence about a member that the schema does not have. */
-  readonly unknownDetail?: string;
+  readonly unknownDetail?: (name: string) => string;
 }
 
 /**

@@ -26,12 +26,12 @@ export const fault = (code: FaultCode, message: string, where: { path?: Property
 export const faultsOf = (
   { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
   value: unknown,
-  unknownDetail = 'is unknown',
+  unknownDetail = (_name: string) => 'is unknown',
 ): readonly Fault[] =>
   issues.flatMap((issue): readonly Fault[] => {
     const { path, message: detail } = issue;
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail }));
+      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail(key) }));
     }
     if (issue.code === 'custom' && isFaultParams(issue.params)) return [{ ...issue.params, path, detail }];
     const inside = issue.code === 'invalid_union' ? insideOf(issue) : undefined;
