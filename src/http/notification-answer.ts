@@ -13,7 +13,7 @@ import {
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
 
 const attemptSchema = z
-  .strictObject({
+  .object({
     call_connection_id: z.string().min(1).optional(),
     placed_at: time.optional(),
     ended_at: time.optional(),
@@ -24,7 +24,7 @@ const attemptSchema = z
   })
   .meta({ description: 'One attempt to reach the recipient. What is not known is left out.' });
 
-const recipientSchema = z.strictObject({
+const recipientSchema = z.object({
   recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
   status: z.enum(RECIPIENT_STATUSES),
   wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
@@ -41,7 +41,7 @@ export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as 
 
 /** A notification as it stands. */
 export const notificationAnswer = z
-  .strictObject({
+  .object({
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
     reference: z.string().optional(),

@@ -74,6 +74,11 @@ export const PROBLEM_TYPES = {
     title: 'The last wave would come too late',
     detail: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.',
   },
+  impossible_number: {
+    status: 422,
+    title: 'The number cannot exist',
+    detail: 'No recipient can be called: no number of this country has this length.',
+  },
   nobody_allowed: {
     status: 422,
     title: 'Nobody may be called',
@@ -120,6 +125,11 @@ export const PROBLEM_TYPES = {
 /** What a problem is, for machines. */
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
+const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEM_TYPES, code);
+
+/** All of them. */
+export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(PROBLEM_TYPES).filter(isProblemCode);
+
 /** What is wrong with a parameter, a header, a member of the body or an event, by code. */
 export const FAULTS = {
   unknown: 'There is no parameter or member of this name.',
@@ -136,8 +146,6 @@ export const FAULTS = {
   day_closed: 'The day of the event is closed: its counts are final.',
   changed_time: 'This event of this camera was first reported with another `ts_utc`.',
   not_storable: 'Storage does not take the event in this form.',
-  waves_need_confirm: 'Recipients in waves need `confirm`.',
-  only_with_waves: 'The member is for recipients in waves alone.',
 } as const satisfies Readonly<Record<string, string>>;
 
 /** What is wrong with one thing, for machines. */

@@ -9,7 +9,6 @@ import { Problem } from './problem.ts';
 import { parseQueryTime } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
 import { instant, UTC_TIME_PATTERN, visibleText, wholeNumber } from './request-values.ts';
-import type { ProblemAnswers } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
@@ -30,20 +29,7 @@ const path = z.object({
   ),
 });
 
-/** What an endpoint without query parameters answers to one. */
-const NO_PARAMETERS: ProblemAnswers = {
-  400: {
-    codes: ['invalid_request'],
-    description: 'There are no query parameters.',
-    detail: 'limit is unknown: there are no parameters here',
-    errors: [{ code: 'unknown', field: 'limit', detail: 'is unknown: there are no parameters here' }],
-  },
-};
-
-const problems: ProblemAnswers = {
-  404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' },
-  ...PHONE_PROBLEMS,
-};
+const problems = ['unknown_notification', ...PHONE_PROBLEMS] as const;
 
 const oneAnswer = (found: NotificationView | undefined) => {
   if (found === undefined) throw new Problem('unknown_notification');
@@ -71,7 +57,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { 'two recipients': NOTIFICATION_EXAMPLE },
         },
       },
-      problems: { ...NO_PARAMETERS, ...problems },
+      problems,
       handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
     }),
   });
@@ -97,7 +83,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
         },
       },
-      problems: { ...NO_PARAMETERS, ...problems },
+      problems,
       handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
     }),
   });
@@ -139,15 +125,7 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
           },
         },
       },
-      problems: {
-        400: {
-          codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
-          description: 'The body is wrong.',
-          detail: 'by must be 1 to 60 visible characters',
-          errors: [{ code: 'empty', field: 'by', pointer: '/by', detail: 'must be 1 to 60 visible characters' }],
-        },
-        ...problems,
-      },
+      problems,
       handle: async ({ path: { id }, body: { by }, log }) =>
         oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
     }),
@@ -244,7 +222,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
       200: {
         description: 'Each as it stands.',
         schema: z
-          .strictObject({
+          .object({
             notifications: z.array(notificationAnswer),
             next_cursor: z.string().optional().describe('The list may go on: ask again with it as `cursor`.'),
           })
@@ -252,15 +230,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
         examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
       },
     },
-    problems: {
-      400: {
-        codes: ['invalid_request'],
-        description: 'The query is wrong.',
-        detail: 'limit must be a whole number from 1 to 100',
-        errors: [{ code: 'out_of_range', field: 'limit', detail: 'must be a whole number from 1 to 100' }],
-      },
-      ...PHONE_PROBLEMS,
-    },
+    problems: PHONE_PROBLEMS,
     handle: async ({ query }) => {
       const { list, needingAttention } = phoneOr503(phone);
       const isMeant = matcher(query);
