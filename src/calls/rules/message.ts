@@ -1,6 +1,6 @@
 import type { AlertType } from '../model/alert-types.ts';
 import type { CallMessage } from '../model/phone-line.ts';
-import { isMessage, type SpeechNumber, THANKED } from '../model/speech.ts';
+import { type SpeechNumber, THANKED, UNDERSTOOD } from '../model/speech.ts';
 
 /** How often the unit is spoken: the first seconds of a call are easily missed. */
 export const REPETITIONS = 3;
@@ -44,11 +44,13 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
+/** What is said to a callee who has confirmed, or cannot go. */
+export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
+  speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+
 /** What is said in a speech of a call. */
-export const spokenText = (speech: SpeechNumber, message: CallMessage): string => {
-  if (isMessage(speech)) return spokenMessage(message);
-  return speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
-};
+export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
+  speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
 
 // Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.
