@@ -195,9 +195,12 @@ const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: 
 const speechOver = (attempt: Attempt, event: CallReport, terms: CallTerms, now: number): Attempt => {
   const { kind, speech = MESSAGE, result = {} } = event;
   const isWhole = kind === 'play completed' && isMessage(speech);
-  const before = talkThen(attempt, now);
+  const before = talkOf(attempt);
+  // It was spoken while storage could not be used, or the report is not true: nothing is sure of what was heard.
+  if (before === undefined)
+    return isLive(attempt) && attempt.state !== 'hanging_up' ? hangingUp(attempt, now) : attempt;
   const talk = isWhole && before.completedAt === undefined ? { ...before, completedAt: now } : before;
-  const known = talk === talkOf(attempt) ? attempt : withTalk(attempt, talk, terms);
+  const known = talk === before ? attempt : withTalk(attempt, talk, terms);
   // The end of an earlier speech: a later one has interrupted it, or follows.
   if (known.state !== 'speaking' || speech < talk.speech.number) return known;
   if (isWhole && terms.confirm && !terms.line.speaksByItself) {
