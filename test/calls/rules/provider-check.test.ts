@@ -10,7 +10,7 @@ it('the provider is checked every hour, and every minute while it refuses', () =
   expect(checkDueAt(afterCheck(undefined, 'no permission', NOW))).toBe(NOW + 60_000);
 });
 
-it('it is known since when it refuses, until a check succeeds or a call is accepted', () => {
+it('the start of its refusals is kept, until a check succeeds or a call is accepted', () => {
   const first = afterCheck({ at: NOW - 9 }, 'no permission', NOW);
   const second = afterCheck(first, 'no such number', NOW + 60_000);
   expect(second).toEqual({ at: NOW + 60_000, reason: 'no such number', since: NOW });
