@@ -43,7 +43,7 @@ class PlainCall extends PhoneCall {
     this.#say(reported === undefined ? `presses ${key}` : `presses ${key}, reported ${reported}`);
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(_: boolean, why: Result | undefined): void {
     this.#say(`${this.endedBy} ends it${why === undefined ? '' : ` (${why.join('/')})`}`);
   }
 }
