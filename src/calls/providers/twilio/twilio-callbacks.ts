@@ -2,7 +2,7 @@ import type { Log } from '../../../log.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/speech.ts';
 import { answerOfKey } from '../../rules/keys.ts';
-import { spokenText } from '../../rules/message.ts';
+import { goodbyeText } from '../../rules/message.ts';
 import type { CallbackHandler, InstructionCallbacks, InstructionRequest } from '../callbacks.ts';
 import { type Address, addressOf, readAddress } from './addresses.ts';
 import { callEvent, isStatus } from './call-events.ts';
@@ -95,10 +95,10 @@ export class TwilioCallbacks implements InstructionCallbacks {
     const said = answerOfKey(key?.key);
     const isStored = (await handled) === true;
     // A 1 that was not stored is not thanked for: the callee hears the message again, and presses again.
-    if (said === 'confirms' && isStored) return twimlOf({ say: spokenText(THANKED, '') }, voice);
+    if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(THANKED) }, voice);
     if (said === 'cannot go' || (speech === UNDERSTOOD && said !== 'confirms')) {
       const addressOfKeys = addressOf(path, { ...at, occasion: 'key', speech: UNDERSTOOD });
-      const goodbye = said === 'cannot go' ? spokenText(UNDERSTOOD, '') : undefined;
+      const goodbye = said === 'cannot go' ? goodbyeText(UNDERSTOOD) : undefined;
       return twimlOf({ say: goodbye, keys: addressOfKeys, listenSeconds: LISTENS_AFTER_GOODBYE_SECONDS }, voice);
     }
     const next = nextSpeech(speech, said === 'repeat');

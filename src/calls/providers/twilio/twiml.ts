@@ -3,6 +3,7 @@ import type { AttemptRef } from '../../model/call-context.ts';
 import { newNotificationId } from '../../model/ids.ts';
 import type { CallMessage } from '../../model/phone-line.ts';
 import { KEYS_AFTER_MS } from '../../rules/keys.ts';
+import { REPETITIONS } from '../../rules/message.ts';
 import { addressOf } from './addresses.ts';
 
 /** What a call does next, and how the call ends. */
@@ -18,9 +19,6 @@ export interface Instruction {
   /** Where the end of all this is posted; undefined: the call hangs up. */
   readonly end?: string | undefined;
 }
-
-// The first seconds of a call are easily missed.
-const REPETITIONS = 3;
 
 /** Keys count for so long after the last word of a message, in seconds. */
 export const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
