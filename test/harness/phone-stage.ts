@@ -8,8 +8,8 @@ import {
   type AcsSimulatorOptions,
   startAcsSimulator,
 } from '../../infra/emulators/acs-simulator/simulator.ts';
-import type { Pace } from '../../infra/emulators/acs-simulator/simulated-call.ts';
-import type { CallStory } from '../../infra/emulators/acs-simulator/story.ts';
+import type { Pace } from '../../infra/emulators/phone-network/phone-call.ts';
+import type { CallStory } from '../../infra/emulators/phone-network/story.ts';
 import {
   startTwilioSimulator,
   type TwilioSimulator,

@@ -3,7 +3,8 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import { acceptedAtOf, isLive, talkOf } from '../state/attempt.ts';
+import type { Destination } from '../model/outcome-events.ts';
+import { isLive, talkOf } from '../state/attempt.ts';
 import { type CallCommand, commandsOf } from '../state/commands.ts';
 import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
@@ -17,7 +18,7 @@ import type { Context } from './context.ts';
 export interface Committed {
   readonly before: NotificationCase;
   readonly stored: StoredCase;
-  /** A call has ended or was accepted: the queue may move on. */
+  /** A call has ended, or an accepted one has ended a pause: the queue may move on. */
   readonly movesQueue: boolean;
 }
 
@@ -218,7 +219,8 @@ export class Cases {
     const { before, lines, shared } = decided;
     const [{ log } = { log: undefined }] = events;
     if (log !== undefined) logChange(before, stored, shared.lines, lines, log);
-    this.#onCommitted({ before, stored, movesQueue: movesQueue(before, stored) });
+    const endsPause = shared.lines.queue.pauseUntil !== undefined && lines.queue.pauseUntil === undefined;
+    this.#onCommitted({ before, stored, movesQueue: endsPause || movesQueue(before, stored) });
     return doneOf(decided, stored, true, this.#shared);
   }
 }
@@ -246,16 +248,12 @@ const isPast = (known: NotificationCase, event: CaseEvent): boolean => {
   return isOver && (event.event.kind === 'disconnected' || event.event.kind === 'hung up');
 };
 
-/** Whether a call has ended, or was accepted, or somebody waits anew. */
+/** Whether a call has ended, or somebody waits anew. */
 const movesQueue = (before: NotificationCase, after: NotificationCase): boolean =>
   after.recipients.some((recipient, index) => {
     const was = before.recipients[index];
     if (recipient === was || was === undefined) return false;
-    const isAccepted = recipient.attempts.some((one) => acceptedAtOf(one) !== undefined);
-    const wasAccepted = was.attempts.some((one) => acceptedAtOf(one) !== undefined);
     const liveNow = recipient.attempts.filter(isLive).length;
     const liveThen = was.attempts.filter(isLive).length;
-    return (
-      liveNow < liveThen || (isAccepted && !wasAccepted) || (recipient.state === 'waiting' && was.state !== 'waiting')
-    );
+    return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
   });
