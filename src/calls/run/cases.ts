@@ -3,7 +3,6 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination } from '../model/outcome-events.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
 import { type CallCommand, commandsOf } from '../state/commands.ts';
 import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
