@@ -67,6 +67,12 @@ export const countMembers = {
 /** How many cameras were active in a period. */
 export const activeCameras = count.describe('How many distinct cameras sent them.');
 
+/** The ends of a period for an example. */
+export const EXAMPLE_ENDS = {
+  ts_utc_start: '2026-11-21T00:00:00+00:00',
+  ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
+} as const;
+
 /** Counts for an example: two frames of a day. */
 export const EXAMPLE_COUNTS = {
   total_events: 2,

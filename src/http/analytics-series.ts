@@ -11,6 +11,7 @@ import {
   countMembers,
   countsTable,
   EXAMPLE_COUNTS,
+  EXAMPLE_ENDS,
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
@@ -77,19 +78,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
           description: 'What happened, step by step. Every configured category is present in every step.',
           schema: seriesSchema,
           examples: {
-            days: {
-              ts_utc_start: '2026-11-21T00:00:00+00:00',
-              ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-              step: 'day',
-              steps: [
-                {
-                  ts_utc_start: '2026-11-21T00:00:00+00:00',
-                  ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-                  active_cameras: 2,
-                  ...EXAMPLE_COUNTS,
-                },
-              ],
-            },
+            day: { ...EXAMPLE_ENDS, step: 'day', steps: [{ ...EXAMPLE_ENDS, active_cameras: 2, ...EXAMPLE_COUNTS }] },
           },
           csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
         },
@@ -108,9 +97,9 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
           },
           csv: () =>
             countsTable(steps, {
-              ts_utc_start: (step) => step.ts_utc_start,
-              ts_utc_end: (step) => step.ts_utc_end,
-              active_cameras: (step) => step.active_cameras,
+              ts_utc_start: (one) => one.ts_utc_start,
+              ts_utc_end: (one) => one.ts_utc_end,
+              active_cameras: (one) => one.active_cameras,
             }),
         };
       },

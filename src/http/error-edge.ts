@@ -46,19 +46,13 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   log.error('stored row damaged', {
     partition: partitionKey,
     row: rowKey,
-    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}${localPort()}`,
+    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}`,
   });
   // Row keys hold ids of cameras and events: the answer names the day alone.
   const where = day === undefined ? '' : ` of ${day}`;
   return new Problem('damaged_data', {
     detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
   });
-};
-
-/** A local run on another port than usual is told apart by it, see `npm start`. */
-const localPort = (): string => {
-  const port = /^localhost:(\d+)$/.exec(process.env['WEBSITE_HOSTNAME'] ?? '')?.[1];
-  return port === undefined || port === '7071' ? '' : ` --port ${port}`;
 };
 
 const MAX_FRAMES = 8;

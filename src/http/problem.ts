@@ -2,7 +2,7 @@ import type { HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
 import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
-import { type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
+import { defaultDetail, type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
 
 const count = z.int().min(0);
 
@@ -83,24 +83,19 @@ export class Problem extends Error {
   readonly init: ProblemInit;
 
   constructor(code: ProblemCode, init: ProblemInit = {}, options?: ErrorOptions) {
-    super(init.detail ?? PROBLEM_TYPES[code].detail, options);
+    super(init.detail ?? defaultDetail(code), options);
     this.code = code;
     this.init = init;
   }
 }
 
 /** The body of a problem (RFC 9457). */
-export const problemBody = (code: ProblemCode, { detail, errors, extensions }: ProblemInit) => {
-  const known = PROBLEM_TYPES[code];
-  return {
-    type: problemType(code),
-    title: known.title,
-    status: known.status,
-    code,
-    detail: detail ?? known.detail,
-    ...(errors === undefined ? {} : { errors }),
-    ...extensions,
-  };
+export const problemBody = (
+  code: ProblemCode,
+  { detail = defaultDetail(code), errors, extensions }: ProblemInit = {},
+) => {
+  const { title, status } = PROBLEM_TYPES[code];
+  return { type: problemType(code), title, status, code, detail, ...(errors && { errors }), ...extensions };
 };
 
 /** A problem as an answer. */

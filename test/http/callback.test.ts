@@ -106,7 +106,7 @@ describe('a callback', () => {
     }
     verdict = 'unknown';
     const later = await post([], handler);
-    expect(problemOf(later)).toEqual({ status: 503, detail: 'Not available now.' });
+    expect(problemOf(later)).toEqual({ status: 503, detail: 'The token cannot be checked now.' });
     expect(later.headers.get('retry-after')).toBe('2');
     expect(lines).toMatchObject([
       { event: 'callback refused', reason: 'no token', refused: 1 },
