@@ -33,7 +33,6 @@ import { problemsPage } from './http/problems-page.ts';
 import { RefusalLog } from './http/refusal-log.ts';
 import type { Route } from './http/route/route.ts';
 import { withTable } from './http/route/table.ts';
-import { answerOf } from './http/notification-answer.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
@@ -79,7 +78,6 @@ const startPhone = (own: PhoneSettings) => {
     rules: own,
     topic,
     webhook,
-    bodyOf: answerOf,
     log: appLog,
   });
   return { ...parts, ...callbacks, refusals: new RefusalLog() };

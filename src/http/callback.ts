@@ -2,7 +2,12 @@ import * as z from 'zod';
 
 import type { AlertType } from '../calls/model/alert-types.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
-import type { CallEvents, EventCallbacks, InstructionCallbacks } from '../calls/providers/callbacks.ts';
+import type {
+  CallbackHandler,
+  CallEvents,
+  EventCallbacks,
+  InstructionCallbacks,
+} from '../calls/providers/callbacks.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
@@ -10,7 +15,7 @@ import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /** What every callback path needs. */
-interface CommonParts extends Pick<CallsPhone, 'handle'> {
+interface CommonParts extends Pick<CallsPhone, 'handle' | 'messageOf'> {
   readonly refusals: RefusalLog;
 }
 type EventParts = CommonParts & EventCallbacks;
@@ -139,7 +144,7 @@ const formSchema = z
 const FORM = { CallSid: 'CA0123456789abcdef0123456789abcdef', CallStatus: 'in-progress', To: '+12065550100' };
 
 const instructionOperation = (alertType: AlertType, phone: InstructionParts) => {
-  const { handle, instructions } = phone;
+  const { handle, messageOf, instructions } = phone;
   const { signatureHeader } = instructions;
   return operation({
     ...about(alertType),
@@ -167,7 +172,11 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
       const request = { path: `api/${alertType.callbackPath}`, search, form };
       const base = await instructions.baseOf(request, headers[signatureHeader] ?? '');
       if (base === undefined) return refuse(phone, 'token not valid', log);
-      const body = await instructions.answer(request, base, async (events) => handle(events, alertType, log), log);
+      const handler: CallbackHandler = {
+        handle: async (events) => handle(events, alertType, log),
+        messageOf: async (attempt) => messageOf(attempt, alertType),
+      };
+      const body = await instructions.answer(request, base, handler, log);
       return { status: 200, body };
     },
   });

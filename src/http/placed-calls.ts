@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
 import { maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
-import { reasonCode } from '../calls/rules/reason-code.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
 import { type FailedCall, Problem } from './problem.ts';
 import type { ProblemCode } from './problem-types.ts';
@@ -17,7 +16,7 @@ const since = z.iso.datetime().describe('Since when they wait, UTC.');
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.object({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.object({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since: since.optional() }),
+  z.object({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since }),
   z.object({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
@@ -37,7 +36,7 @@ const EXAMPLE = {
     {
       recipient: '+12065550101',
       status: 'waiting',
-      code: 'no_line',
+      code: 'line',
       reason: 'no line is free',
       since: '2026-11-21T08:00:02.500Z',
     },
@@ -94,16 +93,15 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  const why = { code: reasonCode(call.reason, status), reason: call.reason };
-  if (status === 'failed') return { recipient: number, status, ...why };
-  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
-  return { recipient: number, status, ...why, ...(at === undefined ? {} : { since: at }) };
+  const { code, reason: words } = call;
+  if (status === 'failed') return { recipient: number, status, code, reason: words };
+  return { recipient: number, status, code, reason: words, since: new Date(call.since).toISOString() };
 };
 
 /** A problem is logged and passed on, so the number is masked. */
 const maskedFailure = (call: SentCall): FailedCall => ({
   recipient: maskPhoneNumber(call.recipient),
   status: 'failed',
-  code: call.status === 'placed' ? 'refused' : reasonCode(call.reason, 'failed'),
+  code: call.status === 'failed' ? call.code : 'refused',
   reason: call.status === 'placed' ? 'placed' : call.reason,
 });

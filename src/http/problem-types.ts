@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../calls/rules/reason-code.ts';
+import type { FailedCode, WaitingCode } from '../calls/model/notification-request.ts';
 
 /**
  * Every `code` that an answer may have, for machines; a person reads `detail` and `reason`. Within 1.x codes are added, none is renamed or
@@ -91,14 +91,16 @@ export type FaultCode = keyof typeof FAULTS;
 export const CALL_REASONS = {
   impossible_number: 'Failed: no number of this country has this length.',
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
-  day_limit: 'Failed: the calls of this UTC day are used up (`CALLS_PER_DAY`).',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
-  number_busy: 'Waiting: another call of this service to the same number is under way.',
-  urgent_first: 'Waiting: urgent calls come first.',
-  no_line: 'Waiting: no line is free.',
-  about_to_be_dialled: 'Waiting: the next to be dialled.',
-  delayed: 'Waiting: the phone service could not place the call yet; it is tried again.',
-} as const satisfies Readonly<Record<ReasonCode, string>>;
+  day_limit:
+    'The calls of this UTC day are used up (`CALLS_PER_DAY`): failed if they were when the request came, else waiting for the next day.',
+  line: 'Waiting: no line is free (`CALLS_AT_ONCE`), or the call is being placed.',
+  number: 'Waiting: another call of this service to the same number is under way.',
+  pause: 'Waiting: the phone service had no capacity, or asked for a pause.',
+  set_up: 'Waiting: the phone service does not accept this app. An operator has been told.',
+  later_wave: 'Waiting: its wave has not begun.',
+  redial: 'Waiting: it is called again after `CALL_RETRY_SECONDS`.',
+} as const satisfies Readonly<Record<FailedCode | WaitingCode, string>>;
 
 /** What a problem of a code says if there is no more to say. */
 export const defaultDetail = (code: ProblemCode): string => {

@@ -2,8 +2,8 @@ import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
 import { isNotificationId } from '../calls/model/ids.ts';
-import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
-import { answerOf, NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
+import type { NotificationBody, Phone as CallsPhone } from '../calls/phone.ts';
+import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { timeParameter } from './range-parameters.ts';
@@ -44,9 +44,9 @@ const ofOne = {
   problems: ['unknown_notification', ...PHONE_PROBLEMS],
 } as const;
 
-const oneAnswer = (found: NotificationView | undefined) => {
+const oneAnswer = (found: NotificationBody | undefined) => {
   if (found === undefined) throw new Problem('unknown_notification');
-  return { status: 200 as const, jsonBody: answerOf(found) };
+  return { status: 200 as const, jsonBody: found };
 };
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
@@ -147,6 +147,17 @@ const listQuery = z
     whenRight('ts_utc_start', 'ts_utc_end'),
   );
 
+const phoneStanding = z
+  .object({
+    usable: z.boolean(),
+    since: z.iso.datetime().optional().describe('Since when it is not.'),
+    reason: z.string().optional().describe('Why it is not, in words.'),
+  })
+  .meta({
+    description:
+      'With `attention=true`: whether calls can be placed, by the last check of the provider and the last calls.',
+  });
+
 const MICROSECONDS = 1_000n;
 
 /** Whether a notification is one of those that are asked for. */
@@ -158,11 +169,11 @@ const matcher = ({
   ts_utc_end: end,
 }: z.output<typeof listQuery>) => {
   const isIn = (at: bigint): boolean => (start === undefined || at >= start) && (end === undefined || at <= end);
-  return (view: NotificationView): boolean =>
-    (status === undefined || view.status === status) &&
-    (alert_type === undefined || view.alertType === alert_type) &&
-    (reference === undefined || view.reference === reference) &&
-    isIn(BigInt(view.createdAt) * MICROSECONDS);
+  return (body: NotificationBody): boolean =>
+    (status === undefined || body.status === status) &&
+    (alert_type === undefined || body.alert_type === alert_type) &&
+    (reference === undefined || body.reference === reference) &&
+    isIn(BigInt(Date.parse(body.created_at)) * MICROSECONDS);
 };
 
 const millisecondsOf = (instantAsked: Instant | undefined): number | undefined =>
@@ -185,6 +196,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
           .object({
             notifications: z.array(notificationAnswer),
             next_cursor: z.string().optional().describe('The list may go on: ask again with it as `cursor`.'),
+            phone: phoneStanding.optional(),
           })
           .meta({ id: 'Notifications' }),
         examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
@@ -195,12 +207,12 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
       const { list, needingAttention } = phoneOr503(phone);
       const isMeant = matcher(query);
       if (query.attention === 'true') {
-        const found = (await needingAttention()).filter(isMeant);
-        return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
+        const { notifications: found, phone: standing } = await needingAttention();
+        return { status: 200, jsonBody: { notifications: found.filter(isMeant), phone: standing } };
       }
       const { limit: most, cursor: after } = query;
       const [since, until] = [millisecondsOf(query.ts_utc_start), millisecondsOf(query.ts_utc_end)];
       const { found, next } = await list({ most, after, since, until, isMeant });
-      return { status: 200, jsonBody: { notifications: found.map(answerOf), next_cursor: next } };
+      return { status: 200, jsonBody: { notifications: [...found], next_cursor: next } };
     },
   });

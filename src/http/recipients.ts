@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { ALERT_TYPE_NAMES, type AlertType, findAlertType } from '../calls/model/alert-types.ts';
+import type { Callee } from '../calls/model/notification-request.ts';
 import { parsePhoneNumber, PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/model/phone-number.ts';
 import { visibleText } from './request-values.ts';
 import { fault } from './route/faults.ts';
@@ -26,13 +27,6 @@ const numberText = z
     context.addIssue(NOT_A_NUMBER);
     return z.NEVER;
   });
-
-/** Somebody to be phoned. */
-export interface Callee {
-  readonly number: PhoneNumber;
-  /** Shown beside the number, never spoken. */
-  readonly name?: string | undefined;
-}
 
 const recipient = z.xor(
   [

@@ -197,7 +197,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) => {
         const request = {
           alertType: alertTypeOf(body.alert_type),
-          waves: body.recipients.map((wave) => wave.map(({ number }) => number)),
+          waves: body.recipients,
           reference: body.reference,
           details: body.details?.trim(),
           confirm: body.confirm,

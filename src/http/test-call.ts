@@ -46,8 +46,8 @@ export const testCall = (
       problems: CALLS_PROBLEMS,
       handle: async ({ query, body, log }) => {
         const { send, callbackBaseUrl } = phoneOr503(phone);
-        const waves = body.map((wave) => wave.map(({ number }) => number));
-        const request = { alertType: alertTypeOf(query.alert_type), waves, confirm: query.confirm, callbackBaseUrl };
+        const { confirm } = query;
+        const request = { alertType: alertTypeOf(query.alert_type), waves: body, confirm, callbackBaseUrl };
         return callsAnswer(await send(request, undefined, log));
       },
     }),
