@@ -31,7 +31,6 @@ export interface ProblemError extends Readonly<z.output<typeof problemError>> {
 const failedCall = z
   .object({
     recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
-    name: z.string().optional(),
     status: z.literal('failed'),
     code: z.string().regex(CODE_FORM).describe('For machines. New codes may come.'),
     reason: z.string().min(1).describe('In words.'),
@@ -120,7 +119,7 @@ export const badRequest = (errors: readonly ProblemError[], element = 'element')
     .slice(0, ERRORS_IN_DETAIL)
     .map(
       ({ index, field, detail }) =>
-        `${index === undefined ? (field ?? 'the request') : `${element} ${index}`} ${detail}`,
+        `${field ?? (index === undefined ? 'the request' : `${element} ${index}`)} ${detail}`,
     );
   const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
   return new Problem('invalid_request', { detail: [...sentences, ...more].join('; '), errors });
