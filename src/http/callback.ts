@@ -83,7 +83,7 @@ const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
     problems: ['not_cloudevents', 'too_many_events', 'not_authorised', 'token_not_checked', 'phone_off'],
     handle: async ({ body, log }) => {
       const { handle, parseEvents } = phoneOr503(phone);
-      const parsed = await parseEvents(body);
+      const parsed = parseEvents(body);
       if (!('events' in parsed)) {
         throw new Problem('not_cloudevents', {
           detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
