@@ -26,7 +26,7 @@ const parameters = {
   ...rangeParameters,
   step: parameter(
     z.enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`).default('hour'),
-    'How long each step is; steps start with the minute, the hour or the day, UTC.',
+    'How long each step is. The first step of a day starts at midnight UTC, and the others follow one after another.',
     'hour',
   ),
   camera_id: cameraId,
@@ -61,7 +61,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
     GET: operation({
       operationId: 'getAnalyticsSeries',
       tag: 'analytics',
-      summary: 'What happened in each minute, hour or day of a period',
+      summary: 'What happened in each step of a period',
       description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
       query: z
         .object(parameters)
