@@ -18,6 +18,7 @@ import { outcomeWebhook } from './calls/providers/webhook.ts';
 import { createPhone } from './calls/phone.ts';
 import { phoneOff } from './calls/run/phone-off.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
+import { analyticsAccuracy } from './http/analytics-accuracy.ts';
 import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from './http/analytics.ts';
 import { analyticsSeries } from './http/analytics-series.ts';
@@ -93,6 +94,7 @@ const routes: readonly Route[] = [
   analyticsDay(analytics),
   analyticsSeries(analytics, settings.windowSeconds),
   analyticsCameras(analytics),
+  analyticsAccuracy(analytics),
   recordEvents({ recorder, now }),
   deliveryHandshake(),
   notifications(phone),

@@ -7,7 +7,7 @@ import type { Period } from '../analytics/model/period.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { FaultCode } from './problem-types.ts';
-import { DAY_PATTERN, identifier } from './request-values.ts';
+import { DAY_PATTERN, identifier, wholeNumber } from './request-values.ts';
 import { type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 
@@ -38,6 +38,22 @@ export const date = parameter(
   'A UTC day that exists; today where none is given.',
   '2026-11-21',
 );
+
+/** Most UTC days of one question about days. */
+export const MAX_DAYS = 31;
+
+/** The query parameters that choose UTC days. */
+export const daysParameters = {
+  date: parameter(date, 'A UTC day that exists, the last one of `days`; today where none is given.', '2026-11-21'),
+  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+};
+
+/** How right the AI was about a category. */
+export const accuracyMembers = {
+  flagged: count.describe('Reviewed events in which the AI flagged the category.'),
+  confirmed: count.describe('Of those, the events with an annotation of the category.'),
+  missed: count.describe('Reviewed events with an annotation of the category that the AI had not flagged.'),
+};
 
 const countsPerCategory = z.record(z.string(), count);
 

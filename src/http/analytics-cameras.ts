@@ -1,9 +1,12 @@
 import * as z from 'zod';
 
+import { type Accuracy, accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
+import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   type AnalyticsDependencies,
@@ -11,9 +14,10 @@ import {
   answeredTime,
   countColumns,
   countMembers,
-  date,
   DATE_FORM,
+  daysParameters,
   EXAMPLE_COUNTS,
+  MAX_DAYS,
   queryProblems,
 } from './analytics-answer.ts';
 import { badRequest } from './problem.ts';
@@ -33,11 +37,8 @@ const orderOf = (text: string): CameraOrder =>
     ? text
     : { category: text };
 
-const MAX_DAYS = 31;
-
 const query = z.object({
-  date: parameter(date, 'A UTC day that exists, the last one of `days`; today where none is given.', '2026-11-21'),
-  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+  ...daysParameters,
   order_by: parameter(
     z
       .string()
@@ -56,6 +57,11 @@ const query = z.object({
     '`false` leaves out the counts; then the cameras are ordered by id, at a small part of the cost.',
     'false',
   ),
+  accuracy: parameter(
+    z.enum(['true', 'false'], { error: 'must be true or false' }).default('false'),
+    '`true` adds `flagged`, `confirmed` and `missed` per category to the counts of each camera.',
+    'true',
+  ),
   limit: parameter(
     wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT),
     `How many cameras at most, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} if it is not given.`,
@@ -72,6 +78,15 @@ const cameraMembers = {
     ),
 };
 
+const perCategory = (description: string) =>
+  z.record(z.string(), z.int().min(0)).optional().describe(`${description} Only with \`accuracy=true\`.`);
+
+const accuracyPerCategory = {
+  flagged: perCategory('Reviewed events in which the AI flagged each category.'),
+  confirmed: perCategory('Of those, the events with an annotation of the category.'),
+  missed: perCategory('Reviewed events with an annotation of the category that the AI had not flagged.'),
+};
+
 const camerasSchema = z
   .strictObject({
     date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
@@ -82,7 +97,11 @@ const camerasSchema = z
       .describe('How many cameras sent events on these days; with `q`, of those that it finds.'),
     cameras: z
       .union([
-        z.array(z.strictObject({ ...cameraMembers, ...countMembers }).meta({ id: 'AnalyticsOfCamera' })),
+        z.array(
+          z
+            .strictObject({ ...cameraMembers, ...countMembers, ...accuracyPerCategory })
+            .meta({ id: 'AnalyticsOfCamera' }),
+        ),
         z.array(z.strictObject(cameraMembers).meta({ id: 'CameraWithoutCounts' })),
       ])
       .describe(`At most \`limit\`. The largest number first, equal ones by id.`),
@@ -118,12 +137,12 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         },
       },
       problems: queryProblems('date', DATE_FORM),
-      handle: async ({ query: { date: asked, days, order_by, q, counts, limit } }) => {
+      handle: async ({ query: { date: asked, days, order_by, q, counts, accuracy, limit } }) => {
         const day = asked ?? dayOf(now());
         const isAsked = (id: string): boolean => id.toLowerCase().includes(q?.toLowerCase() ?? '');
         if (counts === 'false') {
-          if (order_by !== undefined)
-            throw badRequest([{ code: 'invalid', field: 'order_by', detail: 'needs the counts' }]);
+          const wrong = order_by !== undefined ? 'order_by' : accuracy === 'true' ? 'accuracy' : undefined;
+          if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
           const seen = [...(await reader.lastMinutes(day, days))].filter(([id]) => isAsked(id));
           const listed = seen
             .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -146,16 +165,17 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         // A category that no camera has is 0 for each of them, like one that is configured.
         const always = typeof order === 'string' ? categories : [...categories, order.category];
         const listed = await mapInTurns(first, CAMERAS_IN_TURN, (one) =>
-          cameraAnswer(one, lastMinutes.get(one.cameraId), always),
+          cameraAnswer(one, lastMinutes.get(one.cameraId), always, accuracy === 'true'),
         );
         return {
           status: 200,
           jsonBody: { date: day, days, total_cameras: found.length, cameras: listed },
           csv: () => {
             const { heads, rowOf } = countColumns(listed);
+            const right = accuracy === 'true' ? accuracyColumns(listed) : { heads: [], rowOf: () => [] };
             return [
-              ['camera_id', ...heads, 'last_event_at'],
-              ...listed.map((one) => rowOf([one.camera_id], one).concat(one.last_event_at ?? '')),
+              ['camera_id', ...heads, ...right.heads, 'last_event_at'],
+              ...listed.map((one) => [...rowOf([one.camera_id], one), ...right.rowOf(one), one.last_event_at ?? '']),
             ];
           },
         };
@@ -167,8 +187,35 @@ const cameraAnswer = (
   { cameraId, tally }: CameraActivity,
   lastMinute: Instant | undefined,
   known: readonly string[],
+  withAccuracy: boolean,
 ) => ({
   camera_id: cameraId,
   last_event_at: lastMinute && formatInstant(lastMinute),
   ...answeredCounts(tally, known),
+  ...(withAccuracy && answeredAccuracy(tally, known)),
 });
+
+const FIGURES = ['flagged', 'confirmed', 'missed'] as const;
+
+const answeredAccuracy = (tally: Tally, known: readonly string[]) => {
+  const categories = Array.from(
+    withKnownCategories(tally, known).categories,
+    ([category, own]) => [category, accuracyOf(own)] as const,
+  );
+  const figures = (of: keyof Accuracy): Record<string, number> =>
+    Object.fromEntries(categories.map(([category, own]) => [category, own[of]]));
+  return { flagged: figures('flagged'), confirmed: figures('confirmed'), missed: figures('missed') };
+};
+
+/** The columns of accuracy in a table of cameras: one for each figure and category. */
+const accuracyColumns = (all: readonly ReturnType<typeof cameraAnswer>[]) => {
+  const categories = [...new Set(all.flatMap(({ flagged = {} }) => Object.keys(flagged)))].sort();
+  return {
+    heads: FIGURES.flatMap((figure) => categories.map((category) => `${figure}.${category}`)),
+    rowOf: (one: ReturnType<typeof cameraAnswer>): readonly number[] =>
+      FIGURES.flatMap((figure) => {
+        const own = new Map(Object.entries(one[figure] ?? {}));
+        return categories.map((category) => own.get(category) ?? 0);
+      }),
+  };
+};

@@ -34,6 +34,7 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] => {
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
+  'GET analytics/accuracy function: AnalyticsAccuracy',
   'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/day function: AnalyticsDay',
   'GET analytics/series function: AnalyticsSeries',
