@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { accuracyOf, precisionOf, recallOf } from '../analytics/model/accuracy.ts';
+import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import {
@@ -81,11 +81,10 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
         const day = asked ?? dayOf(now());
         const { tally, without } = await reader.accuracy(day, days, camera_id);
         const figures = Array.from(withKnownCategories(tally, categories).categories, ([category, own]) => {
-          const accuracy = accuracyOf(own);
-          const [precision, recall] = [precisionOf(accuracy), recallOf(accuracy)];
+          const { precision, recall, ...counted } = accuracyOf(own);
           return [
             category,
-            { ...accuracy, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
+            { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
           ] as const;
         });
         return {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { type Accuracy, accuracyOf } from '../analytics/model/accuracy.ts';
+import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
@@ -202,7 +202,7 @@ const answeredAccuracy = (tally: Tally, known: readonly string[]) => {
     withKnownCategories(tally, known).categories,
     ([category, own]) => [category, accuracyOf(own)] as const,
   );
-  const figures = (of: keyof Accuracy): Record<string, number> =>
+  const figures = (of: (typeof FIGURES)[number]): Record<string, number> =>
     Object.fromEntries(categories.map(([category, own]) => [category, own[of]]));
   return { flagged: figures('flagged'), confirmed: figures('confirmed'), missed: figures('missed') };
 };

@@ -1,26 +1,24 @@
 import type { CategoryTally } from './tally.ts';
 
-/** How right the AI was about one category, as far as operators reviewed its events. */
+/** How often the AI was right about one category, among the reviewed events. */
 export interface Accuracy {
-  /** Reviewed events in which the AI flagged the category. */
+  /** Reviewed events in which the AI flagged the category at least once. */
   readonly flagged: number;
-  /** Of those, the events with an annotation of the category. */
+  /** Of those, the events with at least one annotation of the category. */
   readonly confirmed: number;
   /** Reviewed events with an annotation of the category that the AI had not flagged. */
   readonly missed: number;
+  /** `confirmed` ÷ `flagged`; undefined if nothing was flagged. */
+  readonly precision: number | undefined;
+  /** `confirmed` ÷ (`confirmed` + `missed`); undefined if no reviewed event has an annotation of the category. */
+  readonly recall: number | undefined;
 }
 
-/** The accuracy that the tally of a day says: no other tally counts `flagged` and `confirmed`. */
-export const accuracyOf = ({ reviewed, flagged = 0, confirmed = 0 }: CategoryTally): Accuracy => ({
+/** The accuracy that the tally of whole days says of a category. */
+export const accuracyOf = ({ flagged, confirmed, reviewed }: CategoryTally): Accuracy => ({
   flagged,
   confirmed,
   missed: reviewed - confirmed,
+  precision: flagged === 0 ? undefined : confirmed / flagged,
+  recall: reviewed === 0 ? undefined : confirmed / reviewed,
 });
-
-/** The share of flagged events that were confirmed, 0 to 1; undefined: nothing was flagged. */
-export const precisionOf = ({ flagged, confirmed }: Accuracy): number | undefined =>
-  flagged === 0 ? undefined : confirmed / flagged;
-
-/** The share of events with an annotation that the AI had flagged, 0 to 1; undefined: there are no such events. */
-export const recallOf = ({ confirmed, missed }: Accuracy): number | undefined =>
-  confirmed + missed === 0 ? undefined : confirmed / (confirmed + missed);

@@ -6,7 +6,7 @@ import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey } from './keys.ts';
 import {
-  DAY,
+  DAY_TALLY,
   numberedBytes,
   numberedName,
   readDay,
@@ -28,7 +28,7 @@ export interface CameraHour {
 
 /** A `camera|ridge-04` row, or what was read of it. */
 export interface CameraRow {
-  /** The camera's index in the shard's camera list. The stored property is named `place`. */
+  /** The camera's index in the shard's camera list. */
   readonly index: number;
   /** Of the day. */
   readonly tally: Tally;
@@ -39,13 +39,13 @@ export interface CameraRow {
 /** The row of a camera that has no events yet. */
 export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMPTY_TALLY, hours: new Map() });
 
-const INDEX = 'place';
-const HOUR = 'h';
-const MINUTES = 'm';
+const INDEX = 'camera_index';
+const HOUR = 'hour_';
+const MINUTES = 'minutes_';
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The properties that hold the day's tally and the camera's index. */
-export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY, INDEX];
+export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY_TALLY, INDEX];
 
 /** The properties that hold the day's tally, the index, the tallies of some hours, and the minutes of some hours. */
 export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
@@ -88,7 +88,7 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
     const hours = new Map<number, CameraHour>();
     for (const hour of HOURS) {
-      const ofHour = readTallyText(numberedName(HOUR, hour), row.properties);
+      const ofHour = readTallyText(numberedName(HOUR, hour), row.properties, 'hour');
       const ofMinutes = minutes.get(hour) ?? new Uint8Array();
       if (ofHour !== undefined || ofMinutes.length > 0) {
         hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes: ofMinutes });
@@ -200,12 +200,13 @@ export const cameraWrite = (
 ): StoringWrite => {
   const written = [...hours].filter((hour) => row.hours.has(hour));
   const properties: Record<string, PropertyValue> = {
-    ...tallyProperties(DAY, row.tally),
+    ...tallyProperties(DAY_TALLY, row.tally, 'day'),
     [INDEX]: row.index,
     ...numberedBytes(MINUTES, written, (hour) => row.hours.get(hour)?.minutes),
   };
   for (const hour of written) {
-    Object.assign(properties, tallyProperties(numberedName(HOUR, hour), row.hours.get(hour)?.tally ?? EMPTY_TALLY));
+    const { tally = EMPTY_TALLY } = row.hours.get(hour) ?? {};
+    Object.assign(properties, tallyProperties(numberedName(HOUR, hour), tally, 'hour'));
   }
   return writeOf(rowKey, etag, properties);
 };
