@@ -6,12 +6,13 @@ import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/backup-container.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
+import { DayMoved } from '../errors.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
-import { instantFrom, sortableInstant } from '../model/instant.ts';
-import type { DayShards, Manifest } from '../rows/day-shards.ts';
-import { shardPartition, TOTAL_KEY } from '../rows/keys.ts';
-import { openDays, storageNow } from '../rows/open-days.ts';
-import { stripesOf } from '../rows/stripes.ts';
+import { instantFrom, instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import { openDays, type StoredDay } from '../rows/day-row.ts';
+import type { Days } from '../rows/days.ts';
+import { shardPartition } from '../rows/keys.ts';
+import { listStripes } from '../rows/stripes.ts';
 import { eventLines, type EventsRead } from './day-events.ts';
 
 /** When days are backed up (NCRONTAB): a run in which nothing has changed costs one query a day of the table. */
@@ -26,7 +27,7 @@ const RUN_MS = 20 * 60_000;
 /** What backing up needs. */
 export interface BackupDependencies {
   readonly table: Table;
-  readonly shards: DayShards;
+  readonly days: Days;
   readonly container: () => Promise<BackupContainer>;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
@@ -40,23 +41,24 @@ export const backupName = (day: Day, shard: number): string => `${shardPartition
  * anywhere: the next one goes on with the shards that are missing. A day that fails is logged and holds up no other one.
  */
 export const backUpDays = async (
-  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
+  { table, days, container, runMs = RUN_MS }: BackupDependencies,
   log: Log,
 ): Promise<void> => {
   const stop = AbortSignal.timeout(runMs);
   const blobs = await container();
-  const days = await openDays(table);
-  const first = dayOf(instantFrom(storageNow(table) - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
+  const open = await openDays(table);
+  const now = instantFromMilliseconds(Date.now());
+  const first = dayOf(instantFrom(now - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
   const known = await blobs.list();
   const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
-  for (const day of days.filter((one) => one < first)) {
+  for (const day of open.filter((one) => one < first)) {
     if (stop.aborted) break;
     counted.days += 1;
     try {
-      const manifest = await shards.stored(day);
+      const row = await days.stored(day);
       // A day that closes is backed up when it takes no more changes: see backUpClosing.
-      if (manifest === undefined || manifest.closes !== undefined) continue;
-      if (await backUpShards({ table, blobs, known, log, stop }, day, manifest)) counted.days_backed_up += 1;
+      if (row === undefined || row.closes !== undefined) continue;
+      if (await backUpShards({ table, days, blobs, known, log, stop }, day, row)) counted.days_backed_up += 1;
     } catch (error) {
       counted.days_failed += 1;
       logFailure(error, day, log);
@@ -72,16 +74,16 @@ export const backUpDays = async (
  * @throws what keeps it from being whole, which is logged: the event rows must stay
  */
 export const backUpClosing = async (
-  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
+  { table, days, container, runMs = RUN_MS }: BackupDependencies,
   day: Day,
   log: Log,
 ): Promise<void> => {
   try {
-    const manifest = await shards.stored(day);
-    if (manifest === undefined) return;
+    const row = await days.stored(day);
+    if (row === undefined) return;
     const blobs = await container();
     const known = await blobs.list(day);
-    await backUpShards({ table, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, manifest);
+    await backUpShards({ table, days, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, row);
   } catch (error) {
     logFailure(error, day, log);
     throw error;
@@ -95,6 +97,7 @@ const logFailure = (error: unknown, day: Day, log: Log): void => {
 
 interface BackingUp {
   readonly table: Table;
+  readonly days: Days;
   readonly blobs: BackupContainer;
   readonly known: Awaited<ReturnType<BackupContainer['list']>>;
   readonly log: Log;
@@ -103,14 +106,14 @@ interface BackingUp {
 
 /** @returns whether anything had to be written */
 const backUpShards = async (
-  { table, blobs, known, log, stop }: BackingUp,
+  { table, days, blobs, known, log, stop }: BackingUp,
   day: Day,
-  { shards, closes }: Manifest,
+  { shards, generation, closes }: StoredDay,
 ): Promise<boolean> => {
   const closed = closes === undefined ? '' : sortableInstant(closes);
   let hasWritten = false;
   for (let shard = 0; shard < shards; shard += 1) {
-    const partition = shardPartition(day, shard);
+    const partition = shardPartition(day, shard, generation);
     const name = backupName(day, shard);
     const earlier = known.get(name);
     // From then on its event rows may be deleted.
@@ -119,7 +122,7 @@ const backUpShards = async (
     const isSame = earlier?.facts['state'] === state;
     if (isSame && closed === '') continue;
     const read: EventsRead = { events: 0, unreadable: [] };
-    const lines = Readable.from(eventLines(table, partition, read));
+    const lines = Readable.from(whileCurrent(days, day, generation, eventLines(table, partition, read)));
     const compressed = lines.pipe(createGzip());
     lines.on('error', (error) => compressed.destroy(error));
     const facts = () => ({ state, closed, events: String(read.events), unreadable: String(read.unreadable.length) });
@@ -133,10 +136,25 @@ const backUpShards = async (
   return hasWritten;
 };
 
-/** What changes with every commit to a shard: the versions of its totals. */
+/**
+ * Lines that were read from a generation of a day, which still counts when the last one was read: else rows may have been deleted meanwhile.
+ *
+ * @throws {DayMoved} nothing of it is a backup
+ */
+async function* whileCurrent(
+  days: Days,
+  day: Day,
+  generation: number,
+  lines: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  yield* lines;
+  if ((await days.stored(day))?.generation !== generation) throw new DayMoved();
+}
+
+/** What changes with every commit to a shard: the versions of its `day` rows. */
 const stateOf = async (table: Table, partition: string): Promise<string> => {
-  const totals = await table.all(partition, stripesOf(TOTAL_KEY), { select: [] });
+  const { stripes } = await listStripes(table, partition);
   const hash = createHash('sha256');
-  for (const { rowKey, etag } of totals) hash.update(`${rowKey} ${etag}\n`);
+  for (const { rowKey, etag } of stripes.values()) hash.update(`${rowKey} ${etag}\n`);
   return hash.digest('hex').slice(0, 32);
 };
