@@ -1,6 +1,6 @@
 import { app } from '@azure/functions';
 
-import { DayShards } from './analytics/rows/day-shards.ts';
+import { Days } from './analytics/rows/days.ts';
 import type { Day } from './analytics/model/day.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
@@ -56,10 +56,10 @@ const calls = new Table(azureTable(settings.tables, 'calls', credential), { form
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
-const dayShards = new DayShards(counters, settings.counterShards, appLog);
-const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
+const days = new Days(counters, settings.counterShards, appLog);
+const recorder = new Recorder(counters, days, appLog, { configuredCategories: settings.detectionCategories });
 const analytics = {
-  reader: new Reader(counters, dayShards),
+  reader: new Reader(counters, days),
   now,
   categories: settings.detectionCategories,
 };
@@ -143,18 +143,18 @@ const container = async (url: string) =>
 const backup =
   backupContainerUrl === undefined
     ? undefined
-    : { table: counters, shards: dayShards, container: async () => container(backupContainerUrl) };
+    : { table: counters, days, container: async () => container(backupContainerUrl) };
 if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
 if (retentionDays !== undefined) {
   timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {
     const backUp = backup && (async (day: Day) => backUpClosing(backup, day, log));
-    await closeDays({ table: counters, shards: dayShards, retentionDays, backUp }, log);
+    await closeDays({ table: counters, days, retentionDays, backUp }, log);
   });
 }
 
 // When the app is told to stop, what is under way is finished first.
 app.hook.appTerminate(async () => {
-  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.end()]);
+  await Promise.all([recorder.allAnswered(), phone === 'off' ? undefined : phone.end()]);
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

@@ -4,14 +4,16 @@ import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/backup-container.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
+import { DayMoved } from '../errors.ts';
 import { type Day, dayOf } from '../model/day.ts';
-import { instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import { type Instant, instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
-import { ALL_EVENTS, DAY_KEY, shardPartition } from '../rows/keys.ts';
-import { stripesOf } from '../rows/stripes.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
+import { ALL_EVENTS, parseEventKey, shardPartition } from '../rows/keys.ts';
+import { listStripes } from '../rows/stripes.ts';
 import { eventLines, type EventsRead } from './day-events.ts';
 
 /** When days are backed up (NCRONTAB): a run in which nothing has changed costs one query a day of the table. */
@@ -35,8 +37,10 @@ export interface BackupDependencies {
 /** The name of the backup of a shard of a day. It says no generation: a rewritten day is the same day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
 export const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
 
-/** The name of a backup that has fewer events than {@link backupName}: it is kept beside it and replaces nothing. */
-const fewerName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.fewer.ndjson.gz`;
+const FEWER = '.fewer.';
+
+/** The name of a backup that has fewer events than an earlier one: it is kept beside that one. */
+const fewerName = (day: Day, shard: number): string => `${shardPartition(day, shard)}${FEWER}ndjson.gz`;
 
 /**
  * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
@@ -59,7 +63,7 @@ export const backUpDays = async (
       const row = await days.stored(day);
       // A day that closes is backed up when it takes no more changes: see backUpClosing.
       if (row === undefined || row.closes !== undefined) continue;
-      if (await backUpDay({ table, blobs, known, log, stop }, day, row)) counted.days_backed_up += 1;
+      if (await backUpDay({ table, days, blobs, known, log, stop }, day, row)) counted.days_backed_up += 1;
     } catch (error) {
       counted.days_failed += 1;
       logFailure(error, day, log);
@@ -84,7 +88,7 @@ export const backUpClosing = async (
     if (row === undefined) return;
     const blobs = await container();
     const known = await blobs.list(day);
-    await backUpDay({ table, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, row);
+    await backUpDay({ table, days, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, row);
   } catch (error) {
     logFailure(error, day, log);
     throw error;
@@ -98,6 +102,7 @@ const logFailure = (error: unknown, day: Day, log: Log): void => {
 
 interface BackingUp {
   readonly table: Table;
+  readonly days: Days;
   readonly blobs: BackupContainer;
   readonly known: Awaited<ReturnType<BackupContainer['list']>>;
   readonly log: Log;
@@ -115,7 +120,7 @@ interface ChangedShard {
 const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promise<boolean> => {
   const { table, blobs, known, log } = backingUp;
   const { shards, generation, closes } = row;
-  const closed = closes === undefined ? '' : sortableInstant(closes);
+  const closed = closedFact(closes);
   const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard, generation));
   const changed: ChangedShard[] = [];
   for (const [shard, partition] of partitions.entries()) {
@@ -126,34 +131,36 @@ const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promis
     if (closed !== '' || !written.some((one) => one?.facts['state'] === state))
       changed.push({ shard, partition, state });
   }
-  const gone = [...known.keys()].filter((name) => shardOfName(day, name) >= shards);
-  if (changed.length === 0 && gone.length === 0) return false;
-  const before = [...known].reduce(
-    (sum, [name, { facts }]) => sum + (shardOfName(day, name) >= 0 ? Number(facts['events'] ?? 0) : 0),
-    0,
-  );
+  const names = [...known.keys()].filter((name) => name.startsWith(`${day}_`));
+  const current = new Set(partitions.map((_, shard) => backupName(day, shard)));
+  const others = names.filter((name) => !current.has(name));
+  if (changed.length === 0 && others.length === 0) return false;
+  const before = names
+    .filter((name) => !name.includes(FEWER))
+    .reduce((sum, name) => sum + Number(known.get(name)?.facts['events'] ?? 0), 0);
   let events = 0;
   for (const partition of partitions) events += await countEvents(table, partition);
   const hasFewer = events < before;
   if (hasFewer) log.error('backup has fewer events', { day, events, before });
-  for (const one of changed) await backUpShard(backingUp, day, one, closed, hasFewer ? fewerName : backupName);
-  // The day was rewritten with fewer shards, and all its events are in other backups now.
-  for (const name of hasFewer ? [] : gone) await blobs.delete(name);
-  return true;
+  for (const one of changed) await backUpShard(backingUp, day, row, one, hasFewer ? fewerName : backupName);
+  // All their events are in other backups now: the day was rewritten with fewer shards, or has all its events again.
+  if (!hasFewer) for (const name of others) await blobs.delete(name);
+  return changed.length > 0;
 };
 
 const backUpShard = async (
-  { table, blobs, known, log, stop }: BackingUp,
+  { table, days, blobs, known, log, stop }: BackingUp,
   day: Day,
+  { generation, closes }: StoredDay,
   { shard, partition, state }: ChangedShard,
-  closed: string,
   nameOf: typeof backupName,
 ): Promise<void> => {
   const name = nameOf(day, shard);
   const read: EventsRead = { events: 0, unreadable: [] };
-  const lines = Readable.from(eventLines(table, partition, read));
+  const lines = Readable.from(whileCurrent(days, day, generation, eventLines(table, partition, read)));
   const compressed = lines.pipe(createGzip());
   lines.on('error', (error) => compressed.destroy(error));
+  const closed = closedFact(closes);
   const facts = () => ({ state, closed, events: String(read.events), unreadable: String(read.unreadable.length) });
   const etag = known.get(name)?.etag;
   const bytes = await blobs.write(name, compressed, facts, etag, stop).finally(() => lines.destroy());
@@ -163,22 +170,40 @@ const backUpShard = async (
   }
 };
 
-/** The shard of the day that a backup is of; -1: it is one of another day, or one that has fewer events. */
-const shardOfName = (day: Day, name: string): number =>
-  name.startsWith(`${day}_`) && /^\d\d\.ndjson\.gz$/.test(name.slice(day.length + 1))
-    ? Number(name.slice(day.length + 1, day.length + 3))
-    : -1;
+/** Since when the backed up day takes no changes, as text; empty: it is open. */
+const closedFact = (closes: Instant | undefined): string => (closes === undefined ? '' : sortableInstant(closes));
 
+/**
+ * Lines that were read from a generation of a day, which still counts when the last one was read: otherwise rows may have been deleted
+ * meanwhile.
+ *
+ * @throws {DayMoved} nothing of it is a backup
+ */
+async function* whileCurrent(
+  days: Days,
+  day: Day,
+  generation: number,
+  lines: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  yield* lines;
+  if ((await days.stored(day))?.generation !== generation) throw new DayMoved();
+}
+
+/** The event rows of a shard that can be read, as {@link eventLines} counts them. */
 const countEvents = async (table: Table, partition: string): Promise<number> => {
   let events = 0;
-  for await (const page of table.pages(partition, ALL_EVENTS, { select: [] })) events += page.length;
+  for await (const page of table.pages(partition, ALL_EVENTS)) {
+    for (const row of page) {
+      if (unlessDamaged(() => [parseEventKey(row.rowKey), eventRowFrom(row)]) !== undefined) events += 1;
+    }
+  }
   return events;
 };
 
-/** What changes with every commit to a shard: the versions of its stripes. */
+/** What changes with every commit to a shard: the versions of its `day` rows. Each generation has versions of its own. */
 const stateOf = async (table: Table, partition: string): Promise<string> => {
-  const stripes = await table.all(partition, stripesOf(DAY_KEY), { select: [] });
+  const { stripes } = await listStripes(table, partition);
   const hash = createHash('sha256');
-  for (const { partitionKey, rowKey, etag } of stripes) hash.update(`${partitionKey} ${rowKey} ${etag}\n`);
+  for (const { partitionKey, rowKey, etag } of stripes.values()) hash.update(`${partitionKey} ${rowKey} ${etag}\n`);
   return hash.digest('hex').slice(0, 32);
 };

@@ -1,10 +1,8 @@
-import { DamagedRow, DecodeError, decodingRow, unlessDamaged } from '../../storage/errors.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
-import { ALL_CAMERAS, cameraKey, parseCameraKey } from './keys.ts';
 import {
   DAY_TALLY,
   numberedBytes,
@@ -15,7 +13,6 @@ import {
   readWhole,
   tallyProperties,
 } from './properties.ts';
-import { parseStripe, readStripes } from './stripes.ts';
 import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts';
 
 /** One hour of a camera: its tally, and a tally for each minute (0 to 59) that has events, as {@link minutesOf} reads it. */
@@ -96,45 +93,6 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     }
     return { ...cameraDayFrom(row), hours };
   });
-
-/**
- * The rows of each camera of a shard, those in all stripes as of one moment. They are neighbours, so a page has them together. Only the
- * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
- *
- * @param onDamage called for rows that cannot be told apart by their keys, which are left out; by default that is thrown
- * @throws {StorageTrouble | DamagedRow}
- */
-export async function* camerasIn(
-  table: Table,
-  partition: string,
-  select: readonly string[],
-  onDamage: (error: DamagedRow) => void = (error) => {
-    throw error;
-  },
-): AsyncGenerator<readonly [cameraId: string, rows: readonly StoredRow[]]> {
-  const tell = (error: unknown): undefined => {
-    if (!(error instanceof DamagedRow)) throw error;
-    onDamage(error);
-  };
-  const cameraOf = (row: StoredRow): string | undefined =>
-    unlessDamaged(() => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key)), tell);
-  let last: readonly [cameraId: string, rows: readonly StoredRow[]] | undefined;
-  let isLaterPage = false;
-  for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
-    let mayLackSome = isLaterPage;
-    for (const [cameraId, own] of Map.groupBy(page, cameraOf)) {
-      if (cameraId === undefined) continue;
-      const rows = mayLackSome
-        ? [...((await readStripes(table, partition, cameraKey(cameraId), select).catch(tell))?.values() ?? [])]
-        : own;
-      if (last !== undefined && last[0] !== cameraId) yield last;
-      last = [cameraId, rows];
-      mayLackSome = false;
-    }
-    isLaterPage = true;
-  }
-  if (last !== undefined) yield last;
-}
 
 /** Differences to the counters of a camera. */
 export interface CameraDifference {

@@ -1,11 +1,11 @@
-import { decodingRow } from '../../storage/errors.ts';
+import { DamagedRow, decodingRow } from '../../storage/errors.ts';
 import { type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
 import { bucketProperties, type Buckets, bucketsFrom, bucketValues, NO_BUCKETS } from './buckets.ts';
 import { DAY_KEY, escapeId, unescapeId } from './keys.ts';
 import { DAY_TALLY, readDay, readTexts, tallyProperties, tallyPropertyNames, textName } from './properties.ts';
-import { STATE_PROPERTIES, stateFrom, STRIPES, type StripeState } from './stripes.ts';
+import { inStripe, STATE_PROPERTIES, stateFrom, STRIPES, type StripeState } from './stripes.ts';
 
 /**
  * The active cameras of a stripe's day, in the order of their first events. The list is only appended to, so one that was read later
@@ -48,6 +48,10 @@ const MAX_LIST = 200_000;
 const MAX_TEXTS = Math.ceil(MAX_LIST / (MAX_TEXT - 129));
 const CAMERAS = 'cameras';
 const ALL_HOURS = Array.from({ length: 24 }, (_, hour) => hour);
+
+/** What is damaged if other rows of a stripe name a camera or a category that its `day` row does not list. */
+export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
+  new DamagedRow(partition, inStripe(DAY_KEY, stripe), 'its lists lack a camera or a category that other rows have');
 
 /** Whether a list has room for more cameras. */
 export const hasRoom = ({ ids, texts }: CameraList, more: readonly string[]): boolean =>
