@@ -11,13 +11,8 @@ import { NO_COUNT, sumOf, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import { readDayRow, type StoredDay } from '../rows/day-row.ts';
 import { Days } from '../rows/days.ts';
-import {
-  type Counted,
-  countedEvents,
-  countedSamples,
-  shardPartitionsIn,
-  type UnreadableRow,
-} from './counted-events.ts';
+import { shardPartitionsIn } from '../rows/generations.ts';
+import { type Counted, countedEvents, countedSamples, type UnreadableRow } from './counted-events.ts';
 
 /** What the service answers: the same questions go to its reader and to the events. */
 type Answers = Pick<Reader, 'activity' | 'series' | 'cameras' | 'lastMinutes' | 'accuracy'>;
@@ -101,10 +96,9 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   const unreadable: UnreadableRow[] = [];
   for (const { partition, generation } of shards) {
     if (generation !== row.generation) continue;
-    const own = await unlessDamage(async () => (closed ? countedSamples : countedEvents)(table, partition, day));
-    if (own.damage !== undefined) noteDamage(`samples of ${partition}`, own.damage);
-    counted.push(...(own.value?.counted ?? []));
-    unreadable.push(...(own.value?.unreadable ?? []));
+    const own = await (closed ? countedSamples : countedEvents)(table, partition, day);
+    counted.push(...own.counted);
+    unreadable.push(...own.unreadable);
   }
   const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(counted)];
   let answers = 0;
@@ -117,7 +111,8 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
       const facts = [...new Set([...own.keys(), ...other.keys()])]
         .map((fact) => ({ fact, answered: other.get(fact) ?? 0, counted: own.get(fact) ?? 0 }))
         .filter((each) => each.answered !== each.counted && each.fact !== VERSIONS);
-      if (damage !== undefined || facts.length > 0) note({ counter, facts, damage }, own.get(VERSIONS));
+      const difference = { counter, facts: damage === undefined ? facts : [], damage };
+      if (damage !== undefined || facts.length > 0) note(difference, own.get(VERSIONS));
     }
   };
   const limit = pLimit(PARALLEL_QUESTIONS);

@@ -1,4 +1,4 @@
-import { DamagedRow, DecodeError, decodingRow, unlessDamaged } from '../../storage/errors.ts';
+import { DecodeError, unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
@@ -6,42 +6,11 @@ import { type Day, dayOf, microsecondOfMinute, MICROSECONDS, minuteOfDay, startO
 import { type Instant, instantFrom } from '../model/instant.ts';
 import type { Tally } from '../model/tally.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import {
-  ALL_EVENTS,
-  ALL_MINUTES,
-  DAY_KEY,
-  eventKey,
-  parseEventKey,
-  parseMinuteKey,
-  parseShardPartition,
-  partitionsOf,
-  SEALED_KEY,
-} from '../rows/keys.ts';
+import { ALL_EVENTS, ALL_MINUTES, DAY_KEY, eventKey, parseEventKey, parseMinuteKey, SEALED_KEY } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
-import { type StripeRow, stripeRowFrom } from '../rows/stripe-row.ts';
+import { stripeRowFrom } from '../rows/stripe-row.ts';
 import { parseStripe, stripesOf } from '../rows/stripes.ts';
 import { ByteReader, readTally } from '../rows/tally-bytes.ts';
-
-/** The partition of a shard of a day, in one generation. */
-export interface ShardPartition {
-  readonly partition: string;
-  readonly generation: number;
-  readonly shard: number;
-}
-
-/** The partitions of a day that have rows, in all generations. @throws {StorageTrouble} */
-export const shardPartitionsIn = async (table: Table, day: Day): Promise<readonly ShardPartition[]> => {
-  const { from, before } = partitionsOf(day);
-  const found: ShardPartition[] = [];
-  for (let next = from; ;) {
-    const partition = await table.firstPartition({ from: next, before });
-    if (partition === undefined) return found;
-    const parsed = unlessDamaged(() => parseShardPartition(day, partition));
-    if (parsed !== undefined) found.push({ partition, ...parsed });
-    // `!` comes before every character of a partition's key.
-    next = `${partition}!`;
-  }
-};
 
 /** An event row: the whole event as one message. */
 export interface StoredEvent extends EventMessage {
@@ -112,37 +81,37 @@ export const countedEvents = async (
   return { counted, unreadable };
 };
 
-/**
- * What the samples of a shard count. Event rows stand for the seconds that have overflowed.
- *
- * @throws {StorageTrouble | LaterFormat | DamagedRow}
- */
+/** What the samples of a shard count. Event rows stand for the seconds that have overflowed. @throws {StorageTrouble | LaterFormat} */
 export const countedSamples = async (table: Table, partition: string, day: Day): ReturnType<typeof countedEvents> => {
-  const stripes = new Map<number, StripeRow>();
-  for (const row of await table.all(partition, stripesOf(DAY_KEY))) {
-    if (row.rowKey !== SEALED_KEY) stripes.set(parseStripe(row.rowKey).stripe, stripeRowFrom(row));
-  }
-  const minutes = (await table.all(partition, ALL_MINUTES)).map((row) => {
+  const { counted: events, unreadable: unreadableEvents } = await countedEvents(table, partition, day);
+  const unreadable = [...unreadableEvents];
+  const readable = <Value>(rows: readonly StoredRow[], decode: (row: StoredRow) => Value): readonly Value[] =>
+    rows.flatMap((row) => {
+      const note = ({ message }: Error) => unreadable.push({ row, damage: message });
+      return unlessDamaged(() => [decode(row)], note) ?? [];
+    });
+  const days = (await table.all(partition, stripesOf(DAY_KEY))).filter(({ rowKey }) => rowKey !== SEALED_KEY);
+  const stripes = new Map(readable(days, (row) => [parseStripe(row.rowKey).stripe, stripeRowFrom(row)]));
+  const rows = readable(await table.all(partition, ALL_MINUTES), (row) => {
     const { key, stripe } = parseStripe(row.rowKey);
     return { row, names: stripes.get(stripe), minute: parseMinuteKey(key).minute, seconds: minuteRowFrom(row) };
   });
   const overflowed = new Set(
-    minutes.flatMap(({ minute, seconds }) => overflowedSecondsOf(seconds).map((second) => minute * 60 + second)),
+    rows.flatMap(({ minute, seconds }) => overflowedSecondsOf(seconds).map((second) => minute * 60 + second)),
   );
-  const { counted: events, unreadable } = await countedEvents(table, partition, day);
-  const counted = events.filter(({ ts }) => overflowed.has(minuteOfDay(ts) * 60 + secondOf(microsecondOfMinute(ts))));
-  for (const { row, names, minute, seconds } of minutes) {
-    const start = startOfDay(day) + BigInt(minute) * MICROSECONDS.minute;
-    const without = new Set([...seconds.keys()].filter((second) => overflowed.has(minute * 60 + second)));
-    for (const sample of decodingRow(row, () => samplesOf(seconds, 0, 60 * SECOND - 1, without))) {
-      const cameraId = names?.cameras.ids[sample.cameraIndex];
-      const tally = names && readTally(new ByteReader(sample.tally), [...names.tally.categories.keys()]);
-      if (cameraId === undefined || tally === undefined) {
-        throw new DamagedRow(partition, row.rowKey, 'its stripe lacks a camera or a category');
-      }
-      const ts = instantFrom(start + BigInt(sample.microsecond));
-      counted.push({ cameraId, ts, tally, version: `${row.rowKey} ${row.etag}` });
-    }
-  }
-  return { counted, unreadable };
+  const ofRows = rows.flatMap(({ row, names, minute, seconds }) =>
+    readable([row], () => {
+      const without = new Set([...seconds.keys()].filter((second) => overflowed.has(minute * 60 + second)));
+      return samplesOf(seconds, 0, 60 * SECOND - 1, without).map((sample): Counted => {
+        const cameraId = names?.cameras.ids[sample.cameraIndex];
+        const tally = names && readTally(new ByteReader(sample.tally), [...names.tally.categories.keys()]);
+        if (cameraId === undefined || tally === undefined) throw new DecodeError('its stripe lacks a name');
+        const ts = startOfDay(day) + BigInt(minute) * MICROSECONDS.minute + BigInt(sample.microsecond);
+        return { cameraId, ts: instantFrom(ts), tally, version: `${row.rowKey} ${row.etag}` };
+      });
+    }),
+  );
+  const inOverflowed = ({ ts }: Counted): boolean =>
+    overflowed.has(minuteOfDay(ts) * 60 + secondOf(microsecondOfMinute(ts)));
+  return { counted: [...events.filter(inOverflowed), ...ofRows.flat()], unreadable };
 };

@@ -100,8 +100,8 @@ class DayRewrite {
     const state = await this.#state();
     if (!isClockRight(this.#table)) throw new RewriteRefused('the clock of this machine is more than five minutes off');
     if (found.length === 0) throw new RewriteRefused('the day has no events');
-    const closed = state.row === undefined ? await this.#closedGeneration(found) : undefined;
-    if (closed !== undefined) return this.#restoreClosed(state, closed);
+    const closed = state.row === undefined ? await this.#restoreClosed(state, found) : undefined;
+    if (closed !== undefined) return closed;
     this.#shards = this.#options.shards ?? state.row?.shards ?? Math.max(...found.map(({ shard }) => shard)) + 1;
     const partitions = this.#partitionsToRewrite(state.row, found);
     this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark(found));
@@ -115,6 +115,7 @@ class DayRewrite {
       say('sealed: the day takes no events until the switch');
       await this.#replay(partitions);
     } catch (error) {
+      await this.#release();
       throw error instanceof DayMoved ? new RewriteAbandoned(TAKEN_OVER, { cause: error }) : error;
     }
     const switched = await this.#switch();
@@ -190,6 +191,17 @@ class DayRewrite {
         return true;
       });
     });
+  }
+
+  /** Gives the hold up, if storage answers: otherwise it expires. */
+  async #release(): Promise<void> {
+    try {
+      const state = await this.#state();
+      if (state.row === undefined || !this.#isMine(state)) return;
+      await writeDayRow(this.#table, this.#day, state.row.etag, { ...state.row, hold: undefined });
+    } catch (error) {
+      if (!(error instanceof WriteConflict || error instanceof StorageTrouble)) throw error;
+    }
   }
 
   async #switch(): Promise<StoredDay> {
@@ -323,16 +335,34 @@ class DayRewrite {
 
   // A closed day whose row is lost
 
-  /** The generation whose samples count events that have no rows any more: the day was closed. undefined: there is none. */
-  async #closedGeneration(found: readonly ShardPartition[]): Promise<number | undefined> {
-    const perSecond = (events: readonly Counted[]) => Map.groupBy(events, ({ ts }) => ts / 1_000_000n);
-    for (const { partition, generation } of found) {
-      const { counted: samples } = await countedSamples(this.#table, partition, this.#day);
-      const events = perSecond((await countedEvents(this.#table, partition, this.#day)).counted);
-      const countOf = (own: readonly Counted[] = []): number => own.reduce((sum, { tally }) => sum + tally.events, 0);
-      for (const [second, own] of perSecond(samples)) if (countOf(own) > countOf(events.get(second))) return generation;
+  /** Of a day that was closed, samples count events that have no rows any more. Then its row comes back, and nothing is recorded anew. */
+  async #restoreClosed(state: DayState, found: readonly ShardPartition[]): Promise<StoredDay | undefined> {
+    const eventsIn = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
+      const sums = new Map<bigint, number>();
+      for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
+      return sums;
+    };
+    const cameras = new Map<number, ReadonlySet<string>>();
+    let closed: number | undefined;
+    for (const { partition, generation, shard } of found) {
+      const { counted: samples, unreadable } = await countedSamples(this.#table, partition, this.#day);
+      const { counted } = await countedEvents(this.#table, partition, this.#day);
+      const events = eventsIn(counted);
+      if (events.size === 0 && unreadable.length > 0)
+        throw new RewriteRefused(`${unreadable[0]?.damage}, and the day may be closed`);
+      if ([...eventsIn(samples)].every(([second, count]) => count <= (events.get(second) ?? 0))) continue;
+      closed = generation;
+      cameras.set(shard, new Set(samples.map(({ cameraId }) => cameraId)));
     }
-    return undefined;
+    if (closed === undefined) return undefined;
+    const shards = Array.from({ length: MAX_SHARDS }, (_, index) => index + 1).find((count) =>
+      [...cameras].every(([shard, ids]) => [...ids].every((id) => shardOf(id, count) === shard)),
+    );
+    if (shards === undefined) throw new RewriteRefused('the cameras of its shards fit no number of shards');
+    const closes = instantFromMilliseconds(Date.now());
+    const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(found), closes };
+    this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
+    return writeDayRow(this.#table, this.#day, state.etag, row);
   }
 }
 

@@ -84,6 +84,8 @@ export interface WrittenShard {
    * @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow}
    */
   readonly demandWritable: (mark: number) => Promise<void>;
+  /** The stripe to begin with; it is inserted if the shard has all stripes before it. The one of the last commit by default. */
+  readonly stripe?: number;
 }
 
 /** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
@@ -141,7 +143,7 @@ export class ShardWriter {
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
-    this.#stripe = shard.memory.lastStripe;
+    this.#stripe = shard.stripe ?? shard.memory.lastStripe;
     this.#epoch = shard.memory.newEpoch();
   }
 
@@ -236,8 +238,9 @@ export class ShardWriter {
       const stored = await this.#get(inStripe(DAY_KEY, this.#stripe));
       if (stored !== undefined) return this.#rememberStripe(stored);
       const { written, sealed } = await this.#list();
-      if (written.length === 0) this.#starts = { sealed };
-      this.#stripe = 0;
+      const isNext = this.#stripe === written.length && this.#stripe === this.#shard.stripe;
+      if (!isNext) this.#stripe = 0;
+      if (isNext || written.length === 0) this.#starts = { sealed };
     }
   }
 
