@@ -58,7 +58,7 @@ export class Days {
   readonly #shardsOfNewDays: number;
   readonly #log: Log;
   readonly #known = new LRUCache<Day, { readonly row: StoredDay; readonly readAt: readonly number[] }>({ max: 1_000 });
-  /** The days that had no row less than a minute ago. */
+  /** The days that had no row in any partition less than a minute ago. */
   readonly #empty = new LRUCache<Day, true>({ max: 1_000, ttl: FRESH_MS });
   /** The claims under way: many requests may come with the first events of a day. */
   readonly #claiming = new Map<Day, Promise<StoredDay>>();
@@ -73,9 +73,9 @@ export class Days {
 
   /** The row of a day, as storage said less than a minute ago; undefined if the day has no events. @throws {StorageTrouble | DamagedRow} */
   async find(day: Day): Promise<StoredDay | undefined> {
-    const known = this.#fresh(day);
-    if (known !== undefined || this.#empty.has(day)) return known;
-    const stored = await this.stored(day);
+    const row = this.#fresh(day) ?? (await this.#read(day));
+    if (row !== undefined || this.#empty.has(day)) return row;
+    const stored = await this.#unlessLost(day);
     if (stored === undefined) this.#empty.set(day, true);
     return stored;
   }

@@ -11,10 +11,9 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-import { damageSome, loseSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Repaired } from './instance.ts';
-import { Truth } from './truth.ts';
+import { Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
+import { type Asked, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */
@@ -34,9 +33,8 @@ const SEEN = [
   'deaths',
   'stripes',
   'closedDays',
-  'repairs',
-  // Repairs that came too late: the closing was announced. And tables that were made anew.
-  'refusals',
+  // Closed days with seconds that had overflowed, and tables that were made anew.
+  'overflowed',
   'anew',
 ] as const;
 
@@ -53,8 +51,7 @@ export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
     deaths: 0,
     stripes: 0,
     closedDays: 0,
-    repairs: 0,
-    refusals: 0,
+    overflowed: 0,
     anew: 0,
   };
   for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
@@ -63,11 +60,11 @@ export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
 
 const DAY_US = 86_400_000_000n;
 const MINUTE_US = 60_000_000n;
-const LONGEST_MS = 4 * 3_600_000;
+const LONGEST_MS = 36 * 3_600_000;
+/** The clock of an instance that closes days is right, as far as it must be. */
+const RIGHT_CLOCK_MS = 290_000;
 const TRIES = 4;
-const ROUNDS = 40;
-/** After so long nobody remembers a manifest, has a transaction under way that relied on it, or takes a day for empty. */
-const FORGOTTEN_MS = 150_000;
+const ROUNDS = 25;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
@@ -75,25 +72,20 @@ const WITNESSED = 0.1;
 export interface PlayOptions {
   /** Whether its story is wanted. */
   readonly isTold?: boolean;
-  /** Whether rows may be damaged, if the seed says so. */
-  readonly damages?: boolean;
 }
 
-/** Whether rows are damaged and repaired in a seed. */
-export const isDamaged = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).damages;
-
 /** Plays one seed. */
-export const play = (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> =>
+export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
     const story = new Story(() => time.now, isTold);
-    return new History(chance, time, story, { ...form, damages: form.damages && damages }).play();
+    return new History(chance, time, story, form).play();
   });
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
-/** One history: instances that record, read, close, audit and repair, those who use them, and the storage that they share. */
+/** One history: instances that record, read and close, those who use them, and the storage that they share. */
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
@@ -112,9 +104,8 @@ class History {
   readonly #readers: Instance[] = [];
   #isClosed = false;
   #isClosing = false;
-  #isDamaged = false;
-  /** How often rows were damaged or put right. */
-  #damages = 0;
+  /** How often the table was made anew. */
+  #anew = 0;
   #processes = 0;
   /** How many are still sending messages. */
   #sending = 0;
@@ -138,10 +129,12 @@ class History {
   }
 
   async play(): Promise<Played> {
-    const { instances, closes, damages, outages } = this.#form;
+    const { instances, closes, outages } = this.#form;
     for (let count = 0; count < instances; count += 1) this.#spawn(this.#writers, this.#form.writersLatencyMs);
     for (let count = 0; count < 2; count += 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
+    const { crowds } = this.#activity;
     const using = Promise.all([
+      ...crowds.map(async (messages) => this.#record(this.#any(this.#writers), messages)),
       ...Array.from({ length: this.#form.senders }, async (_, sender) => {
         this.#sending += 1;
         await this.#send(sender);
@@ -149,7 +142,6 @@ class History {
       }),
       ...Array.from({ length: this.#form.askers }, async () => this.#askSome()),
       ...(closes ? [this.#close()] : []),
-      ...(damages ? [this.#damageAndRepair()] : []),
       ...Array.from({ length: outages }, async () => this.#outage()),
     ]);
     await this.#through(using, 'somebody waits for ever');
@@ -177,12 +169,12 @@ class History {
 
   // Processes
 
-  #spawn(among: Instance[], latencyMs: number): Instance {
+  #spawn(among: Instance[], latencyMs: number, clocksOffMs = this.#form.clocksOffMs): Instance {
     this.#processes += 1;
     const chance = this.#chance;
     // The request to storage that it dies of.
     const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(60 * chance.next() ** 2) : Infinity;
-    const { clocksOffMs, hasOwnShards, shards } = this.#form;
+    const { hasOwnShards, shards } = this.#form;
     const life = new Life(`#${this.#processes}`, chance.between(-clocksOffMs, clocksOffMs));
     let requests = 0;
     const connection = new UnreliableTable({
@@ -209,7 +201,7 @@ class History {
       this.#story.tell(() => `${life.name} dies`);
       await sleep(chance.between(5, 500));
       among.splice(among.indexOf(instance), 1);
-      this.#spawn(among, latencyMs);
+      this.#spawn(among, latencyMs, clocksOffMs);
     });
     return instance;
   }
@@ -227,22 +219,16 @@ class History {
     what: string,
   ): Promise<Value | undefined> {
     const { life } = instance;
-    const damages = this.#damages;
     try {
       return await life.do(async () => ask(instance));
     } catch (error) {
       if (isUnavailable(error) && !this.#isCalm) {
         this.#story.tell(() => `${life.name} ${what}: ${textOf(error)}`);
-      } else if (!isDamage(error) || !this.#isDamagedSince(damages)) {
+      } else {
         this.#break(() => `${life.name} ${what}: ${textOf(error)}`);
       }
       return undefined;
     }
-  }
-
-  /** Whether rows were damaged since, or are. Then nothing is promised of an answer. */
-  #isDamagedSince(damages: number): boolean {
-    return this.#isDamaged || this.#damages !== damages;
   }
 
   // Recording
@@ -265,7 +251,6 @@ class History {
     for (const message of messages) this.#truth.send(message);
     const { name } = instance.life;
     this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
-    const damages = this.#damages;
     const outcomes = await this.#of(instance, (one) => one.outcomes(messages), 'does not record');
     if (outcomes === undefined) return false;
     this.#story.tell(() => `${name} answers ${outcomes.join(', ')}`);
@@ -276,7 +261,7 @@ class History {
         if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
       } else if (outcome === REFUSED_AS_CLOSED) {
         if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);
-      } else if (!this.#isDamagedSince(damages)) {
+      } else {
         this.#break(() => `${messageText(message)}: ${outcome ?? 'no outcome'}`);
       }
     }
@@ -299,12 +284,13 @@ class History {
       [0.6, 'range'],
       [0.15, 'series'],
       [0.15, 'cameras'],
-      [0.015, 'audit'],
+      [0.1, 'accuracy'],
     ]);
     const day = dayFrom(chance.anyOf(this.#days) ?? TODAY);
     if (kind === 'series') await this.#askSeries(instance, question);
     else if (kind === 'cameras') await this.#askCameras(instance, day);
-    else if (kind === 'audit') await this.#audit(instance, day);
+    else if (kind === 'accuracy')
+      await this.#askAccuracy(instance, day, chance.happens(0.5) ? question.cameraId : undefined);
     else await this.#askRange(instance, question);
   }
 
@@ -334,96 +320,50 @@ class History {
   }
 
   /** A check of answers to a question that is asked now. */
-  #checking({ life }: Instance): (question: Question, answer: Answer) => void {
-    const [since, damages] = [this.#truth.now, this.#damages];
+  #checking({ life }: Instance, asked?: Asked): (question: Question, answer: Answer) => void {
+    const [since, anew] = [this.#truth.now, this.#anew];
     return (question, answer) => {
-      if (this.#isDamagedSince(damages)) return;
+      if (this.#anew !== anew) return;
       this.#seen.answers += 1;
-      if (this.#truth.allows(question, answer, since)) return;
-      this.#break(
-        () =>
-          `${life.name} answers ${questionText(question)} with ${told(answer)}; it is ${told(this.#truth.answer(question))}`,
-      );
+      if (this.#truth.allows(question, answer, since, asked)) return;
+      const right = this.#truth.answer(question, asked);
+      this.#break(() => `${life.name} answers ${questionText(question)} with ${told(answer)}; it is ${told(right)}`);
     };
   }
 
   /** The commit that was just made is right for everybody who asks now. */
   async #witnessNow(): Promise<void> {
-    if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
+    await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
   }
 
-  async #audit(instance: Instance, day: Day): Promise<void> {
-    const damages = this.#damages;
-    const differences = await this.#of(instance, (one) => one.audit(day), 'does not audit');
-    if (differences === undefined || this.#isDamagedSince(damages)) return;
-    this.#seen.answers += 1;
-    for (const difference of differences) this.#break(() => `${instance.life.name} audits ${day}: ${difference}`);
+  async #askAccuracy(instance: Instance, day: Day, cameraId?: string): Promise<void> {
+    const start = BigInt(Date.parse(day)) * 1_000n;
+    const check = this.#checking(instance, 'accuracy');
+    const counts = await this.#of(instance, (one) => one.accuracy(day, cameraId), 'does not answer');
+    if (counts === undefined) return;
+    check({ start, end: start + DAY_US - 1n, cameraId }, { counts, cameras: undefined });
   }
 
-  // Closing, damage, repair and outages
+  // Closing and outages
 
   async #close(): Promise<void> {
-    await sleep(this.#chance.between(0, 20 * this.#form.pauseMs + 100));
+    await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
-      const instances = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      // Those whose clocks are wrong do nothing.
+      const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      const closer = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS);
       this.#isClosing = true;
       await Promise.all(
-        instances.map(async (instance) => {
+        [closer, ...others].map(async (instance) => {
           this.#story.tell(() => `${instance.life.name} closes days`);
           await this.#of(instance, (one) => one.closeDays(), 'does not close');
           this.#isClosed ||= this.#table.isForgotten(dayFrom(OLD_DAY));
         }),
       );
-      await sleep(this.#chance.oneOf([this.#form.damages ? 50 : 1_000, 100_000, 200_000]));
+      await sleep(this.#chance.oneOf([1_000, 600_000, 3_600_000]));
     }
     this.#seen.closedDays = Number(this.#isClosed);
-  }
-
-  async #damageAndRepair(): Promise<void> {
-    await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
-    // Amid recording, or afterwards.
-    if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
-    const day = dayFrom(this.#chance.anyOf(this.#form.closes ? [OLD_DAY] : this.#days) ?? TODAY);
-    this.#isDamaged = true;
-    this.#damages += 1;
-    const partitions = this.#table.partitions().filter((name) => name.startsWith(`${day}_`));
-    const lines = this.#chance.happens(0.4)
-      ? await loseSome(this.#table, day, this.#isClosing, this.#chance)
-      : await damageSome(this.#table, partitions, this.#chance);
-    this.#story.tell(() => `damage: ${lines.join('; ')}`);
-    await sleep(this.#chance.oneOf([0, 50, 400]));
-    const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
-    // Two at once harm nothing, but one may set rows aside after the other one has read them: all is right when both have ended.
-    let repaired = await Promise.all(repairs);
-    // While recorders remember a manifest that is lost, they record on, also in a day that was empty when it was repaired.
-    const isLost = !this.#table.rows(day).some(({ rowKey }) => rowKey === 'shards');
-    if (lines.length > 0 && isLost && !repaired.includes('refused')) {
-      await sleep(FORGOTTEN_MS);
-      repaired = [await this.#repair(day)];
-    }
-    this.#damages += 1;
-    if (repaired.includes('refused')) {
-      // Of a day that closed with its damage nothing is promised.
-      this.#seen.refusals += 1;
-      return;
-    }
-    this.#isDamaged = false;
-    await this.#witnessNow();
-    if (lines.length > 0) this.#seen.repairs += 1;
-  }
-
-  async #repair(day: Day): Promise<Repaired | undefined> {
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const operator = this.#spawn([], this.#form.writersLatencyMs);
-      this.#story.tell(() => `${operator.life.name} repairs ${day}`);
-      const repaired = await this.#of(operator, (one) => one.repair(day), 'does not repair');
-      this.#story.tell(() => `${operator.life.name} has repaired ${day}: ${repaired}`);
-      if (repaired === 'right') this.#table.noteRepaired(day);
-      if (repaired === 'right' || repaired === 'refused') return repaired;
-      await sleep(this.#chance.between(10, 500));
-    }
-    this.#break(() => `${day} cannot be repaired`);
-    return undefined;
+    this.#seen.overflowed = Number(this.#isClosed && this.#form.overflows);
   }
 
   /** The table is deleted while everything runs. After the time that the README says to wait, all is sent again, to any instance. */
@@ -431,8 +371,8 @@ class History {
     this.#story.tell(() => 'the table is deleted');
     this.#table.drop();
     this.#truth.forgetCommits();
-    this.#damages += 1;
-    this.#isDamaged = this.#isClosed = this.#isClosing = false;
+    this.#anew += 1;
+    this.#isClosed = this.#isClosing = false;
     await sleep(60_000);
     await this.#record(this.#any(this.#writers), this.#activity.sent);
     this.#seen.anew = 1;
@@ -455,17 +395,17 @@ class History {
     const fresh = this.#spawn([], 2);
     const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
-    if (!isRecorded && !this.#isDamaged) this.#break(() => 'what was sent again was not taken');
+    if (!isRecorded) this.#break(() => 'what was sent again was not taken');
     if (this.#truth.events.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
-      if (!this.#isClosed && !this.#isDamaged) this.#break(() => 'the old day is not closed');
+      if (!this.#isClosed) this.#break(() => 'the old day is not closed');
     }
     for (const start of this.#days) {
-      if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));
+      await this.#askAccuracy(fresh, dayFrom(start));
       await this.#askCameras(fresh, dayFrom(start));
       await this.#askRange(fresh, { start, end: start + DAY_US - 1n });
     }
-    for (let left = this.#damages > 0 ? 16 : 4; left > 0; left -= 1) {
+    for (let left = this.#form.overflows ? 16 : 4; left > 0; left -= 1) {
       const question = this.#activity.ask(this.#chance);
       await this.#askRange(fresh, question);
       if (left === 1 && this.#chance.happens(0.5)) await this.#askSeries(fresh, question);
@@ -473,8 +413,8 @@ class History {
         await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
     }
     for (const partition of this.#table.partitions()) {
-      const totals = this.#table.rows(partition).filter(({ rowKey }) => /^total( |$)/.test(rowKey));
-      this.#seen.stripes = Math.max(this.#seen.stripes, totals.length);
+      const stripes = this.#table.rows(partition).filter(({ rowKey }) => /^day( \d|$)/.test(rowKey));
+      this.#seen.stripes = Math.max(this.#seen.stripes, stripes.length);
     }
   }
 }

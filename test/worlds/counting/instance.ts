@@ -1,8 +1,4 @@
-import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
-import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
-import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
-import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
@@ -10,7 +6,7 @@ import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
-import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { CountingService, countsIn } from '../../analytics/counting-service.ts';
@@ -19,13 +15,10 @@ import type { Life } from '../life.ts';
 
 /** Days are closed when they ended so long ago. */
 const RETENTION_DAYS = 1;
-const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
+const CONFIGURED_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** What is said of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
-
-/** What became of a repair: all is right; the day is closed, or about to be; or it must be started again. */
-export type Repaired = 'right' | 'refused' | 'unfinished';
 
 /** One step of a series. */
 export interface StepAnswer {
@@ -37,7 +30,6 @@ export interface StepAnswer {
 /** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
 export class Instance extends CountingService {
   readonly life: Life;
-  readonly #tell: (line: () => string) => void;
   readonly #log: Log;
 
   constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
@@ -46,9 +38,10 @@ export class Instance extends CountingService {
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, log, { knownCategories: KNOWN_CATEGORIES });
+    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, log, {
+      configuredCategories: CONFIGURED_CATEGORIES,
+    });
     this.life = life;
-    this.#tell = tell;
     this.#log = log;
   }
 
@@ -76,37 +69,10 @@ export class Instance extends CountingService {
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    await closeDays({ table: this.table, shards: this.shards, retentionDays: RETENTION_DAYS }, this.#log);
-  }
-
-  /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
-  async audit(day: Day): Promise<readonly string[] | undefined> {
-    try {
-      return await this.differences(day);
-    } catch (error) {
-      if (error instanceof AuditUnsettled) return undefined;
-      throw error;
-    }
-  }
-
-  /** As `npm run audit -- --repair`. */
-  async repair(day: Day): Promise<Repaired> {
-    try {
-      const report = await repairDay(this.table, await auditDay(this.table, day), {
-        say: (line) => this.#tell(() => line),
-      });
-      return report.differences.length === 0 ? 'right' : 'unfinished';
-    } catch (error) {
-      if (error instanceof NotRepairable) return 'refused';
-      if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return 'unfinished';
-      throw error;
-    }
+    await closeDays({ table: this.table, days: this.days, retentionDays: RETENTION_DAYS }, this.#log);
   }
 }
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  error instanceof RecorderUnavailable || error instanceof StorageTrouble || error instanceof WriteConflict;
-
-/** Whether an error says that what is stored is damaged. */
-export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;
+  [RecorderUnavailable, DayHeld, StorageTrouble, WriteConflict].some((kind) => error instanceof kind);

@@ -1,12 +1,25 @@
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
-import { type Answer, countsOf, type Counted, type EventState, isSame, type Known, sumOf } from './counts.ts';
+import {
+  accuracyCountsOf,
+  type Answer,
+  countsOf,
+  type Counted,
+  type EventState,
+  isSame,
+  type Known,
+  sumOf,
+} from './counts.ts';
 
 /** What an event was from a moment on. */
 interface Version {
   readonly moment: number;
   readonly state: EventState;
   readonly counted: Counted;
+  readonly accuracy: Counted;
 }
+
+/** What a question asks for: the counts, or how often the AI was right. */
+export type Asked = 'counted' | 'accuracy';
 
 interface KnownEvent {
   readonly cameraId: string;
@@ -100,6 +113,7 @@ export class Truth {
         moment: this.#moment,
         state,
         counted: { counts: countsOf(state), cameras: new Set([cameraId]) },
+        accuracy: { counts: accuracyCountsOf(state), cameras: new Set([cameraId]) },
       });
     }
     this.onCommit();
@@ -120,12 +134,12 @@ export class Truth {
   }
 
   /** The answer to a question by the events as they are now. */
-  answer(question: Question): Counted {
-    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment)));
+  answer(question: Question, asked: Asked = 'counted'): Counted {
+    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment, asked)));
   }
 
   /** Whether an answer is right at moments between the one when it was asked and now. */
-  allows(question: Question, answer: Answer, since: number): boolean {
+  allows(question: Question, answer: Answer, since: number, asked: Asked = 'counted'): boolean {
     const settled: Counted[] = [];
     const changing: (readonly Counted[])[] = [];
     let ways = 1;
@@ -134,7 +148,7 @@ export class Truth {
       for (const { versions } of events) {
         for (const { moment } of versions) if (moment > since) moments.add(moment);
       }
-      const seen = [...moments].map((moment) => at(events, moment));
+      const seen = [...moments].map((moment) => at(events, moment, asked));
       ways *= seen.length;
       if (seen.length === 1) settled.push(...seen);
       else changing.push(seen);
@@ -190,8 +204,8 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
 };
 
 /** What events counted at a moment. */
-const at = (events: readonly KnownEvent[], moment: number): Counted =>
-  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
+const at = (events: readonly KnownEvent[], moment: number, asked: Asked): Counted =>
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.[asked] ?? []));
 
 const isReachable = (sum: Counted, changing: readonly (readonly Counted[])[], answer: Answer): boolean => {
   const [next, ...rest] = changing;

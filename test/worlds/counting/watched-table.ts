@@ -1,6 +1,6 @@
 import { microsecondOfMinute } from '../../../src/analytics/model/day.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { OPEN_DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
+import { DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../../../src/analytics/rows/minute-row.ts';
 import { parseStripe } from '../../../src/analytics/rows/stripes.ts';
 import { unlessDamaged } from '../../../src/storage/errors.ts';
@@ -15,9 +15,6 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
   readonly #forgetful = new Set<string>();
-  /** The days of which a repair has set rows aside and has not finished, and when those close whose closing is announced. */
-  readonly #setAside = new Set<string>();
-  readonly #announced = new Map<string, string>();
   #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
@@ -25,18 +22,12 @@ export class WatchedTable extends MemoryTable {
     this.#truth = truth;
   }
 
-  /**
-   * Whether a day is closed to the end: the moment that was announced has passed, the day is out of the index, and no event row is left but
-   * for those of seconds that have overflowed, or whose samples are damaged.
-   */
+  /** Whether a day is closed to the end, and no event row is left but for those of seconds that have overflowed. */
   isForgotten(day: string): boolean {
-    const closes = this.#announced.get(day);
     return (
-      closes !== undefined &&
-      Date.parse(closes) <= this.now() &&
-      !this.rows(OPEN_DAYS_PARTITION).some(({ rowKey }) => rowKey === day) &&
+      this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true) &&
       this.partitions()
-        .filter((partition) => partition.startsWith(`${day}_`))
+        .filter((partition) => /[._]/.test(partition.charAt(day.length)) && partition.startsWith(day))
         .every((partition) => this.#hasOnlyOverflowed(partition))
     );
   }
@@ -60,14 +51,9 @@ export class WatchedTable extends MemoryTable {
       });
   }
 
-  /** A repair of a day has finished: what was set aside is counted again. */
-  noteRepaired(day: string): void {
-    this.#setAside.delete(day);
-  }
-
   override drop(): void {
     super.drop();
-    for (const known of [this.#forgetful, this.#setAside, this.#announced]) known.clear();
+    this.#forgetful.clear();
   }
 
   /** Changes rows from outside, without anybody's knowledge. */
@@ -83,24 +69,9 @@ export class WatchedTable extends MemoryTable {
     return etags;
   }
 
-  /** What a repair has set aside is counted again before the day closes, or its counts are wrong for ever. */
-  #watchClosing(partition: string, write: RowWrite): void {
-    const [day = '', shard] = partition.split('_');
-    if (shard !== undefined && write.rowKey.startsWith('damaged|')) {
-      this.#setAside.add(day);
-      if (this.#announced.has(day)) this.#truth.broken.push(`rows of ${day} are set aside, and it is about to close`);
-      return;
-    }
-    const closes = write.kind === 'delete' ? undefined : write.properties['closes'];
-    if (partition !== OPEN_DAYS_PARTITION || typeof closes !== 'string') return;
-    this.#announced.set(write.rowKey, closes);
-    if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
-  }
-
   #watch(partition: string, writes: readonly RowWrite[]): void {
     const events: CommittedEvent[] = [];
     for (const write of writes) {
-      this.#watchClosing(partition, write);
       if (!write.rowKey.startsWith(EVENT)) continue;
       if (write.kind === 'delete') {
         this.#forgetful.add(partition);
