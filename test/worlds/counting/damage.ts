@@ -7,6 +7,7 @@ import {
   type PropertyValue,
   type StoredRow,
 } from '../../../src/storage/row.ts';
+import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import type { Chance } from '../chance.ts';
 import type { WatchedTable } from './watched-table.ts';
 
@@ -43,6 +44,12 @@ export const damageSome = async (
     );
   }
   return lines;
+};
+
+/** Deletes the row of a day that has other rows. @returns what was done, a line each */
+export const loseDay = async (table: WatchedTable, day: string): Promise<readonly string[]> => {
+  await table.tamper(DAYS_PARTITION, [{ kind: 'delete', rowKey: day }]);
+  return [`the row of ${day} is lost`];
 };
 
 const changedProperty = (row: StoredRow, chance: Chance): readonly [string, NewProperties[string]] | undefined => {

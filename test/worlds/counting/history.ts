@@ -11,8 +11,9 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
+import { damageSome, loseDay } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
+import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Rewritten } from './instance.ts';
 import { type Asked, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -33,6 +34,10 @@ const SEEN = [
   'deaths',
   'stripes',
   'closedDays',
+  // Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced.
+  'rewrites',
+  'mended',
+  'refusals',
   // Closed days with seconds that had overflowed, and tables that were made anew.
   'overflowed',
   'anew',
@@ -51,6 +56,9 @@ export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
     deaths: 0,
     stripes: 0,
     closedDays: 0,
+    rewrites: 0,
+    mended: 0,
+    refusals: 0,
     overflowed: 0,
     anew: 0,
   };
@@ -65,6 +73,8 @@ const LONGEST_MS = 36 * 3_600_000;
 const RIGHT_CLOCK_MS = 290_000;
 const TRIES = 4;
 const ROUNDS = 25;
+/** After so long no clock takes the hold of a stopped rewrite for live. */
+const HOLD_EXPIRED_MS = 40 * 60_000;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
@@ -82,6 +92,9 @@ export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promis
     const story = new Story(() => time.now, isTold);
     return new History(chance, time, story, form).play();
   });
+
+/** Whether a day is rewritten in a seed. */
+export const isRewritten = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).rewrites > 0;
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
@@ -104,8 +117,9 @@ class History {
   readonly #readers: Instance[] = [];
   #isClosed = false;
   #isClosing = false;
-  /** How often the table was made anew. */
-  #anew = 0;
+  #isDamaged = false;
+  /** How often rows were damaged or put right, or the table was made anew. */
+  #damages = 0;
   #processes = 0;
   /** How many are still sending messages. */
   #sending = 0;
@@ -121,7 +135,12 @@ class History {
     this.#activity = drawActivity(chance, { ...form, days: this.#days });
     this.#table = new WatchedTable(this.#truth, () => time.now);
     this.#conditions = { weather: form.weather, isOutage: false };
-    this.#witness = new Instance(new Life('witness', 0), this.#table, 1, () => undefined);
+    this.#witness = new Instance({
+      life: new Life('witness', 0),
+      connection: this.#table,
+      shardsOfNewDays: 1,
+      tell: () => undefined,
+    });
     this.#truth.onCommit = () => {
       if (chance.happens(WITNESSED)) void this.#witnessNow();
     };
@@ -129,7 +148,7 @@ class History {
   }
 
   async play(): Promise<Played> {
-    const { instances, closes, outages } = this.#form;
+    const { instances, closes, rewrites, outages } = this.#form;
     for (let count = 0; count < instances; count += 1) this.#spawn(this.#writers, this.#form.writersLatencyMs);
     for (let count = 0; count < 2; count += 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
     const { crowds } = this.#activity;
@@ -142,6 +161,7 @@ class History {
       }),
       ...Array.from({ length: this.#form.askers }, async () => this.#askSome()),
       ...(closes ? [this.#close()] : []),
+      ...(rewrites > 0 ? [this.#damageAndRewrite()] : []),
       ...Array.from({ length: outages }, async () => this.#outage()),
     ]);
     await this.#through(using, 'somebody waits for ever');
@@ -191,9 +211,14 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const instance = new Instance(life, connection, hasOwnShards ? chance.wholeBetween(1, 3) : shards, (line) =>
-      this.#story.tell(() => `${life.name} ${line()}`),
-    );
+    const { suspensions, suspendedMs } = this.#form;
+    const instance = new Instance({
+      life,
+      connection,
+      shardsOfNewDays: hasOwnShards ? chance.wholeBetween(1, 3) : shards,
+      suspendedMs: () => (!this.#isCalm && chance.happens(suspensions) ? chance.between(100, suspendedMs) : 0),
+      tell: (line) => this.#story.tell(() => `${life.name} ${line()}`),
+    });
     among.push(instance);
     this.#story.tell(() => `${life.name} starts`);
     void life.ended.then(async () => {
@@ -219,16 +244,22 @@ class History {
     what: string,
   ): Promise<Value | undefined> {
     const { life } = instance;
+    const damages = this.#damages;
     try {
       return await life.do(async () => ask(instance));
     } catch (error) {
       if (isUnavailable(error) && !this.#isCalm) {
         this.#story.tell(() => `${life.name} ${what}: ${textOf(error)}`);
-      } else {
+      } else if (!isDamage(error) || !this.#isDamagedSince(damages)) {
         this.#break(() => `${life.name} ${what}: ${textOf(error)}`);
       }
       return undefined;
     }
+  }
+
+  /** Whether rows were damaged since, or are. Then nothing is promised of an answer. */
+  #isDamagedSince(damages: number): boolean {
+    return this.#isDamaged || this.#damages !== damages;
   }
 
   // Recording
@@ -251,6 +282,7 @@ class History {
     for (const message of messages) this.#truth.send(message);
     const { name } = instance.life;
     this.#story.tell(() => `${name} gets ${messages.map(messageText).join(' + ')}`);
+    const damages = this.#damages;
     const outcomes = await this.#of(instance, (one) => one.outcomes(messages), 'does not record');
     if (outcomes === undefined) return false;
     this.#story.tell(() => `${name} answers ${outcomes.join(', ')}`);
@@ -261,7 +293,7 @@ class History {
         if (!this.#truth.has(message)) this.#break(() => `${messageText(message)} is lost: acknowledged by ${name}`);
       } else if (outcome === REFUSED_AS_CLOSED) {
         if (!this.#isClosing || message.ts >= TODAY) this.#break(() => `${day} is open, and ${name} says it is closed`);
-      } else {
+      } else if (!this.#isDamagedSince(damages)) {
         this.#break(() => `${messageText(message)}: ${outcome ?? 'no outcome'}`);
       }
     }
@@ -284,13 +316,15 @@ class History {
       [0.6, 'range'],
       [0.15, 'series'],
       [0.15, 'cameras'],
-      [0.1, 'accuracy'],
+      [0.08, 'accuracy'],
+      [0.02, 'audit'],
     ]);
     const day = dayFrom(chance.anyOf(this.#days) ?? TODAY);
     if (kind === 'series') await this.#askSeries(instance, question);
     else if (kind === 'cameras') await this.#askCameras(instance, day);
     else if (kind === 'accuracy')
       await this.#askAccuracy(instance, day, chance.happens(0.5) ? question.cameraId : undefined);
+    else if (kind === 'audit') await this.#audit(instance, day);
     else await this.#askRange(instance, question);
   }
 
@@ -321,9 +355,9 @@ class History {
 
   /** A check of answers to a question that is asked now. */
   #checking({ life }: Instance, asked?: Asked): (question: Question, answer: Answer) => void {
-    const [since, anew] = [this.#truth.now, this.#anew];
+    const [since, damages] = [this.#truth.now, this.#damages];
     return (question, answer) => {
-      if (this.#anew !== anew) return;
+      if (this.#isDamagedSince(damages)) return;
       this.#seen.answers += 1;
       if (this.#truth.allows(question, answer, since, asked)) return;
       const right = this.#truth.answer(question, asked);
@@ -333,7 +367,15 @@ class History {
 
   /** The commit that was just made is right for everybody who asks now. */
   async #witnessNow(): Promise<void> {
-    await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
+    if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
+  }
+
+  async #audit(instance: Instance, day: Day): Promise<void> {
+    const damages = this.#damages;
+    const lines = await this.#of(instance, (one) => one.audit(day), 'does not audit');
+    if (lines === undefined || this.#isDamagedSince(damages)) return;
+    this.#seen.answers += 1;
+    for (const line of lines) this.#break(() => `${instance.life.name} audits ${day}: ${line}`);
   }
 
   async #askAccuracy(instance: Instance, day: Day, cameraId?: string): Promise<void> {
@@ -366,13 +408,61 @@ class History {
     this.#seen.overflowed = Number(this.#isClosed && this.#form.overflows);
   }
 
+  /** Several operators rewrite a day, each until it is done; before that rows are damaged, or the row of the day is lost. */
+  async #damageAndRewrite(): Promise<void> {
+    const { closes, damages, pauseMs, rewrites } = this.#form;
+    await sleep(this.#chance.between(0, 10 * pauseMs + 300));
+    // Amid recording, or afterwards.
+    if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
+    const day = dayFrom(this.#chance.anyOf(closes ? [OLD_DAY] : this.#days) ?? TODAY);
+    const isDamaged = damages && (await this.#damage(day));
+    await sleep(this.#chance.oneOf([0, 50, 400]));
+    const rewritten = await Promise.all(Array.from({ length: rewrites }, async () => this.#rewrite(day)));
+    if (!isDamaged) return;
+    this.#damages += 1;
+    // Of a day that closed with its damage nothing is promised.
+    if (rewritten.includes('closes') && !rewritten.includes('done')) return;
+    this.#isDamaged = false;
+    this.#seen.mended += 1;
+    await this.#witnessNow();
+  }
+
+  /** @returns whether something was damaged */
+  async #damage(day: Day): Promise<boolean> {
+    const partitions = this.#table.partitionsThatCount(day);
+    if (partitions.length === 0 || this.#table.isHeld(day)) return false;
+    this.#isDamaged = true;
+    this.#damages += 1;
+    const lines = this.#chance.happens(0.4)
+      ? await loseDay(this.#table, day)
+      : await damageSome(this.#table, partitions, this.#chance);
+    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    return true;
+  }
+
+  async #rewrite(day: Day): Promise<Rewritten | undefined> {
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const operator = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS);
+      const shards = this.#chance.happens(0.5) ? this.#chance.wholeBetween(1, 3) : undefined;
+      this.#story.tell(() => `${operator.life.name} rewrites ${day}`);
+      const rewritten = await this.#of(operator, (one) => one.rewrite(day, shards), 'does not rewrite');
+      this.#story.tell(() => `${operator.life.name} rewrote ${day}: ${rewritten}`);
+      if (rewritten === 'closes') this.#seen.refusals += 1;
+      if (rewritten === 'done') this.#seen.rewrites += 1;
+      if (rewritten !== undefined && rewritten !== 'again') return rewritten;
+      await sleep(this.#chance.oneOf([10, 1_000, 100_000]));
+    }
+    this.#break(() => `${day} cannot be rewritten`);
+    return undefined;
+  }
+
   /** The table is deleted while everything runs. After the time that the README says to wait, all is sent again, to any instance. */
   async #makeAnew(): Promise<void> {
     this.#story.tell(() => 'the table is deleted');
     this.#table.drop();
     this.#truth.forgetCommits();
-    this.#anew += 1;
-    this.#isClosed = this.#isClosing = false;
+    this.#damages += 1;
+    this.#isDamaged = this.#isClosed = this.#isClosing = false;
     await sleep(60_000);
     await this.#record(this.#any(this.#writers), this.#activity.sent);
     this.#seen.anew = 1;
@@ -392,15 +482,18 @@ class History {
   /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
   async #settle(): Promise<void> {
     if (this.#form.isMadeAnew) await this.#makeAnew();
+    if (this.#form.rewrites > 0) await sleep(HOLD_EXPIRED_MS);
     const fresh = this.#spawn([], 2);
     const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
-    if (!isRecorded) this.#break(() => 'what was sent again was not taken');
+    if (!isRecorded && !this.#isDamaged) this.#break(() => 'what was sent again was not taken');
+    if (this.#form.rewrites > 0 && this.#chance.happens(0.3)) await this.#rewrite(dayFrom(TODAY));
     if (this.#truth.events.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
-      if (!this.#isClosed) this.#break(() => 'the old day is not closed');
+      if (!this.#isClosed && !this.#isDamaged) this.#break(() => 'the old day is not closed');
     }
     for (const start of this.#days) {
+      if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));
       await this.#askAccuracy(fresh, dayFrom(start));
       await this.#askCameras(fresh, dayFrom(start));
       await this.#askRange(fresh, { start, end: start + DAY_US - 1n });

@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import { RewriteAbandoned, rewriteDay, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
 import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
@@ -6,7 +10,7 @@ import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
-import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
 import { CountingService, countsIn } from '../../analytics/counting-service.ts';
@@ -20,6 +24,35 @@ const CONFIGURED_CATEGORIES = ['fire', 'smoke', 'structure'];
 /** What is said of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
+/** What became of a rewrite: the day is rewritten; it is closed, or about to be; it has no events; or it must be started again. */
+export type Rewritten = 'done' | 'closes' | 'empty' | 'again';
+
+/** How a process of the world is made. */
+export interface InstanceParts {
+  readonly life: Life;
+  readonly connection: TableConnection;
+  readonly shardsOfNewDays: number;
+  /** How long the process is suspended before it sends a transaction, in milliseconds. */
+  readonly suspendedMs?: () => number;
+  readonly tell: (line: () => string) => void;
+}
+
+/** The table of a process that is suspended now and then: what it sends was computed long ago. */
+class TableOfSuspended extends Table {
+  readonly #suspendedMs: () => number;
+
+  constructor(connection: TableConnection, suspendedMs: () => number) {
+    super(connection, { format: FORMAT });
+    this.#suspendedMs = suspendedMs;
+  }
+
+  override async transact(...args: Parameters<Table['transact']>): Promise<readonly string[]> {
+    const ms = this.#suspendedMs();
+    if (ms > 0) await sleep(ms);
+    return super.transact(...args);
+  }
+}
+
 /** One step of a series. */
 export interface StepAnswer {
   readonly question: Question;
@@ -31,18 +64,20 @@ export interface StepAnswer {
 export class Instance extends CountingService {
   readonly life: Life;
   readonly #log: Log;
+  readonly #tell: (line: () => string) => void;
 
-  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
+  constructor({ life, connection, shardsOfNewDays, suspendedMs = () => 0, tell }: InstanceParts) {
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, log, {
+    super(new TableOfSuspended(connection, suspendedMs), shardsOfNewDays, log, {
       configuredCategories: CONFIGURED_CATEGORIES,
     });
     this.life = life;
     this.#log = log;
+    this.#tell = tell;
   }
 
   /** As `POST /api/events`: what became of each message, in words. */
@@ -71,8 +106,33 @@ export class Instance extends CountingService {
   async closeDays(): Promise<void> {
     await closeDays({ table: this.table, days: this.days, retentionDays: RETENTION_DAYS }, this.#log);
   }
+
+  /** As `npm run audit`. @returns what differs, a line each */
+  async audit(day: Day): Promise<readonly string[]> {
+    const { differences, unreadable } = await auditDay(this.table, day);
+    return [
+      ...differences.map((difference) => JSON.stringify(difference)),
+      ...unreadable.map(({ row, damage }) => `${row.rowKey}: ${damage}`),
+    ];
+  }
+
+  /** As `npm run audit -- --rewrite`. */
+  async rewrite(day: Day, shards: number | undefined): Promise<Rewritten> {
+    try {
+      await rewriteDay(this.table, day, { shards, say: (line) => this.#tell(() => line) });
+      return 'done';
+    } catch (error) {
+      if (!(error instanceof RewriteRefused || error instanceof RewriteAbandoned)) throw error;
+      this.#tell(() => error.message);
+      if (error.message.includes('clos')) return 'closes';
+      return error.message.includes('no events') ? 'empty' : 'again';
+    }
+  }
 }
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
   [RecorderUnavailable, DayHeld, StorageTrouble, WriteConflict].some((kind) => error instanceof kind);
+
+/** Whether an error says that what is stored is damaged. */
+export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;

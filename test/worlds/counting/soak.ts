@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
-import { play, type Seen, sumOfSeen } from './history.ts';
+import { isRewritten, play, type Seen, sumOfSeen } from './history.ts';
 
 /** What one process played. */
 interface Share {
@@ -28,6 +28,8 @@ const { values } = parseArgs({
     processes: { type: 'string', default: String(availableParallelism()) },
     /** Which of the processes this is, from 0; not given: it starts them. */
     share: { type: 'string' },
+    /** Only seeds in which a day is rewritten. */
+    rewrites: { type: 'boolean', default: false },
     /** Stops at the first seed that is broken. */
     first: { type: 'boolean', default: false },
   },
@@ -42,6 +44,7 @@ const playShare = async (share: number): Promise<Share> => {
   let seen = sumOfSeen([]);
   let played = 0;
   for (let seed = first + share; seed < first + seeds && performance.now() < until; seed += processes) {
+    if (values.rewrites && !isRewritten(seed)) continue;
     const { broken: lines, seen: ofSeed } = await play(seed);
     played += 1;
     seen = sumOfSeen([seen, ofSeed]);

@@ -1,3 +1,5 @@
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import {
   accuracyCountsOf,
@@ -25,7 +27,7 @@ interface KnownEvent {
   readonly cameraId: string;
   readonly ts: bigint;
   /** The partition whose rows count it. */
-  readonly partition: string;
+  partition: string;
   readonly versions: Version[];
 }
 
@@ -76,6 +78,8 @@ export class Truth {
   /** Called after each commit. */
   onCommit: () => void = () => undefined;
   #moment = 0;
+  /** When a day was last rewritten. */
+  #rewritten = 0;
   /** How many questions had too many possible answers to be decided. */
   undecided = 0;
   /** How many questions had several possible answers. */
@@ -119,6 +123,24 @@ export class Truth {
     this.onCommit();
   }
 
+  /** The events of a day are counted by other rows from now on: those of these partitions. */
+  rewrite(day: string, moved: readonly CommittedEvent[]): void {
+    this.#moment += 1;
+    this.#rewritten = this.#moment;
+    const names = new Map(moved.map((event) => [nameOf(event), event]));
+    if (names.size < moved.length) this.broken.push(`${day} has an event twice`);
+    for (const [name, event] of this.#events) {
+      const after = names.get(name);
+      names.delete(name);
+      if (dayOf(instantFrom(event.ts)) !== day) continue;
+      const before = event.versions.at(-1)?.state;
+      if (FACETS.some((facet) => before?.[facet]?.time !== after?.state[facet]?.time) || after === undefined) {
+        this.broken.push(`the rewrite of ${day} loses ${name}`);
+      } else event.partition = after.partition;
+    }
+    for (const name of names.keys()) this.broken.push(`the rewrite of ${day} makes ${name} up`);
+  }
+
   /** Whether an event has everything that a message says, or something newer; either was sent, or it is broken. */
   has(message: PlainMessage): boolean {
     const state = this.#events.get(nameOf(message))?.versions.at(-1)?.state;
@@ -143,7 +165,7 @@ export class Truth {
     const settled: Counted[] = [];
     const changing: (readonly Counted[])[] = [];
     let ways = 1;
-    for (const events of this.#pieces(question).values()) {
+    for (const events of this.#pieces(question, since < this.#rewritten).values()) {
       const moments = new Set([since]);
       for (const { versions } of events) {
         for (const { moment } of versions) if (moment > since) moments.add(moment);
@@ -161,13 +183,13 @@ export class Truth {
     return isReachable(sumOf(settled), changing, answer);
   }
 
-  /** The events of a question by the piece that they are counted in. */
-  #pieces({ start, end, cameraId }: Question): ReadonlyMap<string, readonly KnownEvent[]> {
+  /** The events of a question by the piece that they are counted in. Amid a rewrite it is not known with which other cameras. */
+  #pieces({ start, end, cameraId }: Question, isAmidRewrite = false): ReadonlyMap<string, readonly KnownEvent[]> {
     const pieces = new Map<string, KnownEvent[]>();
     for (const event of this.#events.values()) {
       if (event.ts < start || event.ts > end) continue;
       if (cameraId !== undefined && event.cameraId !== cameraId) continue;
-      const name = `${event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
+      const name = `${isAmidRewrite ? event.cameraId : event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
       const piece = pieces.get(name);
       if (piece === undefined) pieces.set(name, [event]);
       else piece.push(event);

@@ -15,6 +15,9 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
   readonly #forgetful = new Set<string>();
+  /** The generation of each day whose rows count, and the generations before it that counted once. */
+  readonly #generations = new Map<string, number>();
+  readonly #replaced = new Set<string>();
   #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
@@ -53,7 +56,20 @@ export class WatchedTable extends MemoryTable {
 
   override drop(): void {
     super.drop();
-    this.#forgetful.clear();
+    for (const known of [this.#forgetful, this.#generations, this.#replaced]) known.clear();
+  }
+
+  /** The partitions whose rows are the counters of a day. */
+  partitionsThatCount(day: string): readonly string[] {
+    const prefix = generationName(day, this.#generations.get(day) ?? 0);
+    return this.partitions().filter((partition) => partition.startsWith(`${prefix}_`));
+  }
+
+  /** Whether a rewrite that is not over has announced itself, or was stopped. */
+  isHeld(day: string): boolean {
+    return this.rows(DAYS_PARTITION).some(
+      ({ rowKey, properties }) => rowKey === day && properties['hold_owner'] !== undefined,
+    );
   }
 
   /** Changes rows from outside, without anybody's knowledge. */
@@ -65,11 +81,31 @@ export class WatchedTable extends MemoryTable {
 
   override async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partitionKey, writes);
-    if (this.#isWatched) this.#watch(partitionKey, writes);
+    if (!this.#isWatched) return etags;
+    if (partitionKey === DAYS_PARTITION) for (const write of writes) this.#watchDay(write);
+    else this.#watch(partitionKey, writes);
     return etags;
   }
 
+  /** Whether the rows of another generation count from now on. */
+  #watchDay(write: RowWrite): void {
+    const generation = write.kind === 'delete' ? undefined : write.properties['generation'];
+    const before = this.#generations.get(write.rowKey) ?? 0;
+    if (typeof generation !== 'number' || generation === before) return;
+    this.#replaced.add(generationName(write.rowKey, before));
+    this.#generations.set(write.rowKey, generation);
+    const moved = this.partitionsThatCount(write.rowKey).flatMap((partition) =>
+      this.rows(partition)
+        .filter(({ rowKey }) => rowKey.startsWith(EVENT))
+        .map((row) => committedEvent(partition, row.rowKey, row.properties)),
+    );
+    this.#truth.rewrite(write.rowKey, moved);
+  }
+
   #watch(partition: string, writes: readonly RowWrite[]): void {
+    const [generation = ''] = partition.split('_');
+    const [day = '', number = '0'] = generation.split('.');
+    const counts = Number(number) === (this.#generations.get(day) ?? 0);
     const events: CommittedEvent[] = [];
     for (const write of writes) {
       if (!write.rowKey.startsWith(EVENT)) continue;
@@ -77,29 +113,39 @@ export class WatchedTable extends MemoryTable {
         this.#forgetful.add(partition);
         continue;
       }
+      if (this.#replaced.has(generation)) {
+        this.#truth.broken.push(`${write.rowKey} of ${partition} was written after its day was rewritten`);
+      }
+      // What a rewrite records anew counts from its switch on.
+      if (!counts) continue;
       if (this.#forgetful.has(partition)) {
         this.#truth.broken.push(`${write.rowKey} of ${partition} was written after event rows of its day were deleted`);
       }
-      const { cameraId, eventId } = parseEventKey(write.rowKey);
-      const { ts, facets } = eventRowFrom({
-        partitionKey: partition,
-        rowKey: write.rowKey,
-        etag: '',
-        properties: write.properties,
-      });
-      const { detections, reviewed, annotations } = facets;
-      events.push({
-        partition,
-        cameraId,
-        eventId,
-        ts,
-        state: {
-          ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
-          ...(reviewed && { reviewed }),
-          ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
-        },
-      });
+      events.push(committedEvent(partition, write.rowKey, write.properties));
     }
     if (events.length > 0) this.#truth.commit(events);
   }
 }
+
+const generationName = (day: string, generation: number): string => (generation === 0 ? day : `${day}.${generation}`);
+
+const committedEvent = (
+  partition: string,
+  rowKey: string,
+  properties: Readonly<Record<string, unknown>>,
+): CommittedEvent => {
+  const { cameraId, eventId } = parseEventKey(rowKey);
+  const { ts, facets } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
+  const { detections, reviewed, annotations } = facets;
+  return {
+    partition,
+    cameraId,
+    eventId,
+    ts,
+    state: {
+      ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
+      ...(reviewed && { reviewed }),
+      ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
+    },
+  };
+};
