@@ -18,6 +18,9 @@ import { CommandError, runCommand } from './command-line.ts';
 /** Enough lines of each list to see what kind of damage there is, before a person is asked. Without `--rewrite` all are printed. */
 const MOST_LINES = 20;
 
+/** Storage may throttle a partition that is read as fast as here. More tries than a request has time for. */
+const READ_TRIES = 10;
+
 let tableName = 'analytics';
 
 /** Whether the person at the terminal agrees. */
@@ -38,7 +41,11 @@ const audit = async (options: AuditOptions): Promise<number> => {
   const { date, port, settings, rewrite, shards, yes, 'without-unreadable': withoutUnreadable } = options;
   const storage = await chosenStorage(port, settings);
   tableName = `${storage.prefix}analytics`;
-  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), {
+    format: FORMAT,
+    isCreated: false,
+    tries: READ_TRIES,
+  });
   const audited = await auditDay(table, date);
   console.log(reportText(audited, tableName, rewrite ? MOST_LINES : Infinity));
   const isResharded = shards !== undefined && shards !== audited.row?.shards;

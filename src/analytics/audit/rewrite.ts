@@ -15,8 +15,8 @@ import { ShardCommitter } from '../record/committer.ts';
 import { RowMemory, ShardWriter } from '../record/shard-writer.ts';
 import { dayRowFrom, newDay, type StoredDay, writeDayRow } from '../rows/day-row.ts';
 import { isClockRight } from '../rows/days.ts';
-import { deleteGenerationsBefore, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
-import { DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPartition } from '../rows/keys.ts';
+import { deleteGenerations, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
+import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPartition } from '../rows/keys.ts';
 import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
 import { type Counted, countedEvents, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
 
@@ -47,6 +47,7 @@ const RENEW_MS = 30_000;
 const TRIES = 20;
 const PARALLEL_READS = 8;
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
+const MANY_EVENTS = 5_000;
 const EVENTS_A_LINE = 10_000;
 
 /**
@@ -81,8 +82,8 @@ class DayRewrite {
   readonly #committers = new Map<string, ShardCommitter>();
   /** Every category of the day: each finds room, as it did when it was recorded. */
   readonly #categories = new Set<string>();
-  /** The versions of the event rows that were recorded anew. */
-  readonly #seen = new Map<string, string>();
+  /** The versions of the event rows that were recorded anew, by partition and key. */
+  readonly #versions = new Map<string, Map<string, string>>();
   #renewedAt = 0;
   #attempt = 0;
   #shards = 1;
@@ -96,43 +97,51 @@ class DayRewrite {
 
   async run(): Promise<StoredDay> {
     const { say } = this.#options;
-    const found = await shardPartitionsIn(this.#table, this.#day);
-    const state = await this.#state();
+    const before = await this.#state();
     if (!isClockRight(this.#table)) throw new RewriteRefused('the clock of this machine is more than five minutes off');
-    if (found.length === 0) throw new RewriteRefused('the day has no events');
-    const closed = state.row === undefined ? await this.#restoreClosed(state, found) : undefined;
+    const closed = before.row === undefined ? await this.#restoreClosed() : undefined;
     if (closed !== undefined) return closed;
-    this.#shards = this.#options.shards ?? state.row?.shards ?? Math.max(...found.map(({ shard }) => shard)) + 1;
-    const partitions = this.#partitionsToRewrite(state.row, found);
-    this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark(found));
-    await this.#announce();
-    say(
-      `attempt ${this.#attempt}: recording the events anew, in ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}`,
-    );
+    const row = await this.#announce();
+    say(`attempt ${this.#attempt}: recording the events anew`);
     try {
-      await this.#replay(partitions);
-      for (const partition of partitions) await this.#seal(partition);
+      const { found, partitions } = await this.#partitionsOf(row);
+      this.#shards = this.#options.shards ?? row?.shards ?? found.length;
+      await this.#replay(found);
+      await this.#reading.map(partitions, async (partition) => this.#seal(partition));
       say('sealed: the day takes no events until the switch');
       await this.#replay(partitions);
+      // Its event rows may have been deleted meanwhile.
+      const closedMeanwhile = row === undefined ? await this.#restoreClosed() : undefined;
+      if (closedMeanwhile !== undefined) return closedMeanwhile;
     } catch (error) {
       await this.#release();
       throw error instanceof DayMoved ? new RewriteAbandoned(TAKEN_OVER, { cause: error }) : error;
     }
     const switched = await this.#switch();
-    say('switched: the day takes events again');
-    await deleteGenerationsBefore(this.#table, this.#day, this.#attempt);
+    say(`switched to ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}: the day takes events again`);
+    await deleteGenerations(this.#table, this.#day, (generation) => generation < this.#attempt);
     say('the old rows are deleted');
     return switched;
   }
 
-  /** Where events of the day may be. If its row does not say where recorders write, every shard of every generation. */
-  #partitionsToRewrite(row: StoredDay | undefined, found: readonly ShardPartition[]): readonly string[] {
-    const generations = row === undefined ? found.map(({ generation }) => generation) : [row.generation];
-    return [...new Set(generations)].flatMap((generation) => {
-      const own = found.filter((one) => one.generation === generation).map(({ shard }) => shard);
-      const known = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
-      return Array.from(new Set([...known, ...own]), (shard) => shardPartition(this.#day, shard, generation));
+  /** The partitions that have events, and all in which recorders may write some. A lost row leaves open which shards those are. */
+  async #partitionsOf(
+    row: StoredDay | undefined,
+  ): Promise<Readonly<Record<'found' | 'partitions', readonly string[]>>> {
+    const all = await shardPartitionsIn(this.#table, this.#day);
+    const hasEvents = await this.#reading.map(all, async ({ partition, generation }) => {
+      if (row !== undefined) return generation === row.generation;
+      const { rows, continuation } = await this.#table.page(partition, ALL_EVENTS, { select: [], most: 1 });
+      return rows.length > 0 || continuation !== undefined;
     });
+    const found = all.filter((_, index) => hasEvents[index]);
+    const generations = new Set(row === undefined ? found.map(({ generation }) => generation) : [row.generation]);
+    const shards = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
+    const own = found.map(({ partition }) => partition);
+    const named = [...generations].flatMap((generation) =>
+      shards.map((shard) => shardPartition(this.#day, shard, generation)),
+    );
+    return { found: own, partitions: [...new Set([...own, ...named])] };
   }
 
   // The row of the day
@@ -155,10 +164,17 @@ class DayRewrite {
   }
 
   /** Takes the next number, and the hold. A lost row says nothing else: everybody but a rewrite goes on to refuse the day. */
-  async #announce(): Promise<void> {
+  async #announce(): Promise<StoredDay | undefined> {
+    const found = await shardPartitionsIn(this.#table, this.#day);
+    if (found.length === 0) throw new RewriteRefused('the day has no events');
+    this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark(found));
+    let announced: DayState | undefined;
     await this.#untilDone(async () => {
       const state = await this.#state();
-      if (this.#isMine(state)) return true;
+      if (this.#isMine(state)) {
+        announced = state;
+        return true;
+      }
       if (state.row?.closes !== undefined) throw new RewriteRefused('the day is closed, or its closing is announced');
       if (state.isLive)
         throw new RewriteRefused('another rewrite of the day is at work; if it was stopped, wait three minutes');
@@ -166,6 +182,7 @@ class DayRewrite {
       await this.#hold(state);
       return false;
     });
+    return announced?.row;
   }
 
   async #hold({ row, etag }: DayState): Promise<void> {
@@ -236,21 +253,23 @@ class DayRewrite {
 
   /** Records the events of partitions anew whose rows have changed since they were last recorded. */
   async #replay(partitions: readonly string[]): Promise<void> {
-    const ranges = partitions.flatMap((partition) => HOURS.map((hour) => [partition, hour] as const));
-    await Promise.all(
-      ranges.map(async ([partition, hour]) =>
-        this.#reading(async () => {
-          const range = rowsBetween('event', hour * 60, (hour + 1) * 60);
-          for await (const { events, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
-            await this.#renew();
-            for (const { row, damage } of unreadable) await this.#setAside(row, damage);
-            const changed = events.filter(({ rowKey, etag }) => this.#seen.get(`${partition} ${rowKey}`) !== etag);
-            await Promise.all(changed.map(async (event) => this.#record(event)));
-            for (const { rowKey, etag } of changed) this.#seen.set(`${partition} ${rowKey}`, etag);
-          }
-        }),
-      ),
+    const ranges = partitions.flatMap((partition) =>
+      // While the day is sealed, hours are read at the same time.
+      (this.#versions.get(partition)?.size ?? 0) > MANY_EVENTS
+        ? HOURS.map((hour) => [partition, rowsBetween('event', hour * 60, (hour + 1) * 60)] as const)
+        : [[partition, ALL_EVENTS] as const],
     );
+    await this.#reading.map(ranges, async ([partition, range]) => {
+      const versions = this.#versions.get(partition) ?? new Map<string, string>();
+      this.#versions.set(partition, versions);
+      for await (const { events, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
+        await this.#renew();
+        for (const { row, damage } of unreadable) await this.#setAside(row, damage);
+        const changed = events.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
+        await Promise.all(changed.map(async (event) => this.#record(event)));
+        for (const { rowKey, etag } of changed) versions.set(rowKey, etag);
+      }
+    });
   }
 
   /** What a stripe has no room for goes into the next one. */
@@ -336,7 +355,9 @@ class DayRewrite {
   // A closed day whose row is lost
 
   /** Of a day that was closed, samples count events that have no rows any more. Then its row comes back, and nothing is recorded anew. */
-  async #restoreClosed(state: DayState, found: readonly ShardPartition[]): Promise<StoredDay | undefined> {
+  async #restoreClosed(): Promise<StoredDay | undefined> {
+    const { etag } = await this.#state();
+    const found = await shardPartitionsIn(this.#table, this.#day);
     const eventsIn = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
       const sums = new Map<bigint, number>();
       for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
@@ -362,7 +383,7 @@ class DayRewrite {
     const closes = instantFromMilliseconds(Date.now());
     const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(found), closes };
     this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
-    return writeDayRow(this.#table, this.#day, state.etag, row);
+    return writeDayRow(this.#table, this.#day, etag, row);
   }
 }
 

@@ -20,6 +20,7 @@ import { openDays, type StoredDay } from '../rows/day-row.ts';
 import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
+import { deleteGenerations } from '../rows/generations.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
@@ -83,6 +84,8 @@ export const closeDays = async (
         continue;
       }
       await backUp?.(day);
+      // A rewrite that was stopped may have left some.
+      await deleteGenerations(table, day, (generation) => generation !== row.generation);
       if (await deleteDay(deleting, day, row, log)) await days.noteDeleted(day, row);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });

@@ -32,21 +32,18 @@ const TRIES = 8;
 const ALL_ROWS = { from: '', before: '~' };
 
 /**
- * Deletes the rows of generations before one that counts. `day sealed` stays: it tells late readers and recorders that the day was rewritten.
+ * Deletes the rows of generations of a day that do not count. `day sealed` stays: it tells late readers and recorders that the day was
+ * rewritten.
  *
- * @param onPage called before each page of rows
  * @throws {StorageTrouble | WriteConflict} after bounded tries
  */
-export const deleteGenerationsBefore = async (
+export const deleteGenerations = async (
   table: Table,
   day: Day,
-  generation: number,
-  onPage: () => void = () => undefined,
+  isDeleted: (generation: number) => boolean,
 ): Promise<void> => {
-  for (const { partition, generation: own } of await shardPartitionsIn(table, day)) {
-    if (own >= generation) continue;
-    for (let tries = 0; ;) {
-      onPage();
+  for (const { partition, generation } of await shardPartitionsIn(table, day)) {
+    for (let tries = 0; isDeleted(generation);) {
       try {
         const { rows, continuation } = await table.page(partition, ALL_ROWS, { select: [], isAnyFormat: true });
         const keys = rows.map(({ rowKey }) => rowKey).filter((rowKey) => rowKey !== SEALED_KEY);

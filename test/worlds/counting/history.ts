@@ -75,6 +75,8 @@ const TRIES = 4;
 const ROUNDS = 25;
 /** After so long no clock takes the hold of a stopped rewrite for live. */
 const HOLD_EXPIRED_MS = 40 * 60_000;
+/** How often the command that rewrites a day tries a read. */
+const READ_TRIES = 10;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
@@ -189,7 +191,7 @@ class History {
 
   // Processes
 
-  #spawn(among: Instance[], latencyMs: number, clocksOffMs = this.#form.clocksOffMs): Instance {
+  #spawn(among: Instance[], latencyMs: number, clocksOffMs = this.#form.clocksOffMs, readTries?: number): Instance {
     this.#processes += 1;
     const chance = this.#chance;
     // The request to storage that it dies of.
@@ -216,6 +218,7 @@ class History {
       life,
       connection,
       shardsOfNewDays: hasOwnShards ? chance.wholeBetween(1, 3) : shards,
+      readTries,
       suspendedMs: () => (!this.#isCalm && chance.happens(suspensions) ? chance.between(100, suspendedMs) : 0),
       tell: (line) => this.#story.tell(() => `${life.name} ${line()}`),
     });
@@ -226,7 +229,7 @@ class History {
       this.#story.tell(() => `${life.name} dies`);
       await sleep(chance.between(5, 500));
       among.splice(among.indexOf(instance), 1);
-      this.#spawn(among, latencyMs, clocksOffMs);
+      this.#spawn(among, latencyMs, clocksOffMs, readTries);
     });
     return instance;
   }
@@ -442,7 +445,7 @@ class History {
 
   async #rewrite(day: Day): Promise<Rewritten | undefined> {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const operator = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS);
+      const operator = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS, READ_TRIES);
       const shards = this.#chance.happens(0.5) ? this.#chance.wholeBetween(1, 3) : undefined;
       this.#story.tell(() => `${operator.life.name} rewrites ${day}`);
       const rewritten = await this.#of(operator, (one) => one.rewrite(day, shards), 'does not rewrite');

@@ -34,6 +34,8 @@ export interface InstanceParts {
   readonly shardsOfNewDays: number;
   /** How long the process is suspended before it sends a transaction, in milliseconds. */
   readonly suspendedMs?: () => number;
+  /** How often it tries a read; as often as the service does by default. */
+  readonly readTries?: number | undefined;
   readonly tell: (line: () => string) => void;
 }
 
@@ -41,8 +43,8 @@ export interface InstanceParts {
 class TableOfSuspended extends Table {
   readonly #suspendedMs: () => number;
 
-  constructor(connection: TableConnection, suspendedMs: () => number) {
-    super(connection, { format: FORMAT });
+  constructor(connection: TableConnection, { suspendedMs = () => 0, readTries }: InstanceParts) {
+    super(connection, { format: FORMAT, ...(readTries !== undefined && { tries: readTries }) });
     this.#suspendedMs = suspendedMs;
   }
 
@@ -66,13 +68,14 @@ export class Instance extends CountingService {
   readonly #log: Log;
   readonly #tell: (line: () => string) => void;
 
-  constructor({ life, connection, shardsOfNewDays, suspendedMs = () => 0, tell }: InstanceParts) {
+  constructor(parts: InstanceParts) {
+    const { life, connection, shardsOfNewDays, tell } = parts;
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new TableOfSuspended(connection, suspendedMs), shardsOfNewDays, log, {
+    super(new TableOfSuspended(connection, parts), shardsOfNewDays, log, {
       configuredCategories: CONFIGURED_CATEGORIES,
     });
     this.life = life;

@@ -189,7 +189,7 @@ export class Truth {
     for (const event of this.#events.values()) {
       if (event.ts < start || event.ts > end) continue;
       if (cameraId !== undefined && event.cameraId !== cameraId) continue;
-      const name = `${isAmidRewrite ? event.cameraId : event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
+      const name = `${isAmidRewrite ? `${event.ts / DAY} ${event.cameraId}` : event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
       const piece = pieces.get(name);
       if (piece === undefined) pieces.set(name, [event]);
       else piece.push(event);
