@@ -114,8 +114,8 @@ class DayRewrite {
       const closedMeanwhile = row === undefined ? await this.#restoreClosed() : undefined;
       if (closedMeanwhile !== undefined) return closedMeanwhile;
     } catch (error) {
-      await this.#release();
-      throw error instanceof DayMoved ? new RewriteAbandoned(TAKEN_OVER, { cause: error }) : error;
+      // Another rewrite deletes the rows of this attempt, so this one may fail in any way.
+      throw (await this.#release()) ? error : new RewriteAbandoned(TAKEN_OVER, { cause: error });
     }
     const switched = await this.#switch();
     say(`switched to ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}: the day takes events again`);
@@ -210,15 +210,17 @@ class DayRewrite {
     });
   }
 
-  /** Gives the hold up, if storage answers: otherwise it expires. */
-  async #release(): Promise<void> {
+  /** Gives the hold up, if storage answers: otherwise it expires. @returns whether no other process took the day over */
+  async #release(): Promise<boolean> {
     try {
       const state = await this.#state();
-      if (state.row === undefined || !this.#isMine(state)) return;
+      if (!this.#isMine(state)) return false;
+      if (state.row === undefined) return true;
       await writeDayRow(this.#table, this.#day, state.row.etag, { ...state.row, hold: undefined });
     } catch (error) {
       if (!(error instanceof WriteConflict || error instanceof StorageTrouble)) throw error;
     }
+    return true;
   }
 
   async #switch(): Promise<StoredDay> {
