@@ -27,7 +27,7 @@ const parameters = {
   ...rangeParameters,
   step: parameter(
     z.enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`).default('hour'),
-    'How long each step is; steps start with the minute, the hour or the day, UTC.',
+    'How long each step is. The first step of a day starts at midnight UTC, and the others follow one after another.',
     'hour',
   ),
   camera_id: cameraId,
@@ -60,7 +60,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
     GET: operation({
       operationId: 'getAnalyticsSeries',
       tag: 'analytics',
-      summary: 'What happened in each minute, hour or day of a period',
+      summary: 'What happened in each step of a period',
       description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
       query: z
         .object(parameters)
@@ -95,12 +95,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
             ...(camera_id !== undefined && { camera_id }),
             steps,
           },
-          csv: () =>
-            countsTable(steps, {
-              ts_utc_start: (one) => one.ts_utc_start,
-              ts_utc_end: (one) => one.ts_utc_end,
-              active_cameras: (one) => one.active_cameras,
-            }),
+          csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
         };
       },
     }),

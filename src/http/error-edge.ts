@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
-import { RecorderUnavailable } from '../analytics/errors.ts';
+import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -29,6 +29,11 @@ const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
     log.warn('storage unavailable', { kind: error.name });
+    return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
+  }
+  if (error instanceof DayHeld) {
+    // A rewrite is at work, which lasts some seconds: no alert is due.
+    log.warn('day held');
     return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
   }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
