@@ -59,20 +59,7 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
         200: {
           description: 'The figures of each category.',
           schema: accuracySchema,
-          examples: {
-            week: {
-              date: '2026-11-21',
-              days: 7,
-              total_events: 1_200,
-              reviewed_total_events: 60,
-              categories: {
-                fire: { flagged: 0, confirmed: 0, missed: 0 },
-                smoke: { flagged: 40, confirmed: 30, missed: 10, precision: 0.75, recall: 0.75 },
-              },
-              without: [],
-            },
-          },
-          csv: 'category,flagged,confirmed,missed,precision,recall,reviewed_total_events,total_events\r\nsmoke,40,30,10,0.75,0.75,60,1200\r\n',
+          hasTable: true,
         },
       },
       problems: STORAGE_PROBLEMS,

@@ -84,22 +84,6 @@ export const countMembers = {
 /** How many cameras were active in a period. */
 export const activeCameras = count.describe('How many distinct cameras sent them.');
 
-/** The ends of a period for an example. */
-export const EXAMPLE_ENDS = {
-  ts_utc_start: '2026-11-21T00:00:00+00:00',
-  ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-} as const;
-
-/** Counts for an example: two frames of a day. */
-export const EXAMPLE_COUNTS = {
-  total_events: 2,
-  counts_per_category: { fire: 0, smoke: 1, structure: 0 },
-  reviewed_total_events: 1,
-  reviewed_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
-  annotated_total_events: 1,
-  annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
-} as const;
-
 /** A period as answers have it. */
 export const answeredPeriod = ({ start, end }: Period) => ({
   ts_utc_start: formatInstant(start),

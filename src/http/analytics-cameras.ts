@@ -14,7 +14,6 @@ import {
   answeredTime,
   countMembers,
   countsTable,
-  EXAMPLE_COUNTS,
 } from './analytics-answer.ts';
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
@@ -81,15 +80,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
           description:
             'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
           schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
-          examples: {
-            day: {
-              date: '2026-11-21',
-              days: 1,
-              total_cameras: 1,
-              cameras: [{ camera_id: 'ridge-04', last_event_at: '2026-11-21T08:00:00+00:00', ...EXAMPLE_COUNTS }],
-            },
-          },
-          csv: 'camera_id,total_events,last_event_at\r\nridge-04,2,2026-11-21T08:00:00+00:00\r\n',
+          hasTable: true,
         },
       },
       problems: STORAGE_PROBLEMS,

@@ -10,8 +10,6 @@ import {
   cameraId,
   countMembers,
   countsTable,
-  EXAMPLE_COUNTS,
-  EXAMPLE_ENDS,
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
@@ -77,10 +75,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
         200: {
           description: 'What happened, step by step. Every configured category is present in every step.',
           schema: seriesSchema,
-          examples: {
-            day: { ...EXAMPLE_ENDS, step: 'day', steps: [{ ...EXAMPLE_ENDS, active_cameras: 2, ...EXAMPLE_COUNTS }] },
-          },
-          csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
+          hasTable: true,
         },
       },
       problems: STORAGE_PROBLEMS,

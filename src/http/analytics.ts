@@ -10,8 +10,6 @@ import {
   cameraId,
   countMembers,
   date,
-  EXAMPLE_COUNTS,
-  EXAMPLE_ENDS,
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
@@ -86,9 +84,6 @@ const ANSWERS = {
         ...countMembers,
       })
       .meta({ id: 'Analytics' }),
-    examples: {
-      day: { ...EXAMPLE_ENDS, active_cameras: 2, active_camera_ids: ['ridge-04', 'ridge-05'], ...EXAMPLE_COUNTS },
-    },
   },
 } as const satisfies Answers;
 

@@ -27,7 +27,6 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
           description: 'The page. Its query says what it shows.',
           mediaType: 'text/html',
           schema: z.string().meta({ id: 'Page' }),
-          examples: { page: '<!doctype html>…' },
         },
       },
       handle: async () => {

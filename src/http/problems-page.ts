@@ -47,7 +47,6 @@ export const problemsPage = (): Route =>
           description: 'A page with an anchor for each code.',
           mediaType: 'text/html',
           schema: z.string().meta({ id: 'CodesPage' }),
-          examples: { page: '<!doctype html>…' },
         },
       },
       handle: () => ({ status: 200, body: page() }),

@@ -199,7 +199,6 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
             phone: phoneStanding.optional(),
           })
           .meta({ id: 'Notifications' }),
-        examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
       },
     },
     problems: PHONE_PROBLEMS,
